@@ -35,6 +35,10 @@ fuzz TARGET SECONDS="60":
 site:
     .ci/site
 
+# The changed crates and the corpus, in minutes.
+quick:
+    .ci/run quick
+
 # What a change must pass, or some of its steps: `just ci format lints`.
 ci *STEPS:
     .ci/run {{STEPS}}

@@ -4,9 +4,9 @@
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use crate::kernel::{Function, Kernel, Parameter, ParameterKind};
 use crate::schema::LaunchSchema;
 use crate::yaml::Key;
+use cerith_module::kernel::{Function, Kernel, Parameter, ParameterKind};
 use cerith_python::nearest::{list, suggestion};
 
 /// What a host function is called with.

@@ -15,8 +15,8 @@ use crate::argument::ArgValue;
 use crate::case::{Case, Declared, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
-use crate::kernel::{Kernel, Module};
 use crate::print::render_address;
+use cerith_module::kernel::{Kernel, Module};
 
 /// A storage of more elements than this is written as its first elements and a hash of all bytes.
 const MAX_SHOWN: usize = 64;
@@ -200,17 +200,6 @@ impl Case {
         for launch in &self.launches {
             feed.hash_launch(launch);
         }
-        feed.finish()
-    }
-}
-
-impl Kernel {
-    /// A hash of the kernel's name, the statements of its file that it depends on and the files that are imported:
-    /// what a compiler's cache may go by, beside the specialisation.
-    pub fn content_hash(&self) -> ContentHash {
-        let mut feed = Feed(blake3::Hasher::new());
-        feed.hash_text(&format!("{OLD_NAME} kernel 1"));
-        feed.hash_kernel(self);
         feed.finish()
     }
 }

@@ -13,8 +13,8 @@ use crate::compile::Compile;
 use crate::expectation::Expectation;
 use crate::found::Discovery;
 use crate::given::ExpectedContent;
-use crate::kernel::{Kernel, Module};
 use crate::recorded::{RecordedRun, Source};
+use cerith_module::kernel::{Kernel, Module};
 
 /// One case: everything that an engine needs, and what is expected of it.
 #[derive(Clone, Debug)]

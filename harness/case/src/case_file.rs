@@ -11,10 +11,10 @@ use crate::expectation::EnginePattern;
 use crate::expr::Names;
 use crate::fill::ArchiveLookup;
 use crate::found::Discovery;
-use crate::kernel::{Kernel, Module};
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::variant::Axis;
 use crate::versions::VersionRange;
+use cerith_module::kernel::{Kernel, Module};
 
 /// A case file whose kernels were found.
 #[derive(Clone, Debug)]

@@ -50,9 +50,6 @@
 //! [`expr`] has the expressions, [`variant`] the variants, [`relayout`] how the memory of another layout is compared with the
 //! case's. [`mod@format`] has the text above, and a JSON schema of it for editors.
 //!
-//! [`write_skeleton`] makes a first case file for a kernel that has none, and [`build_drafts`] many that try it ([`usage`] says what its text
-//! tells).
-//!
 //! Left out: running anything (`cerith-engine`), what a kernel means (`cerith-frontend`), whether an expectation came true
 //! (`cerith-verdict`).
 //!
@@ -73,22 +70,15 @@ pub mod corpus;
 pub mod descriptor;
 pub mod edit;
 mod entry;
-pub mod excerpt;
 pub mod expectation;
 pub mod expr;
 mod fill;
 pub mod filter;
 pub mod format;
 pub mod found;
-mod free;
 pub mod given;
 mod input;
-pub mod kernel;
-mod launcher;
 mod matrix;
-mod module;
-mod needed;
-pub mod piece;
 pub mod print;
 mod problems;
 mod read;
@@ -96,10 +86,7 @@ pub mod recorded;
 pub mod relayout;
 mod resolve;
 mod schema;
-mod skeleton;
-mod survey;
 mod template;
-pub mod usage;
 pub mod variant;
 pub mod versions;
 mod yaml;
@@ -118,17 +105,10 @@ pub use filter::{BadPattern, BadShard, Filter, Shard};
 pub use found::{Discovery, Finder, FoundState};
 pub use given::ExpectedContent;
 pub use input::{Input, MAX_TEXT, Missing};
-pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
-pub use launcher::{HostLaunch, HostTensor, Origin, read_launches};
 pub use matrix::is_name;
 pub use problems::Problems;
 pub use read::ReadError;
 pub use recorded::{After, Ending, RecordedRun, Source};
 pub use relayout::Relayout;
-pub use skeleton::write_skeleton;
-pub use survey::{
-    Attempt, Condition, Draft, NotTried, Reading, Survey, Unmasked, build_drafts, list_kernels,
-};
-pub use usage::usage_of;
 pub use variant::{Axes, Axis, BadVariant, Layout, Variant};
 pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

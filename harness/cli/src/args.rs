@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand};
 
-pub use self::bump::{BisectArgs, BumpArgs, BumpEngine, BumpFormat, MatrixArgs, MatrixFormat, Side};
+pub use self::bump::{BisectArgs, BumpArgs, BumpEngine, BumpFormat, MatrixArgs, MatrixFormat};
 pub use self::case::{CompareArgs, CoverageArgs, CoverageFormat, ExplainArgs, ListArgs};
 pub use self::check::{CheckArgs, CheckFormat};
 pub use self::expect::ExpectArgs;
@@ -32,8 +32,9 @@ pub use self::help::{CompletionsArgs, HelpArgs, ManArgs, SchemaArgs};
 pub use self::merge::{MergeArgs, ReportCommand};
 pub use self::record::{ImportArgs, RecordArgs};
 pub use self::report::{ReportArgs, ReportFormat};
-pub use self::run::{Checks, Masked, Reports, RunArgs, RunFormat};
-pub use self::sweep::{AxisArgs, SweepArgs};
+pub use self::run::{Masked, Reports, RunArgs, RunFormat};
+pub use self::selection::{Engines, Selection};
+pub use self::sweep::SweepArgs;
 pub use self::toolchain::{ToolchainArgs, ToolchainCommand};
 
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.

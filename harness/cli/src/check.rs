@@ -12,11 +12,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cerith_case::{Shard, Survey};
+use cerith_case::Shard;
 use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::Event;
+use cerith_runner::Exit;
+use cerith_runner::corpus::Selected;
+use cerith_runner::engines::{Setup, set_up};
+use cerith_runner::judge;
+use cerith_runner::pipeline;
+use cerith_survey::Survey;
 use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 
@@ -26,12 +32,7 @@ use self::reports::Reports;
 use self::subject::Subject;
 use self::target::{CheckTarget, find_targets};
 use crate::args::{CheckArgs, CheckFormat};
-use crate::corpus::Selected;
-use crate::engines::{Setup, set_up};
-use crate::exit::Exit;
-use crate::interrupt;
-use crate::judge;
-use crate::pipeline;
+use crate::interrupt::{self, host};
 use crate::terminal::Terminal;
 
 /// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
@@ -281,7 +282,7 @@ impl Checking<'_> {
                 engines.offline,
                 jobs,
                 selected,
-                self.stop,
+                host(&self.terminal),
             )
         };
         for silent in setup.left_out.iter().chain(&setup.failed) {

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use cerith_case::format;
 use cerith_python::nearest::nearest;
 use cerith_report::{Palette, Tone};
+use cerith_runner::Exit;
 use clap::{Command, CommandFactory as _};
 
 use crate::args::{Cli, HelpArgs};
-use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// The topic that is no command.
@@ -19,7 +19,7 @@ const WIDTH: usize = 100;
 
 /// Prints, and answers with the exit code.
 pub fn help(args: &HelpArgs) -> Exit {
-    let mut terminal = Terminal::new();
+    let terminal = Terminal::new();
     let mut root = Cli::command();
     root.build();
     if let [topic] = &args.topic[..]

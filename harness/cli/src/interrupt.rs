@@ -1,36 +1,32 @@
 //! Ctrl-C: the first ends the run in order, the second ends the process.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
+use cerith_runner::{Console, Host, Interrupt};
 use cerith_verdict::Panel;
 
-static STOP: AtomicBool = AtomicBool::new(false);
-/// Weak, because what a static holds is never dropped, and engines leave files behind that way.
-static PANEL: Mutex<Weak<Panel>> = Mutex::new(Weak::new());
+static INTERRUPT: Interrupt = Interrupt::new();
 
-/// Listens for Ctrl-C, and for being told to terminate. The flag is set from then on.
-pub fn listen() -> &'static AtomicBool {
-    let listening = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
+/// Listens for Ctrl-C and for `SIGTERM`.
+pub fn listen() -> &'static Interrupt {
+    // Without a handler Ctrl-C ends the process at once, which is what it does anyway.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPT.request() {
             std::process::exit(130);
         }
-        let panel = PANEL.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        if let Some(panel) = panel {
-            panel.stop();
-        }
     });
-    if listening.is_err() {
-        // Without a handler Ctrl-C ends the process at once, which is what it does anyway.
-        STOP.store(false, Ordering::Relaxed);
-    }
-    &STOP
+    &INTERRUPT
 }
 
-/// Has these engines stopped when Ctrl-C is pressed.
-pub fn on_interrupt(panel: &Arc<Panel>) {
-    *PANEL.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(panel);
-    if STOP.load(Ordering::Relaxed) {
-        panel.stop();
+/// This program, as a command sees it.
+pub fn host(console: &dyn Console) -> Host<'_> {
+    Host {
+        console,
+        interrupt: &INTERRUPT,
     }
+}
+
+/// Stops these engines when Ctrl-C is pressed.
+pub fn on_interrupt(panel: &Arc<Panel>) {
+    INTERRUPT.watch(panel);
 }

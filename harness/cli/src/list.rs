@@ -2,15 +2,15 @@
 
 use cerith_case::Shard;
 use cerith_report::{Tone, safe};
+use cerith_runner::Exit;
+use cerith_runner::corpus::Selected;
 
 use crate::args::ListArgs;
-use crate::corpus::Selected;
-use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Lists, and answers with the exit code.
 pub fn list(args: &ListArgs) -> Exit {
-    let mut terminal = Terminal::new();
+    let terminal = Terminal::new();
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
         Err(message) => {

@@ -1,64 +1,39 @@
-//! The `cerith` command line: arguments in, exit code out, nothing else. The only place in Cerith that prints.
+//! The `cerith` command line: arguments in, exit code out, nothing else. The only place in Cerith that prints. See
+//! `cerith-runner` and `cerith-campaign` for the work of commands.
 
-mod accept;
 mod args;
-mod bisect;
-mod bump;
-mod bundle;
 mod check;
-mod compare;
-mod corpus;
-mod coverage;
-mod engines;
-mod exec;
-mod exit;
-mod expect;
-mod explain;
 #[cfg(feature = "planted-faults")]
 mod fault;
-mod fuzz;
-mod gate;
 mod help;
-mod import;
-mod inductor;
 mod interrupt;
-mod judge;
-mod judged;
-mod kernels;
 mod known;
 mod list;
 mod manual;
-mod matrix;
-mod merge;
-mod mistyped;
 mod noise;
-mod output;
-mod part;
-mod picture;
-mod pipeline;
-mod preflight;
-mod readable;
-mod record;
-mod reduce;
+mod options;
 mod report;
-mod run;
-mod stages;
-mod store;
-mod sweep;
 mod terminal;
 mod toolchain;
 #[cfg(test)]
 mod workflows;
 
+use std::io;
 use std::process::ExitCode;
 
+use cerith_campaign::{covered, hunt, keep, promote, range, reduce, trophies};
+use cerith_cuda::child;
 use cerith_engine::catch_panic;
-use cerith_engine::cuda::child;
+use cerith_runner::{
+    Exit, Interrupt, accept, bisect, bump, bundle, compare, coverage, exec, expect, explain, gate, import,
+    matrix, merge, preflight, record, run, sweep,
+};
 use clap::Parser;
 use mimalloc::MiMalloc;
 
 use crate::args::{Cli, Command, FuzzCommand, ReportCommand};
-use crate::exit::Exit;
+use crate::interrupt::host;
+use crate::terminal::Terminal;
 
 /// Kernels, traces and cases are many small pieces: of a generated case's time, the system's allocator takes a fifth.
 #[global_allocator]
@@ -76,46 +51,10 @@ fn main() -> ExitCode {
     }
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     terminal::use_colours(cli.color);
-    let stop = interrupt::listen();
-    let done = catch_panic(|| match &cli.command {
-        Command::Run(args) => run::run(args, stop),
-        Command::Check(args) => check::check(args, stop),
-        Command::Import(args) => import::import(args),
-        Command::Record(args) => record::record(args, stop),
-        Command::Preflight { part } => preflight::run_preflight(part),
-        Command::List(args) => list::list(args),
-        Command::Expect(args) => expect::expect(args),
-        Command::Compare(args) => compare::compare(args, stop),
-        Command::Bump(args) => bump::bump(args, stop),
-        Command::Matrix(args) => matrix::run_matrix(args, stop),
-        Command::Bisect(args) => bisect::bisect(args, stop),
-        Command::Explain(args) => explain::explain(args, stop),
-        Command::Coverage(args) => coverage::print_coverage(args),
-        Command::Toolchain(args) => toolchain::manage_toolchains(args, stop),
-        Command::Report(args) => match &args.command {
-            None => report::report(args),
-            Some(ReportCommand::Merge(args)) => merge::merge(args),
-            Some(ReportCommand::Baseline(args)) => gate::make(args),
-        },
-        Command::Bundle(args) => bundle::bundle(args, stop),
-        Command::Exec(args) => exec::exec(args, stop),
-        Command::Sweep(args) => sweep::sweep(args, stop),
-        Command::Accept(args) => accept::accept(args),
-        Command::Fuzz(args) => match &args.command {
-            None => fuzz::fuzz(args, stop),
-            Some(FuzzCommand::Range(args)) => fuzz::find_ranges(args, stop),
-            Some(FuzzCommand::Keep(args)) => fuzz::keep(args, stop),
-            Some(FuzzCommand::Promote(args)) => fuzz::promote(args, stop),
-            Some(FuzzCommand::Trophies(args)) => fuzz::update_trophies(args),
-        },
-        Command::Reduce(args) => reduce::reduce(args, stop),
-        Command::Help(args) => help::help(args),
-        Command::Completions(args) => manual::print_completions(args),
-        Command::Man(args) => manual::print_manual(args),
-        Command::Schema(_) => manual::print_schema(),
-    });
+    let interrupt = interrupt::listen();
+    let done = catch_panic(|| run_command(cli.command, interrupt));
     let exit = done.unwrap_or_else(|panic| {
-        terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Cerith."));
+        Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Cerith."));
         Exit::Unexpected
     });
     let exit = match exit {
@@ -125,11 +64,59 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
+/// Runs a command, and returns how it ends.
+fn run_command(command: Command, interrupt: &'static Interrupt) -> Exit {
+    let terminal = Terminal::new();
+    let host = host(&terminal);
+    match command {
+        Command::Run(args) => run::run(&args.into(), host),
+        Command::Check(args) => check::check(&args, interrupt.flag()),
+        Command::Import(args) => import::import(&args.into(), &terminal),
+        Command::Record(args) => record::record(&args.into(), host),
+        Command::Preflight { part } => {
+            preflight::answer_requests(&part, io::stdin().lock(), io::stdout().lock())
+        }
+        Command::List(args) => list::list(&args),
+        Command::Expect(args) => expect::expect(&args.into(), &terminal),
+        Command::Compare(args) => compare::compare(&args.into(), host),
+        Command::Bump(args) => bump::bump(&args.into(), host),
+        Command::Matrix(args) => matrix::run_matrix(&args.into(), host),
+        Command::Bisect(args) => bisect::bisect(&args.into(), host),
+        Command::Explain(args) => explain::explain(&args.into(), host),
+        Command::Coverage(mut args) => match args.campaign.take() {
+            Some(campaign) => covered::print_campaign_coverage(&campaign, &args.into(), &terminal),
+            None => coverage::print_coverage(&args.into(), &terminal),
+        },
+        Command::Toolchain(args) => toolchain::manage_toolchains(&args, host),
+        Command::Report(mut args) => match args.command.take() {
+            None => report::report(&args),
+            Some(ReportCommand::Merge(args)) => merge::merge(&args.into(), &terminal),
+            Some(ReportCommand::Baseline(args)) => gate::make(&args.into(), &terminal),
+        },
+        Command::Bundle(args) => bundle::bundle(&args.into(), host),
+        Command::Exec(args) => exec::exec(&args.into(), host),
+        Command::Sweep(args) => sweep::sweep(&args.into(), host),
+        Command::Accept(args) => accept::accept(&args.into(), &terminal),
+        Command::Fuzz(mut args) => match args.command.take() {
+            None => hunt::fuzz(&args.into(), host),
+            Some(FuzzCommand::Range(args)) => range::find_ranges(&args.into(), host),
+            Some(FuzzCommand::Keep(args)) => keep::keep(&args.into(), host),
+            Some(FuzzCommand::Promote(args)) => promote::promote(&args.into(), host),
+            Some(FuzzCommand::Trophies(args)) => trophies::update_trophies(&args.into(), &terminal),
+        },
+        Command::Reduce(args) => reduce::reduce(&args.into(), host),
+        Command::Help(args) => help::help(&args),
+        Command::Completions(args) => manual::print_completions(&args),
+        Command::Man(args) => manual::print_manual(&args),
+        Command::Schema(_) => manual::print_schema(),
+    }
+}
+
 /// Prints why the arguments are wrong, or the help that they ask for, and ends the process. Outside of a terminal no word of the
 /// arguments becomes a command of a workflow.
 fn refuse(error: &clap::Error) -> ! {
-    if error.use_stderr() && !terminal::Terminal::is_interactive() {
-        terminal::Terminal::new().note(error.render().to_string().trim_end());
+    if error.use_stderr() && !Terminal::is_interactive() {
+        Terminal::new().note(error.render().to_string().trim_end());
         std::process::exit(error.exit_code());
     }
     error.exit()

@@ -5,12 +5,12 @@ use std::io;
 use std::path::Path;
 
 use cerith_case::format::json_schema;
+use cerith_runner::Exit;
 use clap::{Command, CommandFactory as _};
 use clap_complete::generate;
 use clap_mangen::Man;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::exit::Exit;
 use crate::help::{command_of, describe_unknown};
 use crate::terminal::Terminal;
 
@@ -27,7 +27,7 @@ pub fn print_manual(args: &ManArgs) -> Exit {
     if let Some(folder) = &args.out {
         return match write(root, folder) {
             Ok(pages) => {
-                let mut terminal = Terminal::new();
+                let terminal = Terminal::new();
                 terminal.print(&format!("{pages} pages in {}\n", folder.display()));
                 Exit::AsExpected
             }
@@ -81,7 +81,7 @@ fn build_command() -> Command {
 }
 
 fn print(bytes: &[u8]) -> Exit {
-    let mut terminal = Terminal::new();
+    let terminal = Terminal::new();
     terminal.print_page(&String::from_utf8_lossy(bytes));
     Exit::AsExpected
 }

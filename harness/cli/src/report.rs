@@ -9,10 +9,10 @@ use cerith_report::event::Event;
 use cerith_report::{
     Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, Remarks, read, render_markdown, safe,
 };
+use cerith_runner::Exit;
+use cerith_runner::mistyped::describe_read_error;
 
 use crate::args::{ReportArgs, ReportFormat};
-use crate::exit::Exit;
-use crate::mistyped::describe_read_error;
 use crate::terminal::Terminal;
 
 /// Prints, and answers with the exit code: the stored run's own, or 2 when there is no stream to print or it is not whole.

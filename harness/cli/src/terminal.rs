@@ -1,11 +1,14 @@
 //! Standard output and standard error, the progress bar included. The only place in Cerith that prints.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anstream::AutoStream;
 use cerith_report::{Palette, safe};
+use cerith_runner::Console;
+use cerith_toolchain::Event;
 use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -35,11 +38,19 @@ pub fn output_failed() -> bool {
 pub struct Terminal {
     /// Colours of standard output.
     pub palette: Palette,
+    progress: Mutex<Progress>,
+    /// The progress of an installation, while there is one.
+    installation: Mutex<Option<ProgressBar>>,
+    is_broken: AtomicBool,
+}
+
+/// How far a run is.
+#[derive(Debug)]
+struct Progress {
     bar: ProgressBar,
     completed: u64,
     total: u64,
     last: Instant,
-    is_broken: bool,
 }
 
 impl Terminal {
@@ -49,11 +60,14 @@ impl Terminal {
             palette: Palette {
                 colour: AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
             },
-            bar: ProgressBar::hidden(),
-            completed: 0,
-            total: 0,
-            last: Instant::now(),
-            is_broken: false,
+            progress: Mutex::new(Progress {
+                bar: ProgressBar::hidden(),
+                completed: 0,
+                total: 0,
+                last: Instant::now(),
+            }),
+            installation: Mutex::new(None),
+            is_broken: AtomicBool::new(false),
         }
     }
 
@@ -63,57 +77,63 @@ impl Terminal {
     }
 
     /// Shows how far the run is, as a bar on a terminal and as a line now and then elsewhere.
-    pub fn begin(&mut self, total: u64) {
-        (self.completed, self.total, self.last) = (0, total, Instant::now());
+    pub fn begin(&self, total: u64) {
+        let mut progress = self.progress();
+        (progress.completed, progress.total, progress.last) = (0, total, Instant::now());
         if Self::is_interactive() {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases {msg} {eta} left") {
                 bar.set_style(style);
             }
-            self.bar = bar;
+            progress.bar = bar;
         }
     }
 
     /// One more case is done.
-    pub fn advance(&mut self, failed: u64) {
-        self.completed += 1;
-        self.bar.set_position(self.completed);
+    pub fn advance(&self, failed: u64) {
+        let mut progress = self.progress();
+        progress.completed += 1;
+        progress.bar.set_position(progress.completed);
         if failed > 0 {
-            self.bar.set_message(format!("{failed} not as expected"));
+            progress.bar.set_message(format!("{failed} not as expected"));
         }
-        if self.bar.is_hidden() && self.last.elapsed() >= HEARTBEAT {
-            self.last = Instant::now();
-            self.note(&format!("{}/{} cases", self.completed, self.total));
+        if progress.bar.is_hidden() && progress.last.elapsed() >= HEARTBEAT {
+            progress.last = Instant::now();
+            let line = format!("{}/{} cases", progress.completed, progress.total);
+            drop(progress);
+            self.note(&line);
         }
     }
 
     /// The run is over.
-    pub fn end(&mut self) {
-        self.bar.finish_and_clear();
-        self.bar = ProgressBar::hidden();
+    pub fn end(&self) {
+        let mut progress = self.progress();
+        progress.bar.finish_and_clear();
+        progress.bar = ProgressBar::hidden();
     }
 
     /// Prints to standard output: no character in it moves the cursor, and no line in it is a command of a workflow. If standard
     /// output is closed, the run continues, and [`output_failed`] says so at the end.
-    pub fn print(&mut self, text: &str) {
+    pub fn print(&self, text: &str) {
         self.write(&safe::escape_log(text, self.palette.colour));
     }
 
     /// Prints commands of a workflow, each of which `cerith_report` wrote.
-    pub fn print_commands(&mut self, text: &str) {
+    pub fn print_commands(&self, text: &str) {
         self.write(&safe::escape_screen(text, false));
     }
 
     /// Prints a page, whose own text may begin a line with `::`; words from outside were made safe when it was written.
-    pub fn print_page(&mut self, text: &str) {
+    pub fn print_page(&self, text: &str) {
         self.write(&safe::escape_screen(text, false));
     }
 
-    fn write(&mut self, text: &str) {
-        if text.is_empty() || self.is_broken {
+    fn write(&self, text: &str) {
+        if text.is_empty() || self.is_gone() {
             return;
         }
-        let result = self.bar.suspend(|| {
+        let bar = self.progress().bar.clone();
+        let result = bar.suspend(|| {
             let mut out = io::stdout().lock();
             out.write_all(text.as_bytes()).and_then(|()| out.flush())
         });
@@ -122,14 +142,15 @@ impl Terminal {
                 OUTPUT_FAILED.store(true, Ordering::Relaxed);
                 self.note(&format!("error: write to standard output: {error}"));
             }
-            self.is_broken = true;
+            self.is_broken.store(true, Ordering::Relaxed);
         }
     }
 
     /// Prints a line to standard error.
     pub fn note(&self, text: &str) {
         let text = safe::escape_log(text, self.palette.colour);
-        self.bar.suspend(|| {
+        let bar = self.progress().bar.clone();
+        bar.suspend(|| {
             // Nothing is left to tell when standard error is gone.
             let _ = writeln!(io::stderr().lock(), "{text}");
         });
@@ -137,6 +158,95 @@ impl Terminal {
 
     /// Whether standard output was closed by its reader.
     pub fn is_gone(&self) -> bool {
-        self.is_broken
+        self.is_broken.load(Ordering::Relaxed)
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn installation(&self) -> MutexGuard<'_, Option<ProgressBar>> {
+        self.installation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Console for Terminal {
+    fn palette(&self) -> Palette {
+        self.palette
+    }
+
+    fn print(&self, text: &str) {
+        self.print(text);
+    }
+
+    fn print_commands(&self, text: &str) {
+        self.print_commands(text);
+    }
+
+    fn print_page(&self, text: &str) {
+        self.print_page(text);
+    }
+
+    fn note(&self, text: &str) {
+        self.note(text);
+    }
+
+    fn begin(&self, total: u64) {
+        self.begin(total);
+    }
+
+    fn advance(&self, failed: u64) {
+        self.advance(failed);
+    }
+
+    fn end(&self) {
+        self.end();
+    }
+
+    /// A bar on a terminal, a line per step elsewhere.
+    fn show_installation(&self, toolchain: &str, event: Event) {
+        if !Self::is_interactive() {
+            if let Event::Step(step) = event {
+                self.note(&format!("toolchain {toolchain}: {step}"));
+            }
+            return;
+        }
+        let mut installation = self.installation();
+        let bar = installation.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        match event {
+            Event::Step(step) => bar.set_message(format!("toolchain {toolchain}: {step}")),
+            Event::Bytes { done, total } => {
+                if let Some(total) = total {
+                    bar.set_length(total);
+                    if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {
+                        bar.set_style(style);
+                    }
+                }
+                bar.set_position(done);
+            }
+            Event::Line(_) => {}
+        }
+    }
+
+    fn end_installation(&self) {
+        if let Some(bar) = self.installation().take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn is_interactive(&self) -> bool {
+        io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    fn read_line(&self) -> Option<String> {
+        let mut line = String::new();
+        match io::stdin().lock().read_line(&mut line) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(line),
+        }
     }
 }

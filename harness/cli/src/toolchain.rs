@@ -1,21 +1,20 @@
 //! `cerith toolchain add`, `adopt`, `list`, `newest`, `repair`, `remove`, `cache`.
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_report::Tone;
+use cerith_runner::engines;
+use cerith_runner::{Exit, Host};
 use cerith_tile::rules::Version;
 use cerith_toolchain::{
     AddError, Cache, Containment, Contents, Home, Repaired, Toolchain, ToolchainId, published,
 };
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
-use crate::engines;
-use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Does it, and answers with the exit code.
-pub fn manage_toolchains(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
+pub fn manage_toolchains(args: &ToolchainArgs, host: Host<'_>) -> Exit {
     let mut terminal = Terminal::new();
     let home = match Home::discover() {
         Ok(home) => home,
@@ -25,9 +24,9 @@ pub fn manage_toolchains(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
         }
     };
     match &args.command {
-        ToolchainCommand::Add { ids } => add(&mut terminal, &home, ids, stop),
+        ToolchainCommand::Add { ids } => add(&mut terminal, &home, ids, host),
         ToolchainCommand::Adopt { python, name } => {
-            let adopted = engines::adopt(&home, python, name.as_deref(), stop);
+            let adopted = engines::adopt(&home, python, name.as_deref(), host);
             print_result(&mut terminal, adopted, |terminal, toolchain| {
                 let what = format!(
                     "adopted as {}: {}\n",
@@ -50,7 +49,7 @@ pub fn manage_toolchains(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
                 print_newest(terminal, &releases);
             })
         }
-        ToolchainCommand::Repair { ids } => repair_toolchains(&mut terminal, &home, ids, stop),
+        ToolchainCommand::Repair { ids } => repair_toolchains(&mut terminal, &home, ids, host),
         ToolchainCommand::Remove { ids } => {
             let mut exit = Exit::AsExpected;
             for id in ids {
@@ -85,11 +84,11 @@ fn print_result<T, E: Display>(
     }
 }
 
-fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicBool) -> Exit {
+fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], host: Host<'_>) -> Exit {
     let mut exit = Exit::AsExpected;
     for id in ids {
         let there = home.find(id).is_some();
-        match engines::add(home, id, stop) {
+        match engines::add(home, id, host) {
             Ok(toolchain) => {
                 let what = if there { "already installed:" } else { "installed:" };
                 terminal.print(&format!("{what} {}\n", describe_contents(&toolchain.contents)));
@@ -103,19 +102,19 @@ fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicB
                 exit = Exit::Wrong;
             }
         }
-        if stop.load(Ordering::Relaxed) {
+        if host.is_stopped() {
             return Exit::Interrupted;
         }
     }
     exit
 }
 
-fn repair_toolchains(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicBool) -> Exit {
+fn repair_toolchains(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], host: Host<'_>) -> Exit {
     let mut exit = Exit::AsExpected;
     for id in ids {
         let repaired = print_result(
             terminal,
-            engines::repair_toolchain(home, id, stop),
+            engines::repair_toolchain(home, id, host),
             |terminal, (toolchain, how)| {
                 let what = match how {
                     Repaired::Whole => "not damaged:",
@@ -125,7 +124,7 @@ fn repair_toolchains(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], 
                 terminal.print(&format!("{what} {}\n", describe_contents(&toolchain.contents)));
             },
         );
-        if stop.load(Ordering::Relaxed) {
+        if host.is_stopped() {
             return Exit::Interrupted;
         }
         if repaired != Exit::AsExpected {

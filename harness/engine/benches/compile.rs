@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cerith_case::{Case, Corpus, Filter, Shard};
-use cerith_engine::cuda::compile::{Compiler, Compiling};
+use cerith_engine::compile::{Compiler, Compiling};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::{Cache, Compilers, Home, ToolchainId};

@@ -11,7 +11,7 @@ use cerith_tile::DType;
 use cerith_tile::rules::Rules;
 use cerith_toolchain::ToolchainId;
 
-use crate::cuda::made::CompileStats;
+use crate::stats::CompileStats;
 use crate::{EngineId, Finished, Outcome};
 
 /// Something a case may ask of an engine, besides dtypes.

@@ -9,10 +9,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
 use cerith_case::{ArgValue, Case, Launch};
-use cerith_interp::{
-    Acceptance, AcceptanceMap, Accepted, Checks, Config, InternalError, LaunchOutcome, Numerics, ParamValue,
-};
+use cerith_interp::{Checks, Config, InternalError, LaunchOutcome, Numerics, ParamValue};
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
 use cerith_quirk::Alternative;
 use cerith_tile::quirk::told::Form;
@@ -369,10 +368,15 @@ impl<'a> Following<'a> {
             let Some(args) = host.place_arguments(args, launch, kernel, &device) else {
                 return Ok(None);
             };
-            let accepted = kernel
-                .program()
-                .accept(launch.grid, &args, &mut host.memory, &mut map, &config)
-                .map_err(|error| wrap_error(launch, error))?;
+            let accepted = cerith_accept::accept(
+                kernel.program(),
+                launch.grid,
+                &args,
+                &mut host.memory,
+                &mut map,
+                &config,
+            )
+            .map_err(|error| wrap_error(launch, error))?;
             if accepted != Acceptance::Known {
                 return Ok(None);
             }

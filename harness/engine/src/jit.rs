@@ -13,7 +13,7 @@ use cerith_toolchain::pool::Limits;
 use cerith_toolchain::request::Device;
 
 use crate::EngineId;
-use crate::cuda::list_capabilities;
+use crate::compile::list_capabilities;
 use crate::engine::{Capabilities, Engine, Failure, Preparation};
 use crate::interpret::{Shared, prepare_case};
 

@@ -4,7 +4,7 @@
 //!
 //! Left out: which of several such operations it was; the first one is named.
 
-use cerith_interp::{AcceptanceMap, Accepted};
+use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_memory::{ByteState, Memory, StorageId, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;

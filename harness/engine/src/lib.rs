@@ -44,14 +44,14 @@
 //!
 //! Left out: who is right (`cerith-verdict`), which engines a run takes and how many at once (`cerith-cli`).
 //!
-//! Invariants: an engine never prints; whatever a program does to an engine spoils that engine's outcome and nothing else; apart
-//! from workers with torch, only this crate uses a GPU.
+//! Invariants: an engine never prints; whatever a program does to an engine spoils that engine's outcome and nothing else; only
+//! `cerith-cuda` and workers with torch use a GPU.
 #![warn(missing_docs)]
 
 mod clears;
 mod code;
 mod combine_orders;
-pub mod cuda;
+pub mod compile;
 mod engine;
 mod executed;
 mod followed;
@@ -60,6 +60,7 @@ mod id;
 mod inductor;
 mod interpret;
 mod jit;
+pub mod job;
 mod lane_orders;
 mod lines;
 mod loading;
@@ -68,13 +69,13 @@ mod ptx;
 mod recorded;
 mod reference;
 mod schedules;
-mod standby;
+pub mod stats;
 mod target;
 mod translation;
 mod ttir;
 
+pub use cerith_ptx::GLOBAL_RACE;
 pub use code::{Families, find_families, is_triton_code, list_triton_code};
-pub use cuda::Cuda;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};
 pub use followed::{Followed, Following};
 pub use guard::catch_panic;
@@ -90,5 +91,5 @@ pub use outcome::{
 pub use ptx::Ptx;
 pub use recorded::{Recorded, infer_rules};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};
-pub use standby::Standby;
+pub use translation::ASSERT_FAILED;
 pub use ttir::{FailedPass, Passes, Ttir};

@@ -23,11 +23,10 @@ use cerith_toolchain::Tuning;
 use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch, Target};
 
 use crate::clears::clear;
-use crate::cuda::compile::{Compiler, Compiling};
-use crate::cuda::list_capabilities;
-use crate::cuda::made::CompileStats;
-use crate::cuda::sweep::build_tuning;
+use crate::compile::{Compiler, Compiling};
+use crate::compile::{build_tuning, list_capabilities};
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
+use crate::stats::CompileStats;
 use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, translation};
 use lines::{Lines, Recompiler};
 
@@ -301,7 +300,13 @@ impl Ready {
                 Some(finding) => (Some(&mut finding.at), finding.other.as_mut()),
                 None => (None, None),
             },
-            LaunchOutcome::Trapped(trap) => (trap.at.as_mut(), None),
+            LaunchOutcome::Trapped(trap) => {
+                let other = match &mut trap.kind {
+                    TrapKind::GlobalRace { other, .. } => other.as_mut(),
+                    _ => None,
+                };
+                (trap.at.as_mut(), other)
+            }
             LaunchOutcome::Exhausted(_) | LaunchOutcome::Stopped => (None, None),
         };
         if let Some(other) = other {

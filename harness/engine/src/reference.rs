@@ -15,9 +15,10 @@ mod watch;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cerith_accept::{AcceptanceMap, Widening};
 use cerith_case::{Case, Launch};
 use cerith_frontend::{Refused, Request};
-use cerith_interp::{AcceptanceMap, Checks, Config, Leaving, Numerics, Widening};
+use cerith_interp::{Checks, Config, Leaving, Numerics};
 use cerith_memory::{Memory, StorageId};
 use cerith_tile::DType;
 use cerith_tile::quirk::Quirks;
@@ -317,7 +318,7 @@ impl Reference {
         let Ok(kernel) = self.trace_kernel(launch, rules)? else {
             return Ok(None);
         };
-        let operation = kernel.program.find_operation(widening.value);
+        let operation = cerith_accept::find_operation(&kernel.program, widening.value);
         Ok(operation.map(|(operation, span)| Widest {
             operation,
             launch: widening.launch,

@@ -5,8 +5,9 @@ use cerith_tile::fault::{Fault, is_planted};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cerith_case::{ArgValue, Case, Module, Padding};
+use cerith_case::{ArgValue, Case, Padding};
 use cerith_memory::{Memory, Tensor};
+use cerith_module::Module;
 use cerith_tile::DType;
 use cerith_tile::rules::Version;
 use cerith_tile::source::SourceFile;
@@ -18,7 +19,7 @@ use crate::engine::Failure;
 use crate::{Complaint, NO_WORKER, Outcome, Position, Trap, loading, target};
 
 /// What CUDA calls a `device_assert` that did not hold.
-pub(crate) const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
+pub const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
 
 /// A module of the corpus, as far as the case needs it.
 pub(crate) fn convert_module(case: &Case, module: &Module) -> request::Module {

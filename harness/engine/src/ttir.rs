@@ -25,8 +25,8 @@ use cerith_toolchain::compiled::{Compiled, Invocation, Param, Stage, TensorMap};
 use cerith_ttir::{Origin, lower, parse, verifies};
 
 use crate::clears::clear;
-use crate::cuda::compile::{Compiler, Compiling};
-use crate::cuda::list_capabilities;
+use crate::compile::list_capabilities;
+use crate::compile::{Compiler, Compiling};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, finish_import};
 use crate::executed::Executed;
 use crate::reference::{FUEL, PROGRAM_FUEL, add_watch, build_complaint, to_failure};

@@ -13,7 +13,8 @@ use cerith_tile::source::SourceFile;
 
 use crate::probe::{Probe, probe};
 use crate::tracer::find_refusal_if_used;
-use crate::{Refusal, Request, RequestArg, builtin, trace};
+use crate::{Refusal, Request, RequestArg, trace};
+use cerith_language::builtin;
 
 /// The reference's answer about a name and a dtype.
 #[derive(Clone, Debug, PartialEq, Eq)]

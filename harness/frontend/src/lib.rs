@@ -44,9 +44,8 @@
 //! assert!(diagnostic.render(&refused.sources, false).contains("double.py:7:"));
 //! ```
 //!
-//! The floors of this crate, from the ground: `request`, `traced`, `stop` (what is asked and what comes of it); `constant` and
-//! `value`; `lowering` (the IR in progress, diagnostics, limits); `semantic` (types of operators); `builtin` (the table of
-//! functions); `plain` (Python around kernels); `tracer` (kernels themselves); [`coverage`].
+//! From the ground: `plain` evaluates the Python around kernels, `tracer` the kernels themselves, and [`coverage`] lists what
+//! they use. Types, operators and functions of `tl` are in `cerith-language`.
 //!
 //! Left out: execution (`cerith-interp`), reading files (callers bring the text), and running arbitrary Python: module
 //! level code is understood as far as kernels need it.
@@ -54,23 +53,18 @@
 //! This crate does no IO, knows no engine and never panics on any input.
 #![warn(missing_docs)]
 
-mod builtin;
-mod constant;
 pub mod coverage;
-mod gap;
-mod lowering;
 mod plain;
 mod probe;
-mod request;
-mod semantic;
-mod stop;
 mod text;
 mod traced;
 mod tracer;
-mod value;
 
-pub use self::request::{Descriptor, Request, RequestArg};
-pub use self::traced::{Binding, Clears, Part, Refusal, Refused, Traced, Use};
+pub use cerith_language::clears::Clears;
+pub use cerith_language::request::{Descriptor, Request, RequestArg};
+pub use cerith_language::stop::Refusal;
+
+pub use self::traced::{Binding, Part, Refused, Traced, Use};
 
 /// Traces a kernel for one specialisation. The IR is verified: IR that does not verify is our own bug and comes back
 /// as an `Unsupported` refusal that says so.

@@ -25,11 +25,11 @@ use std::rc::Rc;
 
 use cerith_tile::source::SourceId;
 
-use crate::lowering::Lowering;
-use crate::request::Request;
-use crate::stop::Traced;
 use crate::text::with_stack;
-use crate::value::plain::{Plain, ScopeId};
+use cerith_language::lowering::Lowering;
+use cerith_language::request::Request;
+use cerith_language::stop::Traced;
+use cerith_language::value::plain::{Plain, ScopeId};
 
 /// A name table: of a module, or of one call of a function that defines kernels.
 #[derive(Debug)]

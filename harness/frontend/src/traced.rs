@@ -1,11 +1,12 @@
 //! What tracing a kernel gives: IR and what its parameters take, or why there is none.
 
-use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::source::Sources;
 
-use crate::request::RequestArg;
+use cerith_language::clears::Clears;
+use cerith_language::request::RequestArg;
+use cerith_language::stop::Refusal;
 
 /// Where a launch-time parameter's value is in the request: a parameter's name, then positions inside of tuples.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,24 +50,6 @@ pub struct Traced {
     pub consulted_quirks: Quirks,
 }
 
-/// The tensors that a tuner sets to zero before launches, by parameter (`Autotuner.run` in `runtime/autotuner.py`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clears {
-    /// Before every launch: by the `pre_hook` of the configuration.
-    pub always: Vec<String>,
-    /// Before the launch that tunes: `reset_to_zero`. Measuring changes nothing else: its launches are not part of a case.
-    pub when_tuning: Vec<String>,
-    /// The parameters in the key: the first launch with other values of them tunes.
-    pub key: Vec<String>,
-}
-
-impl Clears {
-    /// Whether there are none.
-    pub const fn is_empty(&self) -> bool {
-        self.always.is_empty() && self.when_tuning.is_empty()
-    }
-}
-
 /// A use of a name of Triton's language.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Use {
@@ -74,17 +57,6 @@ pub struct Use {
     pub name: String,
     /// On what; a pointer counts as what it points to. None where it is used on no tensor.
     pub dtype: Option<cerith_tile::DType>,
-}
-
-/// Why there is no IR.
-#[derive(Clone, Debug)]
-pub enum Refusal {
-    /// Triton's compiler (or launcher) rejects the program, for this reason.
-    Rejected(Box<Diagnostic>),
-    /// The reference does not know the construct yet.
-    Unsupported(Box<Diagnostic>),
-    /// Tracing it takes more than a limit of the reference allows.
-    Exhausted(Box<Diagnostic>),
 }
 
 /// A refusal with the files that its diagnostic points into.

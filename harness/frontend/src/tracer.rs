@@ -31,13 +31,13 @@ use ruff_text_size::TextRange;
 
 use self::frame::{ActiveCall, Frame};
 pub(crate) use self::passes::find_refusal_if_used;
-use crate::lowering::Lowering;
 use crate::plain::{Modules, Runner};
-use crate::request::Request;
-use crate::stop::Traced;
 use crate::text::{span_of, with_stack};
-use crate::value::Value;
-use crate::value::callable::Caller;
+use cerith_language::lowering::Lowering;
+use cerith_language::request::Request;
+use cerith_language::stop::Traced;
+use cerith_language::value::Value;
+use cerith_language::value::callable::Caller;
 
 /// Regions inside of each other.
 const MAX_REGIONS: usize = 128;

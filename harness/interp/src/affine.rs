@@ -16,7 +16,7 @@ pub(crate) type Extents<const N: usize = RANK> = [u32; N];
 /// Lane `i` holds `base + Σ strides[d] * i[d]`. Of more dimensions than [`RANK`] where program ids count as indices too
 /// ([`crate::survey`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Affine<const N: usize = RANK> {
+pub struct Affine<const N: usize = RANK> {
     pub base: i64,
     pub strides: [i64; N],
 }
@@ -24,7 +24,7 @@ pub(crate) struct Affine<const N: usize = RANK> {
 /// Lane `i` is true where `lo[d] <= i[d] < hi[d]` for every dimension. Never all lanes, never none: those are
 /// uniform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BoxMask<const N: usize = RANK> {
+pub struct BoxMask<const N: usize = RANK> {
     pub lo: Extents<N>,
     pub hi: Extents<N>,
 }

@@ -110,7 +110,7 @@ pub struct Config<'w> {
 
 impl Config<'_> {
     /// The places, in the order of programs, of those that run, of so many.
-    pub(crate) fn program_range(&self, programs: u64) -> std::ops::Range<u64> {
+    pub fn program_range(&self, programs: u64) -> std::ops::Range<u64> {
         match self.only_program {
             Some(only) => only.min(programs)..only.saturating_add(1).min(programs),
             None => 0..programs,

@@ -24,16 +24,20 @@ use crate::value::{Buf, Mark, POISON, Poison, Value, read, write};
 
 /// The extents of a product.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
+pub struct Extent {
+    /// Products.
     pub batch: usize,
+    /// Rows of the result.
     pub m: usize,
+    /// Columns of the result.
     pub n: usize,
+    /// Terms of an element.
     pub k: usize,
 }
 
 impl Machine<'_> {
     /// The extents of a product of `[batch,] m, k` and `[batch,] k, n`.
-    pub(crate) fn find_extent(&self, a: Slot, b: Slot) -> Result<Extent, Stop> {
+    pub fn find_extent(&self, a: Slot, b: Slot) -> Result<Extent, Stop> {
         let (a, b) = (self.ty(a).shape.as_slice(), self.ty(b).shape.as_slice());
         match (a, b) {
             (&[m, k], &[k2, n]) if k == k2 => Ok(Extent { batch: 1, m, n, k }),

@@ -21,12 +21,12 @@ use crate::program::{Op, Slot, Step};
 use crate::value::{Buf, Layout, MAX_STORABLE, Mark, POISON, Poison, Repr, Value, materialise, read, write};
 
 /// The dtype that an element computes as; pointers are unsigned addresses.
-pub(crate) fn compute_dtype(elem: Elem) -> DType {
+pub fn compute_dtype(elem: Elem) -> DType {
     elem.num().unwrap_or(DType::U64)
 }
 
 /// What an operand gives to [`lanes`].
-pub(crate) fn as_operand(value: &Value) -> Operand<'_> {
+pub fn as_operand(value: &Value) -> Operand<'_> {
     match value.repr {
         Repr::Uniform(bits) => Operand::Uniform(bits),
         _ => Operand::Block(value.lanes().unwrap_or(&[])),
@@ -44,7 +44,7 @@ impl Machine<'_> {
     }
 
     /// Writes the lanes of a slot out, if they are known by rule.
-    pub(crate) fn write_out(&mut self, slot: Slot) -> Result<(), Stop> {
+    pub fn write_out(&mut self, slot: Slot) -> Result<(), Stop> {
         let value = self.value(slot);
         if value.buf.is_some() || matches!(value.repr, Repr::Uniform(_)) {
             return Ok(());

@@ -63,41 +63,39 @@
 //! a launch stops within its fuel, and soon after it is told to.
 #![warn(missing_docs)]
 
-mod acceptance;
 mod affine;
 mod atomic;
-mod checks;
+pub mod checks;
 mod compile;
-mod config;
+pub mod config;
 mod dataflow;
-mod dot;
+pub mod dot;
 mod effect;
-mod elementwise;
+pub mod elementwise;
 #[cfg(feature = "planted-faults")]
 mod fault;
 mod launch;
 mod layouts;
 mod load;
-mod machine;
-mod movement;
-mod order;
-mod origin;
-mod outcome;
+pub mod machine;
+pub mod movement;
+pub mod order;
+pub mod origin;
+pub mod outcome;
 mod plan;
-mod program;
+pub mod program;
 mod reach;
-mod reduce;
+pub mod reduce;
 mod retrace;
 mod run;
 mod shape;
-mod state;
+pub mod state;
 mod store;
-mod survey;
+pub mod survey;
 mod threads;
-mod value;
-mod watch;
+pub mod value;
+pub mod watch;
 
-pub use acceptance::{Acceptance, AcceptanceMap, Accepted, StoredElement, Widening};
 pub use config::{Checks, Combining, Config, Leaving, Numerics, ParamValue};
 pub use order::Order;
 pub use outcome::{

@@ -36,38 +36,43 @@ use crate::value::{Layout, Poison, Repr, Value};
 use crate::watch;
 
 /// Launches of this many programs are surveyed; with fewer it does not pay.
-pub(crate) const SURVEYED: u64 = 4;
+pub const SURVEYED: u64 = 4;
 
 /// What a program takes that does nothing: as long as this many operations on scalars, in the order of magnitude.
-pub(crate) const PROGRAM_COST: u64 = 64;
+pub const PROGRAM_COST: u64 = 64;
 
 /// A launch that is under way.
-pub(crate) struct Machine<'a> {
-    pub program: &'a Program,
+pub struct Machine<'a> {
+    pub(crate) program: &'a Program,
+    /// How the launch is run.
     pub config: &'a Config<'a>,
+    /// The storages of the launch.
     pub memory: &'a mut Memory,
+    /// Values of slots, and buffers.
     pub state: &'a mut State,
-    pub args: &'a [ParamValue],
+    pub(crate) args: &'a [ParamValue],
     /// For each parameter, the storage that it points into.
-    pub homes: Vec<Option<Rc<Home>>>,
+    pub(crate) homes: Vec<Option<Rc<Home>>>,
     /// What their tensors are, where that is watched.
-    pub views: Option<Rc<Views>>,
+    pub(crate) views: Option<Rc<Views>>,
+    /// Programs along each axis.
     pub grid: [u32; 3],
+    /// The id of the program that runs.
     pub id: [u32; 3],
     /// Whether races are watched.
-    pub racing: bool,
+    pub(crate) racing: bool,
     /// The other program of the race that was found, and what it did.
-    pub met: Cell<Option<(u32, Conflict)>>,
+    pub(crate) met: Cell<Option<(u32, Conflict)>>,
     /// What the program that runs did to memory, where that is asked.
-    pub footprint: Footprint,
+    pub(crate) footprint: Footprint,
     /// What the atomic under way does for others.
-    pub synchronises: Release,
+    pub(crate) synchronises: Release,
     /// What is known of divisions without an answer.
-    pub divisions: Divisions,
+    pub(crate) divisions: Divisions,
     /// What else is said of the launch, once for each place.
-    pub remarks: Vec<(LocId, Diagnostic)>,
+    pub(crate) remarks: Vec<(LocId, Diagnostic)>,
     /// Lanes of a scalar: more than 1 while a region runs over many elements at once.
-    pub width: usize,
+    pub(crate) width: usize,
     /// What the program that runs may use until the next look at the watch.
     pub fuel: u64,
     /// What it may use after that.
@@ -75,12 +80,12 @@ pub(crate) struct Machine<'a> {
     /// What it was given.
     budget: u64,
     /// What was used before the first program.
-    pub prologue: u64,
+    pub(crate) prologue: u64,
     /// What is left of the launch's fuel beside that.
-    pub launch_fuel: u64,
-    pub prints: Vec<String>,
-    pub printed: usize,
-    pub stats: Stats,
+    pub(crate) launch_fuel: u64,
+    pub(crate) prints: Vec<String>,
+    pub(crate) printed: usize,
+    pub(crate) stats: Stats,
 }
 
 /// Runs a launch.
@@ -149,7 +154,7 @@ pub(crate) fn launch(
 }
 
 /// Checks the arguments and finds the storages that they point into.
-pub(crate) fn bind(
+pub fn bind(
     program: &Program,
     args: &[ParamValue],
     memory: &Memory,
@@ -198,7 +203,7 @@ pub(crate) fn bind(
 
 impl<'a> Machine<'a> {
     /// A machine that has run nothing, its parameters' values in their slots.
-    pub(crate) fn new(
+    pub fn new(
         program: &'a Program,
         state: &'a mut State,
         grid: [u32; 3],
@@ -321,7 +326,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The id of the program with a number, the first axis running fastest.
-    pub(crate) fn program_id(&self, number: u64) -> [u32; 3] {
+    pub fn program_id(&self, number: u64) -> [u32; 3] {
         let (columns, rows) = (u64::from(self.grid[0]), u64::from(self.grid[1]));
         if number < columns {
             return [number as u32, 0, 0];
@@ -380,14 +385,15 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// The content of a slot.
     #[inline]
-    pub(crate) fn value(&self, slot: Slot) -> &Value {
+    pub fn value(&self, slot: Slot) -> &Value {
         &self.state.slots[slot as usize]
     }
 
     /// Puts a value in a slot.
     #[inline]
-    pub(crate) fn set(&mut self, slot: Slot, value: Value) {
+    pub fn set(&mut self, slot: Slot, value: Value) {
         let to = &mut self.state.slots[slot as usize];
         if to.buf.is_some() || !to.poison.is_none() {
             let old = std::mem::take(to);
@@ -399,7 +405,7 @@ impl<'a> Machine<'a> {
     /// Puts lanes by rule in a slot, none of them poison. Written field by field: moving a whole [`Value`] is what
     /// operations on rules would spend their time on.
     #[inline]
-    pub(crate) fn set_rule(&mut self, slot: Slot, repr: Repr) {
+    pub fn set_rule(&mut self, slot: Slot, repr: Repr) {
         let to = &mut self.state.slots[slot as usize];
         if to.buf.is_some() || !to.poison.is_none() {
             let old = std::mem::take(to);
@@ -409,7 +415,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts stored lanes in a slot; a single lane becomes uniform.
-    pub(crate) fn set_lanes(&mut self, slot: Slot, value: Value) {
+    pub fn set_lanes(&mut self, slot: Slot, value: Value) {
         let layout = self.layout(slot);
         if layout.lanes != 1 {
             return self.set(slot, value);
@@ -421,7 +427,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A value with buffers of its own.
-    pub(crate) fn copy(&mut self, slot: Slot) -> Result<Value, Stop> {
+    pub fn copy(&mut self, slot: Slot) -> Result<Value, Stop> {
         let value = &self.state.slots[slot as usize];
         let pool = &mut self.state.pool;
         Ok(Value {
@@ -438,7 +444,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    pub(crate) fn free(&mut self, slots: &[Slot]) {
+    /// Returns the buffers of slots that nothing uses any more.
+    pub fn free(&mut self, slots: &[Slot]) {
         for &slot in slots {
             let value = &mut self.state.slots[slot as usize];
             if value.buf.is_some() || !value.poison.is_none() {
@@ -597,7 +604,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The storage that a pointer was made from.
-    pub(crate) fn home(&self, pointer: Slot) -> Option<&Rc<Home>> {
+    pub fn home(&self, pointer: Slot) -> Option<&Rc<Home>> {
         match self.program.origins[pointer as usize] {
             Origin::Param(param) => self.homes.get(param as usize)?.as_ref(),
             Origin::None | Origin::Any => None,

@@ -10,9 +10,12 @@ use crate::value::Layout;
 /// Where each lane of a block is taken from: lane `i` of a block of this shape is the source's lane
 /// `offset + Σ strides[d] * i[d]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Movement {
+pub struct Movement {
+    /// Extents of the block.
     pub shape: SmallVec<[usize; 6]>,
+    /// Lanes of the source between neighbours along each dimension.
     pub strides: SmallVec<[usize; 6]>,
+    /// The source's lane of the first element.
     pub offset: usize,
 }
 
@@ -28,7 +31,7 @@ impl Movement {
     }
 
     /// Copies elements.
-    pub(crate) fn copy_elements<T: Copy>(&self, from: &[T], to: &mut [T]) {
+    pub fn copy_elements<T: Copy>(&self, from: &[T], to: &mut [T]) {
         let (Some((&inner, outer)), Some((&step, steps))) =
             (self.shape.split_last(), self.strides.split_last())
         else {
@@ -75,7 +78,7 @@ impl Movement {
 }
 
 /// Row-major strides in lanes.
-pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 6]> {
+pub fn row_major(shape: &[usize]) -> SmallVec<[usize; 6]> {
     let mut strides: SmallVec<[usize; 6]> = smallvec::smallvec![1; shape.len()];
     let mut stride = 1;
     for (to, &extent) in strides.iter_mut().zip(shape).rev() {

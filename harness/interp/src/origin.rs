@@ -4,7 +4,7 @@ use cerith_tile::ir::{Block, Elem, Function, OpKind, Operation, ValueId, ValueIn
 
 /// Where a pointer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// Not a pointer, or never reached.
     None,
     /// Derived from this parameter only.

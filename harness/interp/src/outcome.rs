@@ -276,17 +276,26 @@ pub enum InternalError {
 
 /// Why execution leaves a block early.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub enum Stop {
+    /// The program did something undefined, or a check of its own failed.
     Trap(Box<Trap>),
+    /// A limit was reached.
     Exhausted {
+        /// Of what.
         resource: Resource,
+        /// The limit.
         limit: u64,
+        /// The operation, if one reached it.
         loc: Option<LocId>,
     },
+    /// An operation is not supported.
     Unsupported {
+        /// Its name, for messages.
         construct: String,
+        /// The operation.
         loc: LocId,
     },
+    /// A bug of Cerith, or a request to stop.
     Internal(InternalError),
 }
 
@@ -299,16 +308,18 @@ impl Stop {
         }
     }
 
-    pub(crate) const fn out_of_memory(limit: usize) -> Self {
+    /// Values need more than `limit` bytes.
+    pub const fn out_of_memory(limit: usize) -> Self {
         Self::exhausted(Resource::Memory, limit as u64)
     }
 
-    pub(crate) const fn out_of_fuel(limit: u64) -> Self {
+    /// Execution takes more than `limit` units of work.
+    pub const fn out_of_fuel(limit: u64) -> Self {
         Self::exhausted(Resource::Fuel, limit)
     }
 
     /// The same, with the place of what was executed where that is not known yet.
-    pub(crate) fn with_loc(self, here: LocId) -> Self {
+    pub fn with_loc(self, here: LocId) -> Self {
         match self {
             Self::Exhausted {
                 resource: what,
@@ -323,7 +334,8 @@ impl Stop {
         }
     }
 
-    pub(crate) const fn malformed(what: &'static str) -> Self {
+    /// The IR is not what the verifier accepts.
+    pub const fn malformed(what: &'static str) -> Self {
         Self::Internal(InternalError::MalformedIr(what))
     }
 }

@@ -14,7 +14,7 @@ use crate::value::Repr;
 impl Machine<'_> {
     /// The runs of the active lanes of an access, and how they are spread. The runs are the machine's scratch: give
     /// them back.
-    pub(crate) fn plan(
+    pub fn plan(
         &mut self,
         pointer: Slot,
         mask: Option<Slot>,

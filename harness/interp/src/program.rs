@@ -14,18 +14,21 @@ use crate::origin::Origin;
 use crate::value::Layout;
 
 /// Where a value lives while a program runs: its number in the function.
-pub(crate) type Slot = u32;
+pub type Slot = u32;
 
 /// A kernel that can be launched any number of times, from several threads at once.
 #[derive(Debug)]
 pub struct Program {
-    pub(crate) function: Arc<Function>,
-    pub(crate) layouts: Vec<Layout>,
+    /// The verified IR.
+    pub function: Arc<Function>,
+    /// The layout of each slot.
+    pub layouts: Vec<Layout>,
     /// What does not depend on the program id, run once a launch.
-    pub(crate) prologue: Code,
-    pub(crate) body: Code,
+    pub prologue: Code,
+    /// The rest, run for each program.
+    pub body: Code,
     /// Whether each value is a parameter or of the prologue: it outlives a program.
-    pub(crate) persistent: Vec<bool>,
+    pub persistent: Vec<bool>,
     /// The operations of the body that access memory.
     pub(crate) accesses: Vec<Accessed>,
     /// What its text says of its accesses, once that was asked.
@@ -39,11 +42,11 @@ pub struct Program {
     /// Whether programs print.
     pub(crate) prints: bool,
     /// Whether anything uses each value.
-    pub(crate) used: Vec<bool>,
+    pub used: Vec<bool>,
     /// The parameter that each pointer was derived from.
-    pub(crate) origins: Vec<Origin>,
+    pub origins: Vec<Origin>,
     /// Whether a value is too large to exist.
-    pub(crate) oversized: bool,
+    pub oversized: bool,
 }
 
 /// An operation that accesses memory.
@@ -60,12 +63,15 @@ pub(crate) struct Accessed {
 
 /// A block.
 #[derive(Debug, Default)]
-pub(crate) struct Code {
+pub struct Code {
+    /// Slots of its arguments.
     pub args: SmallVec<[Slot; 4]>,
+    /// Its operations, in order.
     pub steps: Vec<Step>,
+    /// The values that leave it.
     pub yields: SmallVec<[Yielded; 4]>,
     /// Where the block ends.
-    pub loc: Option<LocId>,
+    pub(crate) loc: Option<LocId>,
 }
 
 impl Code {
@@ -85,7 +91,8 @@ impl Code {
 
 /// A value that leaves a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Yielded {
+pub struct Yielded {
+    /// The slot.
     pub slot: Slot,
     /// Whether the block is done with it, so that it may be moved out.
     pub moves: bool,
@@ -93,51 +100,71 @@ pub(crate) struct Yielded {
 
 /// An operation.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub struct Step {
+    /// The operation.
     pub op: Op,
+    /// Its operands.
     pub ins: SmallVec<[Slot; 4]>,
+    /// Its results.
     pub outs: SmallVec<[Slot; 2]>,
     /// Values that nothing after this operation uses.
     pub frees: SmallVec<[Slot; 4]>,
+    /// Its location in the source.
     pub loc: LocId,
     /// Work, in units of fuel.
     pub cost: u64,
     /// Of an access to memory, its place among them in the kernel's text.
-    pub access: u16,
+    pub(crate) access: u16,
 }
 
 /// How a region that combines two elements may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
+pub struct Region {
     /// Over many lanes at once: it has only elementwise operations on scalars.
     pub wide: bool,
     /// In a tree: it is made of operations that give the same result however they are associated.
     pub exact: bool,
     /// It chooses one of its elements by a float key.
-    pub choice: Option<Choice>,
+    pub(crate) choice: Option<Choice>,
 }
 
 /// What a step does.
 #[derive(Debug)]
-pub(crate) enum Op {
+pub enum Op {
     /// An operation without blocks.
     Plain(OpKind),
+    /// Two operands, lane by lane.
     Binary(BinaryOp),
+    /// One operand, lane by lane.
     Unary(UnaryOp),
+    /// A loop over a range.
     For(Code),
+    /// Two branches.
     If(Code, Code),
+    /// A condition, and the body.
     While(Code, Code),
+    /// A reduction along an axis.
     Reduce {
+        /// The axis.
         axis: usize,
+        /// The combination, if the region is one that has a name.
         combine: Option<Combine>,
+        /// How the region may be run.
         region: Region,
+        /// The region, which combines two elements.
         code: Code,
     },
+    /// A scan along an axis.
     Scan {
+        /// The axis.
         axis: usize,
+        /// Whether it starts at the last element.
         reverse: bool,
+        /// The combination, if the region is one that has a name.
         combine: Option<Combine>,
+        /// How the region may be run.
         region: Region,
+        /// The region, which combines two elements.
         code: Code,
     },
 }

@@ -20,7 +20,7 @@ use cerith_tile::numeric::lanes::{self, Operand};
 use cerith_tile::numeric::{self, numpy};
 use smallvec::SmallVec;
 
-pub(crate) use self::random::{Draws, draw_brackets};
+pub use self::random::{Draws, draw_brackets};
 use crate::config::{Combining, Numerics};
 use crate::elementwise::compute_dtype;
 use crate::machine::Machine;

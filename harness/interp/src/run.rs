@@ -6,7 +6,7 @@ use crate::checks::conflict;
 
 /// The lanes `lane..lane + count`, at the addresses `address + i * stride`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub struct Run {
     pub lane: usize,
     pub count: usize,
     pub address: u64,
@@ -15,20 +15,20 @@ pub(crate) struct Run {
 
 impl Run {
     /// The address of one of the lanes.
-    pub(crate) fn address(&self, nth: usize) -> u64 {
+    pub fn address(&self, nth: usize) -> u64 {
         self.address
             .wrapping_add((nth as i64).wrapping_mul(self.stride) as u64)
     }
 
     /// Whether the lanes' elements follow each other.
-    pub(crate) fn is_contiguous(&self, size: usize) -> bool {
+    pub fn is_contiguous(&self, size: usize) -> bool {
         self.count == 1 || self.stride == size as i64
     }
 }
 
 /// How the lanes of an access are spread over memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Spread {
+pub enum Spread {
     /// Evenly: strides in bytes, and the box of active lanes.
     Even([i64; RANK], Extents, Extents),
     /// By addresses of their own.

@@ -23,26 +23,29 @@ static STATES: Mutex<Vec<State>> = Mutex::new(Vec::new());
 
 /// What a launch leaves behind for the next, of whatever program: buffers and tables, no content.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub struct State {
+    /// The content of each slot.
     pub slots: Vec<Value>,
+    /// Buffers for lanes.
     pub pool: Pool,
-    pub shadow: Shadow,
+    pub(crate) shadow: Shadow,
     /// What the program that runs did to which byte since its last barrier.
-    pub cells: Cells,
+    pub(crate) cells: Cells,
+    /// Bytes of the access under way.
     pub runs: Vec<Run>,
-    pub writes: Vec<conflict::Write>,
+    pub(crate) writes: Vec<conflict::Write>,
     /// For each slot that is a pointer to elements which follow each other and may be accessed: where they begin in the
     /// arena, for the program that runs.
     pub straight: Vec<Option<usize>>,
     /// For each slot, whether it is a pointer to storages in which programs cannot meet.
-    pub disjoint: Vec<bool>,
+    pub(crate) disjoint: Vec<bool>,
     /// For each slot, whether it is a pointer to bytes that are defined whatever the launch does.
     pub defined: Vec<bool>,
 }
 
 impl State {
     /// One that a launch left, or a fresh one.
-    pub(crate) fn take() -> Self {
+    pub fn take() -> Self {
         STATES
             .lock()
             .ok()
@@ -51,7 +54,7 @@ impl State {
     }
 
     /// Gives the buffers of all values back.
-    pub(crate) fn empty(&mut self) {
+    pub fn empty(&mut self) {
         for slot in 0..self.slots.len() {
             let old = std::mem::take(&mut self.slots[slot]);
             self.pool.recycle(old);
@@ -59,7 +62,7 @@ impl State {
     }
 
     /// Leaves it for the next launch.
-    pub(crate) fn give(mut self) {
+    pub fn give(mut self) {
         self.pool.shrink(KEEP);
         self.shadow.shrink();
         self.cells.shrink();

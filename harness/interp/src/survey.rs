@@ -36,7 +36,8 @@ enum KnownValue {
 
 /// An operation that every program has to execute.
 #[derive(Debug)]
-pub(crate) struct Due<'a> {
+pub struct Due<'a> {
+    /// The operation.
     pub step: &'a Step,
     /// Its work and that of the operations before it that are not due.
     pub cost: u64,
@@ -46,7 +47,8 @@ pub(crate) struct Due<'a> {
 
 /// A known value that some program needs.
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub struct Rule {
+    /// The slot of the value.
     pub slot: Slot,
     /// What the program with id (0, 0, 0) has.
     first: Repr,
@@ -62,7 +64,7 @@ pub(crate) struct Rule {
 impl Rule {
     /// What a program has, and where its elements begin if they follow each other.
     #[inline]
-    pub(crate) fn evaluate(&self, id: [u32; 3]) -> (Repr, Option<usize>) {
+    pub fn evaluate(&self, id: [u32; 3]) -> (Repr, Option<usize>) {
         let moved = self.programs.iter().zip(id).fold(0i64, |sum, (&stride, at)| {
             sum.wrapping_add(stride.wrapping_mul(i64::from(at)))
         });
@@ -85,22 +87,24 @@ impl Rule {
 
 /// What a launch does program by program.
 #[derive(Debug, Default)]
-pub(crate) struct Survey<'a> {
+pub struct Survey<'a> {
+    /// Operations that every program executes.
     pub due: Vec<Due<'a>>,
     /// The work of the operations behind the last that is due.
     pub trailing_cost: u64,
+    /// Values that follow from the program's id.
     pub rules: Vec<Rule>,
     /// For each slot, whether it is a pointer to storages in which programs cannot meet.
-    pub disjoint: Vec<bool>,
+    pub(crate) disjoint: Vec<bool>,
     /// Whether all pointers are.
-    pub all_disjoint: bool,
+    pub(crate) all_disjoint: bool,
     /// For each slot, whether it is a pointer to bytes that are defined, whatever the launch has done so far.
     pub defined: Vec<bool>,
 }
 
 impl<'a> Survey<'a> {
     /// Looks at a kernel whose prologue was executed. `homes` are the storages that parameters point into.
-    pub(crate) fn new<'h>(
+    pub fn new<'h>(
         program: &'a Program,
         slots: &[Value],
         memory: &Memory,

@@ -9,7 +9,7 @@ use crate::outcome::Stop;
 
 /// A run of bytes from a [`Pool`], aligned for every element. Only the first `len` bytes are meant.
 #[derive(Debug, Default)]
-pub(crate) struct Buf {
+pub struct Buf {
     data: Box<[u64]>,
     len: usize,
 }
@@ -40,7 +40,7 @@ impl Buf {
 
 /// Buffers to be used again, by size class. What a fresh one holds is arbitrary: its taker writes all of it.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub struct Pool {
     free: Vec<Vec<Box<[u64]>>>,
     /// Bytes of the buffers that are taken. What earlier launches left behind does not count, so that a launch meets its
     /// limit wherever it runs.
@@ -73,7 +73,7 @@ impl Pool {
     }
 
     /// A buffer of `len` bytes.
-    pub(crate) fn take(&mut self, len: usize) -> Result<Buf, Stop> {
+    pub fn take(&mut self, len: usize) -> Result<Buf, Stop> {
         let size = len
             .max(SMALLEST)
             .checked_next_power_of_two()
@@ -112,7 +112,7 @@ impl Pool {
     }
 
     /// Takes a buffer back.
-    pub(crate) fn give(&mut self, buf: Buf) {
+    pub fn give(&mut self, buf: Buf) {
         let class = (buf.data.len() * 8).trailing_zeros() as usize;
         if buf.data.is_empty() {
             return;
@@ -146,7 +146,7 @@ impl Pool {
 
 /// How lanes are known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Repr {
+pub enum Repr {
     /// The same bits in every lane.
     Uniform(u64),
     /// Integers or pointers by a rule.
@@ -173,7 +173,7 @@ pub(crate) const MAX_STORABLE: Mark = POISON + NAMED_LOADS as Mark;
 
 /// Which lanes have no defined value. What a poison lane holds is arbitrary and decides nothing.
 #[derive(Debug, Default)]
-pub(crate) enum Poison {
+pub enum Poison {
     /// None.
     #[default]
     None,
@@ -184,14 +184,15 @@ pub(crate) enum Poison {
 }
 
 impl Poison {
+    /// Whether every lane is defined.
     #[inline]
-    pub(crate) const fn is_none(&self) -> bool {
+    pub const fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
 
     /// Whether a lane is poison.
     #[inline]
-    pub(crate) fn is_poison(&self, lane: usize) -> bool {
+    pub fn is_poison(&self, lane: usize) -> bool {
         match self {
             Self::None => false,
             Self::All(_) => true,
@@ -226,10 +227,12 @@ impl Poison {
 
 /// The content of a slot.
 #[derive(Debug)]
-pub(crate) struct Value {
+pub struct Value {
+    /// How its lanes are known.
     pub repr: Repr,
     /// The lanes when `repr` is `Dense`; else, if there, the lanes written out.
-    pub buf: Option<Buf>,
+    pub(crate) buf: Option<Buf>,
+    /// The lanes without a defined value.
     pub poison: Poison,
 }
 
@@ -240,7 +243,8 @@ impl Default for Value {
 }
 
 impl Value {
-    pub(crate) const fn uniform(bits: u64) -> Self {
+    /// The same bits in every lane.
+    pub const fn uniform(bits: u64) -> Self {
         Self {
             repr: Repr::Uniform(bits),
             buf: None,
@@ -248,7 +252,8 @@ impl Value {
         }
     }
 
-    pub(crate) const fn dense(buf: Buf) -> Self {
+    /// Lanes of a buffer.
+    pub const fn dense(buf: Buf) -> Self {
         Self {
             repr: Repr::Dense,
             buf: Some(buf),
@@ -256,7 +261,8 @@ impl Value {
         }
     }
 
-    pub(crate) const fn poison() -> Self {
+    /// No defined lane.
+    pub const fn poison() -> Self {
         Self {
             repr: Repr::Uniform(0),
             buf: None,
@@ -264,19 +270,20 @@ impl Value {
         }
     }
 
+    /// Replaces the undefined lanes.
     #[must_use]
-    pub(crate) fn with_poison(mut self, poison: Poison) -> Self {
+    pub fn with_poison(mut self, poison: Poison) -> Self {
         self.poison = poison;
         self
     }
 
     /// The written-out lanes, if they are.
-    pub(crate) fn lanes(&self) -> Option<&[u8]> {
+    pub fn lanes(&self) -> Option<&[u8]> {
         self.buf.as_deref()
     }
 
     /// The bits of one lane.
-    pub(crate) fn bits(&self, lane: usize, layout: &Layout) -> u64 {
+    pub fn bits(&self, lane: usize, layout: &Layout) -> u64 {
         match self.repr {
             Repr::Uniform(bits) => bits,
             Repr::Dense => self.buf.as_deref().map_or(0, |buf| read(buf, lane, layout.size)),
@@ -304,18 +311,19 @@ impl Value {
 
 /// What a slot's type means for its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+pub struct Layout {
+    /// The type of a lane.
     pub elem: Elem,
     /// Bytes of a lane.
     pub size: usize,
     /// Lanes; 1 for a scalar.
     pub lanes: usize,
-    pub scalar: bool,
+    pub(crate) scalar: bool,
     /// The extents, aligned to the end (a 1-D block is `[1, 1, 1, n]`). Of more dimensions than [`RANK`], the outer
     /// ones are folded and nothing is known by rule.
-    pub extents: Extents,
+    pub(crate) extents: Extents,
     /// Whether lanes may be known by rule.
-    pub ruled: bool,
+    pub(crate) ruled: bool,
 }
 
 impl Layout {
@@ -373,7 +381,7 @@ impl Layout {
     }
 
     /// A mask of the element's bits in memory.
-    pub(crate) const fn element_mask(&self) -> u64 {
+    pub const fn element_mask(&self) -> u64 {
         if self.size >= 8 {
             u64::MAX
         } else {
@@ -384,7 +392,7 @@ impl Layout {
 
 /// The bits of lane `lane`.
 #[inline]
-pub(crate) fn read(bytes: &[u8], lane: usize, size: usize) -> u64 {
+pub fn read(bytes: &[u8], lane: usize, size: usize) -> u64 {
     let at = lane * size;
     match (size, bytes.get(at..at + size)) {
         (1, Some(&[b])) => u64::from(b),
@@ -397,7 +405,7 @@ pub(crate) fn read(bytes: &[u8], lane: usize, size: usize) -> u64 {
 
 /// Sets the bits of lane `lane`.
 #[inline]
-pub(crate) fn write(bytes: &mut [u8], lane: usize, size: usize, bits: u64) {
+pub fn write(bytes: &mut [u8], lane: usize, size: usize, bits: u64) {
     let at = lane * size;
     if let (Some(to), Some(from)) = (bytes.get_mut(at..at + size), bits.to_le_bytes().get(..size)) {
         to.copy_from_slice(from);

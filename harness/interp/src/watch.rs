@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::outcome::{InternalError, Resource, Stop};
 
 /// Fuel that is used between two looks: that of a few thousand programs, or of some milliseconds of a long one.
-pub(crate) const FUEL: u64 = 1 << 17;
+pub const FUEL: u64 = 1 << 17;
 
 /// What is looked at while a launch runs, programs short or long. By default nothing is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Watch<'w> {
 impl Watch<'_> {
     /// Sees whether the launch goes on.
     #[cold]
-    pub(crate) fn look(&self) -> Result<(), Stop> {
+    pub fn look(&self) -> Result<(), Stop> {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Stop::Internal(InternalError::Stopped));
         }

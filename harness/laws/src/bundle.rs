@@ -1,4 +1,4 @@
-//! Bundles, as [`cerith_engine::cuda::bundle`] specifies them. Left out: what they are for.
+//! Bundles, as [`cerith_cuda::bundle`] specifies them. Left out: what they are for.
 //!
 //! An input begins with a byte that says what the rest is:
 //!
@@ -9,7 +9,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Note, Reader, ResultEntry, Writer};
+use cerith_cuda::bundle::{BundleError, CaseEntry, Decided, Note, Reader, ResultEntry, Writer};
 use cerith_gen::{Ended, Fault, TrialResult};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;

@@ -5,11 +5,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use cerith_engine::cuda::GpuHeader;
-use cerith_engine::cuda::bundle::{
-    BundleError, CaseEntry, Label, Note, Provenance, ResultEntry, Unexecuted, Writer,
-};
-use cerith_engine::cuda::job::{Job, Ran};
+use cerith_cuda::GpuHeader;
+use cerith_cuda::bundle::{BundleError, CaseEntry, Label, Note, Provenance, ResultEntry, Unexecuted, Writer};
+use cerith_engine::job::{Job, Ran};
 use cerith_gen::{case_file, seeded};
 use cerith_report::Event;
 use cerith_report::event;

@@ -3,11 +3,11 @@
 use cerith_memory::{ByteState, Fault, ORIGIN};
 use smallvec::SmallVec;
 
+use crate::history::By;
 use crate::lanes::{LANES, lanes_of};
 use crate::machine::{Machine, Stop, Target};
 use crate::op::{Access, Address, Atomic, Copy};
 use crate::outcome::TrapKind;
-use crate::shared::By;
 use crate::warp::{Pending, Warp};
 
 /// The most bytes that one lane accesses at once.
@@ -39,6 +39,7 @@ impl Machine<'_> {
         let mut known = true;
         let from = match target {
             Target::Arena(at) => {
+                self.record_read(warp, lane, at, to.len(), atomic);
                 let (bytes, states) = self.memory.arena();
                 // Only an earlier launch marks bytes as poison.
                 known = states
@@ -79,6 +80,7 @@ impl Machine<'_> {
     ) -> Result<(), TrapKind> {
         let to = match target {
             Target::Arena(at) => {
+                self.record_write(warp, lane, at, from, atomic);
                 let (bytes, states) = self.memory.arena_mut();
                 if let Some(states) = states.get_mut(at..at + from.len()) {
                     states.fill(ByteState::Init);

@@ -1,4 +1,5 @@
 //! The blocks of a launch: in which order their warps run, and where they wait for each other. Blocks run one after the other.
+//! The order of warps is ascending or descending: between two barriers, either one runs each pair of warps in another order.
 //!
 //! Left out: blocks that wait for later ones. They run out of fuel here.
 
@@ -11,6 +12,13 @@ use crate::warp::{Group, Warp};
 
 /// Steps that a warp has before the next one's turn.
 const TURN: u64 = 1 << 16;
+
+/// The order in which the warps of a block have their turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WarpOrder {
+    Ascending,
+    Descending,
+}
 
 /// The warps of a block, used again for the next one.
 pub(crate) struct Block {
@@ -67,11 +75,24 @@ impl Block {
     }
 
     /// Runs the block that the machine is at.
-    pub(crate) fn run(&mut self, machine: &mut Machine<'_>, fill: Option<u8>) -> Result<(), Stop> {
+    pub(crate) fn run(
+        &mut self,
+        machine: &mut Machine<'_>,
+        order: WarpOrder,
+        fill: Option<u8>,
+    ) -> Result<(), Stop> {
         self.begin(machine, fill);
+        let count = self.warps.len();
         loop {
             let mut went = false;
-            for warp in &mut self.warps {
+            for nth in 0..count {
+                let number = match order {
+                    WarpOrder::Ascending => nth,
+                    WarpOrder::Descending => count - 1 - nth,
+                };
+                let Some(warp) = self.warps.get_mut(number) else {
+                    continue;
+                };
                 if warp.is_over() || warp.waiting.is_some() {
                     continue;
                 }

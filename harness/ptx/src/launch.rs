@@ -5,14 +5,22 @@
 //! and once with all set. Bytes that differ between the three runs are uninitialised: their state becomes
 //! [`ByteState::Poison`], and a finding names the instruction that handed the value on. Whether those bytes should have a value
 //! is for the caller to decide.
+//!
+//! Warps of a block that access the device's memory without a barrier between them may race. Most such races don't matter, because
+//! no thread uses what it read too early or too late. So a launch with a race is repeated from the same memory with its warps in
+//! descending order, which reverses each race. If the memory or the end is different then, the launch is trapped by the race.
+//! Races are not looked for between blocks, and not in kernels whose warps use atomics in different orders.
 
 use cerith_memory::{ByteState, Memory};
 
-use crate::block::Block;
+use crate::block::{Block, WarpOrder};
 use crate::config::{Config, Launch};
+use crate::global::{Global, Race};
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Stop};
-use crate::outcome::{Exhausted, Finding, FindingKind, Finished, LaunchOutcome, Resource, Thread};
+use crate::outcome::{
+    Exhausted, Finding, FindingKind, Finished, LaunchOutcome, Resource, Thread, Trap, TrapKind,
+};
 use crate::shared::Shared;
 
 /// What is in bytes that nothing was written to, unless that is looked into.
@@ -28,17 +36,32 @@ impl Kernel {
             return LaunchOutcome::Exhausted(exhausted);
         }
         let before = memory.clone();
-        let mut ran = match self.once(launch, memory, config, FILL, false) {
-            Ok(ran) => ran,
+        let ran = self.once(launch, memory, config, Run::FIRST);
+        if let Some(race) = ran.race
+            && ran
+                .end
+                .as_ref()
+                .map_or(true, |finished| finished.findings.is_empty())
+            && self.depends_on_order(launch, (&before, memory), config, &ran)
+        {
+            return LaunchOutcome::Trapped(Box::new(self.describe_race(race)));
+        }
+        let mut finished = match ran.end {
+            Ok(finished) => finished,
             Err(stop) => return stop.into(),
         };
         let Some((step, thread)) = ran.suspect else {
-            return LaunchOutcome::Finished(ran.finished);
+            return LaunchOutcome::Finished(finished);
         };
         let others = [0x00, 0xff].map(|fill| {
             let mut memory = before.clone();
             fill_uninitialised(&mut memory, fill);
-            let ended = self.once(launch, &mut memory, config, fill, true).is_ok();
+            let run = Run {
+                fill,
+                clean: true,
+                order: WarpOrder::Ascending,
+            };
+            let ended = self.once(launch, &mut memory, config, run).end.is_ok();
             ended.then_some(memory)
         });
         let kind = match &others {
@@ -48,7 +71,7 @@ impl Kernel {
             _ => Some(FindingKind::UninitialisedEnd),
         };
         if let Some((kind, at)) = kind.zip(self.at_step(step)) {
-            ran.finished.findings.push(Finding {
+            finished.findings.push(Finding {
                 kind,
                 at,
                 other: None,
@@ -56,7 +79,41 @@ impl Kernel {
                 byte: None,
             });
         }
-        LaunchOutcome::Finished(ran.finished)
+        LaunchOutcome::Finished(finished)
+    }
+
+    /// Whether a launch ends otherwise, or leaves other bytes, if its warps run in descending order. A run without a
+    /// result, because a limit was reached, shows nothing.
+    fn depends_on_order(
+        &self,
+        launch: &Launch<'_>,
+        (before, after): (&Memory, &Memory),
+        config: &Config<'_>,
+        ran: &Ran,
+    ) -> bool {
+        let mut memory = before.clone();
+        let run = Run {
+            order: WarpOrder::Descending,
+            ..Run::FIRST
+        };
+        let reversed = self.once(launch, &mut memory, config, run);
+        match (&ran.end, &reversed.end) {
+            (Ok(_), Ok(_)) => memory.arena().0 != after.arena().0,
+            (Err(Stop::Trap(_)), Ok(_)) | (Ok(_), Err(Stop::Trap(_))) => true,
+            (Err(Stop::Trap(first)), Err(Stop::Trap(second))) => first.at != second.at,
+            _ => false,
+        }
+    }
+
+    fn describe_race(&self, race: Race) -> Trap {
+        Trap {
+            kind: TrapKind::GlobalRace {
+                access: race.kind,
+                other: self.at_step(race.other),
+            },
+            at: self.at_step(race.step),
+            thread: race.thread,
+        }
     }
 
     /// A limit that the launch would exceed before it begins.
@@ -85,14 +142,9 @@ impl Kernel {
     }
 
     /// One run of all blocks.
-    fn once(
-        &self,
-        launch: &Launch<'_>,
-        memory: &mut Memory,
-        config: &Config<'_>,
-        fill: u8,
-        clean: bool,
-    ) -> Result<Ran, Stop> {
+    fn once(&self, launch: &Launch<'_>, memory: &mut Memory, config: &Config<'_>, run: Run) -> Ran {
+        let Run { fill, clean, order } = run;
+        let threads = launch.threads.iter().product();
         let mut machine = Machine {
             kernel: self,
             launch,
@@ -101,6 +153,8 @@ impl Kernel {
             scratch: vec![FILL; launch.scratch as usize],
             globals: self.globals.clone(),
             shared: Shared::default(),
+            // The lanes of a single warp run in step.
+            global: (threads > 32 && !clean && order == WarpOrder::Ascending).then(Global::default),
             block: [0; 3],
             fuel: config.fuel,
             look: 0,
@@ -110,23 +164,30 @@ impl Kernel {
             found: Vec::new(),
             suspect: None,
         };
-        let threads = launch.threads.iter().product();
         let mut block = Block::new(self, threads);
         let shared = self.shared as usize + launch.shared as usize;
+        let mut end = Ok(());
         let mut first = true;
-        for z in 0..launch.grid[2] {
-            for y in 0..launch.grid[1] {
-                for x in 0..launch.grid[0] {
-                    machine.block = [x, y, z];
-                    machine.shared.reset(shared, fill);
-                    block.run(&mut machine, (first || clean).then_some(fill))?;
-                    first = false;
-                }
+        for [x, y, z] in blocks(launch.grid) {
+            machine.block = [x, y, z];
+            machine.shared.reset(shared, fill);
+            if let Some(global) = &mut machine.global {
+                global.begin_block();
             }
+            end = block.run(&mut machine, order, (first || clean).then_some(fill));
+            if end.is_err() {
+                break;
+            }
+            first = false;
         }
         let left = machine.fuel.saturating_add(machine.look);
-        Ok(Ran {
-            finished: Finished {
+        Ran {
+            race: machine
+                .global
+                .filter(|global| !global.has_shared_atomics)
+                .and_then(|global| global.race),
+            suspect: machine.suspect,
+            end: end.map(|()| Finished {
                 prints: machine
                     .prints
                     .into_iter()
@@ -134,10 +195,15 @@ impl Kernel {
                     .collect(),
                 findings: machine.findings,
                 steps: config.fuel.saturating_sub(left),
-            },
-            suspect: machine.suspect,
-        })
+            }),
+        }
     }
+}
+
+/// The blocks of a grid, the first axis first.
+fn blocks(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
+    let [width, height, depth] = grid;
+    (0..depth).flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
 }
 
 /// Sets all bytes that an earlier launch left uninitialised.
@@ -164,8 +230,27 @@ fn mark_differing(memory: &mut Memory, others: [&Memory; 2]) -> bool {
     any
 }
 
-/// What a run was.
+/// How the blocks of a launch are run.
+#[derive(Clone, Copy)]
+struct Run {
+    /// The content of what nothing was written to.
+    fill: u8,
+    /// Whether each block begins with fresh registers.
+    clean: bool,
+    order: WarpOrder,
+}
+
+impl Run {
+    const FIRST: Self = Self {
+        fill: FILL,
+        clean: false,
+        order: WarpOrder::Ascending,
+    };
+}
+
+/// The result of a run.
 struct Ran {
-    finished: Finished,
+    end: Result<Finished, Stop>,
     suspect: Option<(u32, Thread)>,
+    race: Option<Race>,
 }

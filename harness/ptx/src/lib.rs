@@ -73,6 +73,8 @@ mod decode;
 mod exchange;
 mod execute;
 mod foreign;
+mod global;
+mod history;
 mod kernel;
 mod lanes;
 mod launch;
@@ -93,8 +95,8 @@ pub use config::{Config, Launch, SCRATCH_WINDOW};
 pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{
-    At, Exhausted, Finding, FindingKind, Finished, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap,
-    TrapKind,
+    At, Exhausted, Finding, FindingKind, Finished, GLOBAL_RACE, LaunchOutcome, MOST_FINDINGS, Resource,
+    Thread, Trap, TrapKind,
 };
 pub use parse::parse;
 pub use syntax::{

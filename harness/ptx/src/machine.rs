@@ -7,12 +7,14 @@ use std::time::Instant;
 use cerith_memory::{Memory, ORIGIN};
 
 use crate::config::{Config, Launch, SCRATCH_WINDOW};
+use crate::global::{Global, Race};
+use crate::history::{By, Met};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::op::{Address, Place};
 use crate::outcome::{
     At, Exhausted, Finding, FindingKind, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
 };
-use crate::shared::{Met, Shared};
+use crate::shared::Shared;
 use crate::warp::Warp;
 
 /// Steps between two looks at the clock and the stop flag.
@@ -58,6 +60,8 @@ pub(crate) struct Machine<'l> {
     pub(crate) scratch: Vec<u8>,
     pub(crate) globals: Vec<u8>,
     pub(crate) shared: Shared,
+    /// Accesses to the device's memory, if races between warps are looked for.
+    pub(crate) global: Option<Global>,
     /// The block that runs.
     pub(crate) block: [u32; 3],
     /// Steps left, and those until the next look.
@@ -145,6 +149,37 @@ impl Machine<'_> {
             thread: self.thread(warp, lane),
             byte: Some(met.byte),
         });
+    }
+
+    /// Records that a lane reads the device's memory.
+    #[inline]
+    pub(crate) fn record_read(&mut self, warp: &Warp, lane: usize, at: usize, len: usize, atomic: bool) {
+        let Some(global) = &mut self.global else { return };
+        let met = global.read(at, len, &By::now(warp, atomic));
+        self.record_race(warp, lane, met);
+    }
+
+    /// Records that a lane writes the device's memory, before it does.
+    #[inline]
+    pub(crate) fn record_write(&mut self, warp: &Warp, lane: usize, at: usize, new: &[u8], atomic: bool) {
+        let Some(global) = &mut self.global else { return };
+        let old = self.memory.arena().0.get(at..at + new.len()).unwrap_or_default();
+        let met = global.write(at, old, new, &By::now(warp, atomic));
+        self.record_race(warp, lane, met);
+    }
+
+    #[inline]
+    fn record_race(&mut self, warp: &Warp, lane: usize, met: Option<Met>) {
+        let Some(met) = met else { return };
+        let thread = self.thread(warp, lane);
+        if let Some(global) = &mut self.global {
+            global.race.get_or_insert(Race {
+                kind: met.kind,
+                step: warp.group.step,
+                other: met.other,
+                thread,
+            });
+        }
     }
 
     /// Something that nothing was written to goes on from here.

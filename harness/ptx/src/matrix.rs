@@ -7,11 +7,11 @@
 //! How floats are summed is not documented. What is done here is in [`sum`].
 
 use crate::alu::half::{bf16, f16};
+use crate::history::By;
 use crate::lanes::{ALL, LANES, Lanes};
 use crate::machine::{Machine, Stop};
 use crate::op::{MatrixLoad, Mma, MmaKind};
 use crate::outcome::TrapKind;
-use crate::shared::By;
 use crate::sum;
 use crate::warp::Warp;
 

@@ -7,6 +7,9 @@ use cerith_memory::{Fault, StorageId};
 use crate::located::Line;
 use crate::syntax::Place;
 
+/// The code of [`TrapKind::GlobalRace`].
+pub const GLOBAL_RACE: &str = "global-race";
+
 /// The most findings of a launch.
 pub const MOST_FINDINGS: usize = 16;
 
@@ -232,6 +235,14 @@ pub enum TrapKind {
     BadBarrier,
     /// A step that is not there.
     NoStep,
+    /// Warps of a block access the device's memory without a barrier between them, and the result depends on their order.
+    GlobalRace {
+        /// What the instruction did ([`FindingKind::WriteWrite`], [`FindingKind::ReadAfterWrite`] or
+        /// [`FindingKind::WriteAfterRead`]).
+        access: FindingKind,
+        /// The other warp's instruction.
+        other: Option<At>,
+    },
 }
 
 impl TrapKind {
@@ -248,6 +259,7 @@ impl TrapKind {
             Self::Inactive { .. } => "inactive-lanes",
             Self::BadBarrier => "bad-barrier",
             Self::NoStep => "no-instruction",
+            Self::GlobalRace { .. } => GLOBAL_RACE,
         }
     }
 
@@ -305,6 +317,21 @@ impl fmt::Display for TrapKind {
                 "a barrier that does not exist, or for a number of threads that is no multiple of 32",
             ),
             Self::NoStep => f.write_str("a jump to where no instruction is"),
+            Self::GlobalRace { access, other } => {
+                let (did, did_before) = match access {
+                    FindingKind::ReadAfterWrite => ("a read", "wrote"),
+                    FindingKind::WriteAfterRead => ("a write", "read"),
+                    _ => ("a write", "wrote"),
+                };
+                let with = other
+                    .as_ref()
+                    .map_or(String::new(), |other| format!(" with {other}"));
+                write!(
+                    f,
+                    "a data race: {did} of bytes in global memory that another warp {did_before}{with}, without a barrier \
+                     between them; the result depends on the order of the warps"
+                )
+            }
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Left out: outcomes without memory (see [`crate::trial`]).
 
-use cerith_interp::{Accepted, StoredElement};
+use cerith_accept::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Dims, Memory, NamedTensor, StorageId};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::{DType, numeric};

@@ -2,7 +2,7 @@
 //!
 //! Left out: where intervals come from (`cerith-interp`).
 
-use cerith_interp::{AcceptanceMap, Accepted};
+use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::numeric;
 

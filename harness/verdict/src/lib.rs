@@ -84,7 +84,7 @@
 //! ```
 //!
 //! Left out: how an engine runs a case (`cerith-engine`), showing anything (`cerith-report`). There is no tolerance anywhere: a
-//! float is right when its bits are, or when the reference's own [`Accepted`](cerith_interp::Accepted) says that a conforming implementation may
+//! float is right when its bits are, or when the reference's own [`Accepted`](cerith_accept::Accepted) says that a conforming implementation may
 //! give it.
 //!
 //! Invariants: knows no fuzzing engine and does no IO; a verdict is a function of outcomes, never of time or order.

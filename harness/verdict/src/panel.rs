@@ -10,12 +10,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cerith_accept::{Accepted, StoredElement};
 use cerith_case::Case;
 use cerith_engine::{
     Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, Remembered, catch_panic,
     find_families, infer_rules, list_triton_code,
 };
-use cerith_interp::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
 use cerith_tile::quirk::told::ADDRESSES;

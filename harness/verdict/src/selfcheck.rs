@@ -332,7 +332,7 @@ const TRIALS: &[KnownTrial] = &[
 
 /// Judges every trial with a known verdict, and has the reference do the known arithmetic. Answers with what is wrong.
 pub fn run_selfcheck() -> Vec<String> {
-    let record = cerith_engine::cuda::record::check_records().err();
+    let record = cerith_cuda::record::check_records().err();
     let arithmetic = known::check_arithmetic(&Reference::default());
     let arithmetic = arithmetic.first().map(|first| match arithmetic.len() {
         1 => format!("arithmetic that is known: {first}"),

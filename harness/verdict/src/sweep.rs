@@ -4,7 +4,7 @@
 //! outside the largest camp are the odd ones out; that is a majority, not a conviction. If the reference has an answer, the
 //! verdict says which camp agrees with it. The reference is used in two more ways: bytes that it calls undefined are left out,
 //! and elements with other bits agree if a conforming implementation may give both values, as the reference says
-//! ([`Accepted`](cerith_interp::Accepted)). Without the reference, every bit counts.
+//! ([`Accepted`](cerith_accept::Accepted)). Without the reference, every bit counts.
 //!
 //! A variant whose own launches differ is in no camp; if the launches of the case as it is differ, the sweep is inconclusive. A
 //! program without a defined answer is not judged.

@@ -15,7 +15,7 @@
 //! Left out: what was expected (see [`crate::expectation`]).
 
 use cerith_case::VerdictKind;
-use cerith_engine::{EngineId, Families, Family, Finished, Outcome, Trap};
+use cerith_engine::{EngineId, Families, Family, Finished, GLOBAL_RACE, Outcome, Trap};
 use cerith_interp::{StorageSet, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
@@ -189,6 +189,13 @@ fn only_endangered(reference: &Outcome, comparison: Option<&Comparison>) -> bool
     })
 }
 
+/// Whether an engine stopped at a race in a program of which the reference says that it relies on a barrier.
+fn lacks_barrier(reference: &Outcome, other: &Outcome) -> bool {
+    let tracked = reference.finished().and_then(|finished| finished.tracked);
+    tracked.is_some_and(|tracked| !tracked.endangered.is_empty())
+        && matches!(other, Outcome::Trapped(Trap::Raised, complaint) if complaint.kind == GLOBAL_RACE)
+}
+
 /// Whether an engine stopped with an assertion in a program of which the reference says that an overflow check may fail or not.
 fn may_overflow(reference: &Outcome, other: &Outcome) -> bool {
     let remark = reference.finished().and_then(|finished| finished.remark.as_ref());
@@ -289,7 +296,9 @@ impl Hearing<'_, '_> {
         }
         // The lanes of a block in Triton's interpreter load before they store.
         let (endangered, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(witness, _, comparison)| {
-            witness.families.has(Family::Compiler) && only_endangered(reference.outcome, comparison.as_ref())
+            witness.families.has(Family::Compiler)
+                && (only_endangered(reference.outcome, comparison.as_ref())
+                    || lacks_barrier(reference.outcome, witness.outcome))
         });
         if rest.is_empty() && !endangered.is_empty() {
             let hazard = reference.outcome.complaint().map(|remark| remark.message.clone());

@@ -12,10 +12,10 @@ use crate::bind;
 use crate::case_file::CaseFile;
 use crate::expr::Names;
 use crate::input::{Input, MAX_TEXT, Missing, join};
-use crate::kernel::{Kernel, Module};
 use crate::matrix::evaluate_condition;
-use crate::module::{self, Contents};
 use crate::schema::{Program, Schema};
+use cerith_module::kernel::{Kernel, Module};
+use cerith_module::module::{self, Contents};
 use cerith_python::nearest::suggestion;
 
 /// A Python file and what is in it.

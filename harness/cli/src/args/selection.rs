@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use cerith_engine::EngineId;
+use cerith_runner::engines;
 use clap::Args;
-
-use crate::engines;
 
 /// Which corpus, and which part of it.
 #[derive(Debug, Args)]

@@ -6,11 +6,11 @@
 
 use std::fmt::Write as _;
 
-use cerith_case::{Condition, NotTried, Survey, Unmasked};
 use cerith_report::event::{
     Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
 };
 use cerith_report::{Palette, Tone};
+use cerith_survey::{Condition, NotTried, Survey, Unmasked};
 use cerith_tile::rules::Version;
 
 use super::fitting::{Dependent, Unwritten};

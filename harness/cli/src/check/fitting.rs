@@ -5,16 +5,17 @@
 //! is honestly launched all the same. Only then does [`find_passing`] look for arguments with which it passes, and what they have in
 //! common is a precondition of the kernel, not an excuse.
 //!
-//! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_case::Draft`] for the
+//! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_survey::Draft`] for the
 //! changes that there are.
 
-use cerith_case::{Attempt, Case, Corpus, Draft, Reading, Survey};
+use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
+use cerith_survey::{Attempt, Draft, Reading, Survey};
 use cerith_tile::rules::{Rules, Version};
 
-use super::relations::{Difference, MAX_RELATED, Relation, build_related};
+use super::relations::{Difference, MAX_RELATED, Relation, build_related, scale_blocks};
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
@@ -259,7 +260,7 @@ pub fn find_dependent(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
         Some((0, Relation::Blocks, attempt.variant, case))
     });
     let scaled = match (&survey.host, plain.launches.as_slice()) {
-        (Some(_), [launch]) => draft.scale_blocks(launch),
+        (Some(_), [launch]) => scale_blocks(draft, launch),
         _ => Vec::new(),
     };
     let scaled = scaled.into_iter().map(|(variant, launch)| {

@@ -5,10 +5,11 @@
 //! layout the kernel computes the same, so bits must be equal. Other blocks add in another order: such a difference counts if it
 //! exceeds half of the digits of the least precise dtype and the intervals of conforming results don't meet.
 
+use cerith_accept::Accepted;
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_engine::{Conforming, Reference};
-use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory, Storages, Tensor};
+use cerith_survey::Draft;
 use cerith_tile::rules::Rules;
 use cerith_tile::{DType, numeric};
 
@@ -108,6 +109,42 @@ pub fn build_related(plain: &Case, other: Case, relation: Relation) -> Option<Re
         relation,
         pairs,
     })
+}
+
+/// A launch with blocks that are twice and half as large, with descriptions. Its grid follows, and its tensors stay the same.
+pub fn scale_blocks(draft: &Draft, launch: &Launch) -> Vec<(String, Launch)> {
+    let find_integer = |name: &str| {
+        let mut arguments = launch.arguments();
+        arguments.find_map(|(one, arg)| match arg.value {
+            ArgValue::Int(value) if one == Some(name) => i64::try_from(value).ok(),
+            _ => None,
+        })
+    };
+    let scalings = draft.scale_blocks(launch.grid, find_integer).into_iter();
+    let scaled = scalings.map(|scaling| {
+        let mut scaled = Launch {
+            grid: scaling.grid,
+            ..launch.clone()
+        };
+        for (name, lanes) in &scaling.blocks {
+            set_integer(&mut scaled, name, *lanes);
+        }
+        (scaling.variant, scaled)
+    });
+    scaled.collect()
+}
+
+fn set_integer(launch: &mut Launch, name: &str, value: i64) {
+    let parameters = launch.kernel.function().map(|function| &function.parameters);
+    let position = parameters.and_then(|all| all.iter().position(|one| one.name == name));
+    let named = launch.keyword.iter_mut().find(|(one, _)| one == name);
+    let arg = match named {
+        Some((_, arg)) => Some(arg),
+        None => position.and_then(|position| launch.positional.get_mut(position)),
+    };
+    if let Some(arg) = arg {
+        arg.value = ArgValue::Int(i128::from(value));
+    }
 }
 
 /// The tensors of two launches, by parameter. `None` if they have other shapes or dtypes.

@@ -4,15 +4,16 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use cerith_case::excerpt::{Part, extract_functions};
-use cerith_case::{Corpus, Draft, Input, MAX_TEXT, Survey, build_drafts, list_kernels};
+use cerith_case::{Corpus, Input, MAX_TEXT};
+use cerith_module::excerpt::{Part, extract_functions};
 use cerith_report::describe;
+use cerith_runner::corpus::is_python;
+use cerith_runner::mistyped::describe_read_error;
+use cerith_survey::{Draft, Survey, build_drafts, list_kernels};
 use cerith_tile::source::{SourceFile, Sources};
 
 use super::fitting::{self, Dependent, Unwritten};
 use super::target::{CheckTarget, display_path, home_of};
-use crate::corpus::is_python;
-use crate::mistyped::describe_read_error;
 
 /// A file with kernels.
 pub struct Subject {

@@ -1,10 +1,9 @@
 //! What `cerith check` is asked for: files and kernels, and the files with kernels of folders.
 
+use cerith_runner::corpus::{folder_of, is_python};
+use cerith_runner::kernels::{find_launched_kernels, is_case_file};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use crate::corpus::{folder_of, is_python};
-use crate::kernels::{find_launched_kernels, is_case_file};
 
 /// Folders may nest this deep.
 const DEPTH_MOST: usize = 32;

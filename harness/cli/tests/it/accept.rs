@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use cerith_case::{Case, Corpus};
-use cerith_engine::cuda::GpuHeader;
-use cerith_engine::cuda::bundle::{Decided, Label, Provenance, ResultEntry, Writer};
-use cerith_engine::cuda::job::Ran;
-use cerith_engine::cuda::record::Record;
+use cerith_cuda::GpuHeader;
+use cerith_cuda::bundle::{Decided, Label, Provenance, ResultEntry, Writer};
+use cerith_cuda::record::Record;
+use cerith_engine::job::Ran;
 use cerith_engine::{Complaint, Outcome};
 use cerith_toolchain::compiled::Target;
 use tempfile::TempDir;

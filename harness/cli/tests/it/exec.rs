@@ -1,12 +1,12 @@
 //! `cerith exec` as a user meets it on a machine without a GPU. What it does on one is tested in
-//! `harness/engine/tests/cuda`.
+//! `harness/cuda/tests`.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use cerith_engine::cuda::bundle::{CaseEntry, Label, Note, Reader, Unexecuted, Writer};
-use cerith_engine::cuda::job::Job;
+use cerith_cuda::bundle::{CaseEntry, Label, Note, Reader, Unexecuted, Writer};
+use cerith_engine::job::Job;
 use cerith_toolchain::compiled::{Compiled, Target};
 use tempfile::TempDir;
 

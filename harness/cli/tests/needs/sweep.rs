@@ -1,15 +1,15 @@
 //! `cerith sweep` as a user meets it on a machine without a GPU: a bundle of variants is compiled here, and the results
 //! that come back are judged. In the place of the GPU is the reference, with a mistake here and there. What happens on
-//! a GPU is `cerith exec`'s, and tested in `harness/engine/tests/cuda`.
+//! a GPU is `cerith exec`'s, and tested in `harness/cuda/tests`.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Output};
 
 use cerith_case::{Corpus, Variant};
-use cerith_engine::cuda::GpuHeader;
-use cerith_engine::cuda::bundle::{Provenance, Reader, ResultEntry, Writer};
-use cerith_engine::cuda::job::Ran;
+use cerith_cuda::GpuHeader;
+use cerith_cuda::bundle::{Provenance, Reader, ResultEntry, Writer};
+use cerith_engine::job::Ran;
 use cerith_engine::{Engine, Outcome, Reference};
 use cerith_needs::{NEWEST, Tests, named};
 use cerith_tile::rules::Rules;

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cerith_case::{Case, Corpus, Entry};
-use cerith_engine::cuda::compile::{Compiler, Compiling};
+use cerith_engine::compile::{Compiler, Compiling};
 use cerith_engine::{Finished, Outcome, Ptx};
 use cerith_toolchain::compiled::{Compiled, Kernel, Target};
 use cerith_toolchain::{Cache, Compilers, Home};
@@ -46,7 +46,12 @@ const AREAS: [&str; 13] = [
 ];
 
 /// What the checks of `cerith-ptx` tell of.
-const REPORTED_KINDS: [&str; 3] = ["shared-race", "copy-in-flight", "uninitialised-register"];
+const REPORTED_KINDS: [&str; 4] = [
+    "shared-race",
+    "global-race",
+    "copy-in-flight",
+    "uninitialised-register",
+];
 
 /// So many cases of a file are looked at.
 const OF_A_FILE: usize = 3;

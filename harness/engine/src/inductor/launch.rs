@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cerith_case::{Arg, ArgValue, Case, Declared, Kernel, Launch, Module};
+use cerith_case::{Arg, ArgValue, Case, Declared, Launch};
 use cerith_memory::{Dims, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
+use cerith_module::{Kernel, Module};
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceId, Span};

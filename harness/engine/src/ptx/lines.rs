@@ -10,7 +10,7 @@ use cerith_ptx::{At, Line, Module};
 use cerith_tile::source::SourceFile;
 use cerith_toolchain::Tuning;
 
-use crate::cuda::compile::Compiler;
+use crate::compile::Compiler;
 use crate::engine::Failure;
 use crate::{Position, translation};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
 use cerith_case::Case;
-use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Config};
+use cerith_interp::Config;
 
 use super::arguments::build_arguments;
 use super::kernel::Kernel;
@@ -65,10 +66,15 @@ pub(super) fn run_intervals(
             ));
         }
         let args = build_arguments(launch, kernel, &memory)?;
-        let accepted = kernel
-            .program
-            .accept(launch.grid, &args, &mut memory, &mut map, &config)
-            .map_err(|error| to_failure(format!("run `{}` with intervals", launch.kernel.name), error))?;
+        let accepted = cerith_accept::accept(
+            &kernel.program,
+            launch.grid,
+            &args,
+            &mut memory,
+            &mut map,
+            &config,
+        )
+        .map_err(|error| to_failure(format!("run `{}` with intervals", launch.kernel.name), error))?;
         match accepted {
             Acceptance::Known => {}
             Acceptance::Inconclusive { decision: what, span } => {

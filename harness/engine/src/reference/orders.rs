@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use cerith_accept::AcceptanceMap;
 use cerith_case::Case;
-use cerith_interp::{AcceptanceMap, Combining, Config};
+use cerith_interp::{Combining, Config};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::LaneOrder;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cerith_case::{Case, Corpus, Input};
-use cerith_engine::cuda::compile::{Compiler, Compiling};
+use cerith_engine::compile::{Compiler, Compiling};
 use cerith_engine::{
     Capabilities, Engine, EngineId, Failure, Inductor, Interpret, LaunchExecutor, Outcome, Preparation,
     Reference,

@@ -1,8 +1,5 @@
 //! The tests of this crate that need something of the machine, as one binary: a module for each topic.
 
-mod cuda;
-#[path = "../cuda/fixture.rs"]
-mod fixture;
 mod inductor;
 mod ptx;
 mod ttir;
@@ -12,8 +9,5 @@ use std::process::ExitCode;
 use cerith_needs::{Tests, modules};
 
 fn main() -> ExitCode {
-    if let Some(code) = cuda::serve() {
-        return code;
-    }
-    Tests::join(modules![cuda, inductor, ptx, ttir]).run()
+    Tests::join(modules![inductor, ptx, ttir]).run()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cerith_case::{Case, Corpus};
-use cerith_engine::cuda::compile::Compiler;
+use cerith_engine::compile::Compiler;
 use cerith_engine::{Engine, Outcome, Reference, Ttir};
 use cerith_needs::{NEWEST, Tests, named};
 use cerith_tile::rules::{Rules, Version};

@@ -6,10 +6,10 @@ use cerith_tile::rules::Rule;
 use ruff_python_ast::Expr;
 
 use super::Runner;
-use crate::builtin;
-use crate::constant::{Constant, TypeValue};
-use crate::value::Value;
-use crate::value::plain::{Plain, ScopeId};
+use cerith_language::builtin;
+use cerith_language::constant::{Constant, TypeValue};
+use cerith_language::value::Value;
+use cerith_language::value::plain::{Plain, ScopeId};
 
 /// What a parameter's annotation makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

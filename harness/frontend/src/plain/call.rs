@@ -13,15 +13,16 @@ use ruff_python_ast as ast;
 use super::class::{construct, named_tuple};
 use super::exchange::kernel_value;
 use super::names::is_module;
-use super::operator::{MAX_RANGE, apply_binary, measure_depth, unwrap_or_unknown};
+use super::operator::{apply_binary, measure_depth, unwrap_or_unknown};
 use super::statement::Flow;
 use super::{Runner, decorator, limits, strings};
-use crate::builtin::signature;
-use crate::constant;
-use crate::stop::Traced;
-use crate::value::Value;
-use crate::value::callable::{Autotuner, Builtin, Lower, UserFunction, Wrapper};
-use crate::value::plain::{Arguments, Decorator, Native, Plain, PlainBody, PlainFunction, ScopeId};
+use cerith_language::builtin::signature;
+use cerith_language::constant;
+use cerith_language::stop::Traced;
+use cerith_language::value::Value;
+use cerith_language::value::callable::{Autotuner, Builtin, Lower, UserFunction, Wrapper};
+use cerith_language::value::object::MAX_RANGE;
+use cerith_language::value::plain::{Arguments, Decorator, Native, Plain, PlainBody, PlainFunction, ScopeId};
 
 /// Calls of plain functions inside of each other.
 const MAX_CALLS: usize = 64;
@@ -90,11 +91,11 @@ impl Runner<'_, '_> {
             Some(Native::Aggregate) => self.lo.rules.holds(Rule::Aggregates),
             Some(_) => true,
             None if is_module(&format!("{module}.{name}")) => true,
-            None if crate::builtin::find_symbol(self.lo.rules, module, name).is_some() => true,
+            None if cerith_language::builtin::find_symbol(self.lo.rules, module, name).is_some() => true,
             // What is not known of other modules, and of what is private, is not known to be missing.
             None if &**module == "tl"
                 && !name.starts_with('_')
-                && !crate::builtin::UNKNOWN_OF_TL.contains(&&**name) =>
+                && !cerith_language::builtin::UNKNOWN_OF_TL.contains(&&**name) =>
             {
                 false
             }
@@ -118,7 +119,7 @@ impl Runner<'_, '_> {
                 Plain::Constexpr(inner) => Plain::from_value(inner),
                 value => value.clone(),
             }),
-            ("get_int_dtype", _) => match crate::builtin::find_symbol(self.lo.rules, "tl", name) {
+            ("get_int_dtype", _) => match cerith_language::builtin::find_symbol(self.lo.rules, "tl", name) {
                 Some(Value::Builtin(asked)) => self.call_builtin(asked, arguments, span),
                 _ => Ok(Plain::new_unknown(span, format!("what `tl.{name}(…)` returns"))),
             },

@@ -12,13 +12,13 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::{Runner, decorator};
-use crate::constant::Constant;
-use crate::stop::Traced;
 use crate::text::span_of;
-use crate::value::plain::{
+use cerith_language::constant::Constant;
+use cerith_language::stop::Traced;
+use cerith_language::value::plain::{
     AggregateClass, Arguments, EnumClass, Field, NamedTupleClass, Native, Plain, ScopeId,
 };
-use crate::value::{Aggregate, Value};
+use cerith_language::value::{Aggregate, Value};
 
 impl Runner<'_, '_> {
     /// The value of a `class` statement.

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use cerith_tile::rules::{Rule, Version};
 use cerith_tile::source::Span;
 
-use crate::lowering::Lowering;
-use crate::stop::{Stop, Traced};
-use crate::value::callable::{JitOptions, UserFunction};
-use crate::value::plain::{Arguments, Config, Decorator, Native, Plain};
+use cerith_language::lowering::Lowering;
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::callable::{JitOptions, UserFunction};
+use cerith_language::value::plain::{Arguments, Config, Decorator, Native, Plain};
 
 /// A parameter: its name, the first version that has it, the first that does not, and whether it must be given.
 struct Parameter {

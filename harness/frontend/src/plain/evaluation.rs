@@ -11,9 +11,9 @@ use ruff_text_size::TextRange;
 
 use super::Runner;
 use super::operator::{apply_binary, apply_unary, compare, unknown_from_failure};
-use crate::stop::{Stop, Traced};
 use crate::text::span_of;
-use crate::value::plain::{Plain, ScopeId};
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::plain::{Plain, ScopeId};
 
 /// The names that an expression sees, and the runner of what it calls.
 struct Evaluation<'r, 'm, 'a> {

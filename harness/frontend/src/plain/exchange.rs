@@ -5,11 +5,11 @@ use std::rc::Rc;
 use cerith_tile::rules::Rules;
 
 use super::limits;
-use crate::lowering::Lowering;
-use crate::stop::Traced;
-use crate::value::Value;
-use crate::value::plain::{Plain, ScopeId};
-use crate::{builtin, constant};
+use cerith_language::lowering::Lowering;
+use cerith_language::stop::Traced;
+use cerith_language::value::Value;
+use cerith_language::value::plain::{Plain, ScopeId};
+use cerith_language::{builtin, constant};
 
 /// How a module that is a file goes by in [`Value::Module`], followed by its scope.
 const FILE_PREFIX: &str = "file ";

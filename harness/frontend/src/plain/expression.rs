@@ -8,11 +8,12 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::Runner;
-use super::operator::{apply_subscript, count_items, measure_depth};
-use crate::constant::{self, Constant};
-use crate::stop::Traced;
+use super::operator::{apply_subscript, measure_depth};
 use crate::text::span_of;
-use crate::value::plain::{Arguments, Plain, PlainBody, PlainFunction, ScopeId};
+use cerith_language::constant::{self, Constant};
+use cerith_language::stop::Traced;
+use cerith_language::value::object::count_items;
+use cerith_language::value::plain::{Arguments, Plain, PlainBody, PlainFunction, ScopeId};
 
 /// Values inside of each other.
 const MAX_DEPTH: usize = 24;

@@ -10,8 +10,8 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, encode};
 use cerith_tile::source::Span;
 
-use crate::constant::Constant;
-use crate::value::plain::{Arguments, Plain};
+use cerith_language::constant::Constant;
+use cerith_language::value::plain::{Arguments, Plain};
 
 /// Whether a name of a module is a class of limits, or a dtype that it takes.
 pub(crate) fn is_known(module: &str, name: &str) -> bool {

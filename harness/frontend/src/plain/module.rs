@@ -17,13 +17,13 @@ use ruff_text_size::Ranged;
 use super::class::field_of;
 use super::names::{canonicalize_module, is_module};
 use super::{Runner, decorator};
-use crate::builtin::{self, PRELUDE};
-use crate::constant::{Constant, TypeValue};
-use crate::stop::{Stop, Traced};
 use crate::text::{TopLevel, parse, span_of, with_stack};
-use crate::value::Value;
-use crate::value::callable::{JitOptions, UserFunction};
-use crate::value::plain::{Native, Plain, PlainFunction, ScopeId};
+use cerith_language::builtin::{self, PRELUDE};
+use cerith_language::constant::{Constant, TypeValue};
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::Value;
+use cerith_language::value::callable::{JitOptions, UserFunction};
+use cerith_language::value::plain::{Native, Plain, PlainFunction, ScopeId};
 
 /// A parsed file.
 struct ParsedFile {

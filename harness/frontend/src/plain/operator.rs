@@ -1,12 +1,11 @@
 //! Operators of plain Python. What is not known becomes [`Plain::Unknown`], and nothing is guessed.
 //!
-//! Left out: what names and calls mean ([`super::expression`]), arithmetic on two constants ([`crate::constant`]), the operators
+//! Left out: what names and calls mean ([`super::expression`]), arithmetic on two constants ([`cerith_language::constant`]), the operators
 //! themselves ([`cerith_python`]).
 
-use std::cmp::Ordering;
 use std::rc::Rc;
 
-use cerith_python::{Error, ErrorKind, Int, Object, Sequence, View, operator};
+use cerith_python::{Error, ErrorKind, operator};
 use cerith_tile::DType;
 use cerith_tile::ir::CmpPredicate;
 use cerith_tile::source::Span;
@@ -14,12 +13,10 @@ use ruff_python_ast as ast;
 use rustc_hash::FxHashMap;
 
 use super::limits;
-use crate::constant::{self, Constant, Failure, PyBinary, PyUnary};
-use crate::value::Value;
-use crate::value::plain::{Native, Plain};
-
-/// Items that a sequence may have.
-pub(super) const MAX_RANGE: usize = 1 << 14;
+use cerith_language::constant::{self, Constant, Failure, PyBinary, PyUnary};
+use cerith_language::value::Value;
+use cerith_language::value::object::new_unknown_error;
+use cerith_language::value::plain::Plain;
 
 /// Values inside of a value, counted no further than `limit`.
 pub(super) fn measure_depth(value: &Plain, limit: usize) -> usize {
@@ -63,11 +60,6 @@ fn depth_of(value: &Plain, limit: usize, known: &mut FxHashMap<*const Plain, usi
         known.insert(place, depth);
     }
     depth
-}
-
-/// How many items a sequence has; 0 for anything else.
-pub(super) fn count_items(value: &Plain) -> usize {
-    value.items().map_or(0, <[Plain]>::len)
 }
 
 /// What failed arithmetic leaves.
@@ -173,7 +165,7 @@ pub(super) fn compare(op: ast::CmpOp, lhs: &Plain, rhs: &Plain) -> Result<bool, 
         return match op {
             ast::CmpOp::Is | ast::CmpOp::Eq => Ok(same),
             ast::CmpOp::IsNot | ast::CmpOp::NotEq => Ok(!same),
-            _ => Err(not_known()),
+            _ => Err(new_unknown_error()),
         };
     }
     operator::compare(op, lhs, rhs)
@@ -184,105 +176,6 @@ fn host_dtype(value: &Plain) -> Option<(&str, DType)> {
     match value {
         Plain::Symbol(module, name) => limits::dtype_of(module, name).map(|dtype| (&**module, dtype)),
         _ => None,
-    }
-}
-
-impl Plain {
-    /// Whether it is known what this is, if not what it holds.
-    pub(super) const fn is_known(&self) -> bool {
-        !matches!(
-            self,
-            Self::Unknown(_) | Self::Symbol(..) | Self::Traced(_) | Self::Tensor(_)
-        )
-    }
-
-    /// Whether it is an object, whatever it holds: never `None`.
-    fn is_object(&self) -> bool {
-        match self {
-            Self::Tensor(_) | Self::Jit(_) | Self::Function(_) | Self::Constexpr(_) | Self::Config(_) => true,
-            Self::Symbol(module, name) => Native::find(module, name).is_some(),
-            Self::Unknown(unknown) => unknown.is_object,
-            _ => false,
-        }
-    }
-
-    fn unknown_beside(&self, other: &Self) -> Option<Error> {
-        (!self.is_known() || !other.is_known()).then(not_known)
-    }
-}
-
-fn not_known() -> Error {
-    Error::unknown("this computation")
-}
-
-impl Object for Plain {
-    const MAX_ITEMS: usize = MAX_RANGE;
-
-    fn view(&self) -> View<'_, Self> {
-        match self {
-            Self::Tuple(items) | Self::Named(_, items) => View::Tuple(items),
-            Self::List(items) => View::List(items),
-            Self::Dict(items) => View::Dict(items),
-            _ => match self.constant() {
-                Some(Constant::None) => View::None,
-                Some(Constant::Bool(value)) => View::Bool(*value),
-                Some(Constant::Int(value)) => View::Int((*value).into()),
-                Some(Constant::Float(value)) => View::Float(*value),
-                Some(Constant::Str(text)) => View::Str(text),
-                Some(Constant::Ellipsis | Constant::Type(_)) | None => View::Other,
-            },
-        }
-    }
-
-    fn plain(value: cerith_python::Plain) -> Result<Self, Error> {
-        Constant::plain(value).map(Self::Constant)
-    }
-
-    fn sequence(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
-        Ok(match kind {
-            Sequence::Tuple => Self::Tuple(items.into()),
-            Sequence::List => Self::List(Rc::new(items)),
-        })
-    }
-
-    fn other_type(&self) -> &'static str {
-        self.constant().map_or("object", Object::other_type)
-    }
-
-    fn other_truth(&self) -> Result<bool, Error> {
-        self.truth().ok_or_else(not_known)
-    }
-
-    fn other_equal(&self, other: &Self) -> Result<bool, Error> {
-        match (self.constant(), other.constant()) {
-            (Some(a), Some(b)) => a.other_equal(b),
-            _ => Err(not_known()),
-        }
-    }
-
-    fn other_order(&self, other: &Self) -> Option<Result<Option<Ordering>, Error>> {
-        self.unknown_beside(other).map(Err)
-    }
-
-    fn other_binary(_: ast::Operator, left: &Self, right: &Self) -> Option<Result<Self, Error>> {
-        left.unknown_beside(right).map(Err)
-    }
-
-    fn other_items(&self) -> Option<Result<Vec<Self>, Error>> {
-        Some(Err(not_known()))
-    }
-
-    fn other_length(&self) -> Option<Result<Int, Error>> {
-        Some(Err(not_known()))
-    }
-
-    fn same(&self, other: &Self) -> Option<bool> {
-        self.constant()?.same(other.constant()?)
-    }
-
-    /// What is inside of items is not counted: it is shared, and was counted when it was made.
-    fn weight(&self) -> usize {
-        1 + count_items(self)
     }
 }
 

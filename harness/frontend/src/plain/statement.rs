@@ -7,11 +7,12 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::Runner;
-use super::operator::{MAX_RANGE, apply_binary};
-use crate::constant;
-use crate::stop::{Stop, Traced};
+use super::operator::apply_binary;
 use crate::text::{bound_names, span_of};
-use crate::value::plain::{Plain, ScopeId};
+use cerith_language::constant;
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::object::MAX_RANGE;
+use cerith_language::value::plain::{Plain, ScopeId};
 
 /// How a statement ends.
 pub(super) enum Flow {

@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use crate::constant;
-use crate::value::plain::{Arguments, Plain};
+use cerith_language::constant;
+use cerith_language::value::plain::{Arguments, Plain};
 
 /// The longest text that a method makes.
 const MAX_TEXT_LEN: usize = 1 << 16;

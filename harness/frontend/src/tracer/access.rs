@@ -8,15 +8,15 @@ use ruff_python_ast::{self as ast, Expr};
 
 use super::Tracer;
 use super::frame::Kind;
-use crate::builtin::{self, attribute, python, types};
-use crate::constant::{self, Constant};
 use crate::plain::exchange::{self, file_scope, kernel_value};
 use crate::plain::{limits, names};
-use crate::semantic;
-use crate::semantic::types::type_text;
-use crate::stop::{Stop, Traced};
-use crate::value::Value;
-use crate::value::plain::{Plain, ScopeId, Unknown};
+use cerith_language::builtin::{self, attribute, python, types};
+use cerith_language::constant::{self, Constant};
+use cerith_language::semantic;
+use cerith_language::semantic::types::type_text;
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::Value;
+use cerith_language::value::plain::{Plain, ScopeId, Unknown};
 /// Methods of Python's strings, which Triton lets kernels call.
 const STRING_METHODS: [&str; 12] = [
     "count",

@@ -11,10 +11,10 @@ use cerith_tile::rules::Rule;
 
 use super::Tracer;
 use crate::plain::exchange::{default_value, kernel_value};
-use crate::semantic::types::type_text;
-use crate::stop::Traced;
-use crate::value::plain::{AggregateClass, Field, Plain, PlainBody, PlainFunction};
-use crate::value::{Aggregate, Value};
+use cerith_language::semantic::types::type_text;
+use cerith_language::stop::Traced;
+use cerith_language::value::plain::{AggregateClass, Field, Plain, PlainBody, PlainFunction};
+use cerith_language::value::{Aggregate, Value};
 
 impl Tracer<'_> {
     /// Makes an instance, as `Class(…)` does.

@@ -9,14 +9,14 @@ use cerith_tile::rules::Rule;
 use cerith_tile::source::Span;
 
 use super::{Tracer, hook};
-use crate::constant::{Constant, TypeValue};
-use crate::gap::Gap;
 use crate::plain::exchange::default_value;
-use crate::request::RequestArg;
-use crate::stop::{Stop, Traced};
-use crate::value::Value;
-use crate::value::callable::{Autotuner, UserFunction, Wrapper};
-use crate::value::plain::{Arguments, Config, Plain};
+use cerith_language::constant::{Constant, TypeValue};
+use cerith_language::gap::Gap;
+use cerith_language::request::RequestArg;
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::Value;
+use cerith_language::value::callable::{Autotuner, UserFunction, Wrapper};
+use cerith_language::value::plain::{Arguments, Config, Plain};
 
 /// Keywords of a launch that are options, not parameters.
 const OPTIONS: [&str; 22] = [

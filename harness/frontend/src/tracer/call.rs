@@ -10,15 +10,15 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use super::frame::{ActiveCall, Frame, Kind};
-use crate::builtin::{python, signature};
-use crate::constant::{Constant, TypeValue};
-use crate::gap::Gap;
 use crate::plain::exchange::{default_value, kernel_value};
-use crate::semantic::types::{same_type, type_text};
-use crate::stop::Traced;
-use crate::value::Value;
-use crate::value::callable::{Builtin, Lower, UserFunction};
-use crate::value::plain::{Arguments, Plain};
+use cerith_language::builtin::{python, signature};
+use cerith_language::constant::{Constant, TypeValue};
+use cerith_language::gap::Gap;
+use cerith_language::semantic::types::{same_type, type_text};
+use cerith_language::stop::Traced;
+use cerith_language::value::Value;
+use cerith_language::value::callable::{Builtin, Lower, UserFunction};
+use cerith_language::value::plain::{Arguments, Plain};
 
 /// Calls of `@triton.jit` functions inside of each other.
 const MAX_CALLS: usize = 100;
@@ -44,7 +44,7 @@ impl Tracer<'_> {
             }
             Value::Python(python) => self.call_python(python, &positional, &keyword),
             Value::Constant(constant) => {
-                let name = crate::constant::type_name(constant);
+                let name = cerith_language::constant::type_name(constant);
                 Err(self.lo.reject(format!("'{name}' object is not callable")))
             }
             _ => {
@@ -204,7 +204,7 @@ impl Tracer<'_> {
             Value::Constant(Constant::Bool(false)) => {
                 let message = match args.get(1).map(|message| self.eval(message)) {
                     None => String::new(),
-                    Some(Ok(Value::Constant(message))) => crate::constant::to_text(&message),
+                    Some(Ok(Value::Constant(message))) => cerith_language::constant::to_text(&message),
                     Some(Ok(value)) => type_text(&self.lo, &value),
                     Some(Err(_)) => "<failed to evaluate assertion message>".to_owned(),
                 };

@@ -12,10 +12,10 @@ use ruff_text_size::Ranged;
 use super::Tracer;
 use super::frame::{Kind, Names, collect_leaves, rebuild};
 use super::returns::Flow;
-use crate::semantic;
-use crate::semantic::types::{same_type, type_text};
-use crate::stop::Traced;
-use crate::value::Value;
+use cerith_language::semantic;
+use cerith_language::semantic::types::{same_type, type_text};
+use cerith_language::stop::Traced;
+use cerith_language::value::Value;
 
 /// What stands behind an `if`'s own body.
 #[derive(Clone, Copy)]

@@ -11,14 +11,14 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::Tracer;
-use crate::builtin;
-use crate::gap::Gap;
 use crate::plain::limits;
 use crate::plain::names::find_submodule;
-use crate::stop::{Stop, Traced};
 use crate::text::span_of;
-use crate::value::callable::UserFunction;
-use crate::value::plain::{Plain, ScopeId};
+use cerith_language::builtin;
+use cerith_language::gap::Gap;
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::callable::UserFunction;
+use cerith_language::value::plain::{Plain, ScopeId};
 
 /// What a text mentions: names of modules by their path, and single names, where they stand.
 #[derive(Default)]
@@ -164,7 +164,7 @@ impl Tracer<'_> {
                 return Ok(None);
             } else {
                 self.lo.span = span_of(self.modules.source_of(scope), range);
-                return match self.get_attribute(&crate::value::Value::Module(module), name) {
+                return match self.get_attribute(&cerith_language::value::Value::Module(module), name) {
                     Err(stop @ Stop::Rejected(_)) => Err(stop),
                     _ => Ok(None),
                 };

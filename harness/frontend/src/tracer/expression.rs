@@ -11,11 +11,11 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use super::frame::Kind;
-use crate::constant::{self, Constant, PyBinary, eval_literal};
-use crate::semantic;
-use crate::semantic::types::type_text;
-use crate::stop::{Stop, Traced};
-use crate::value::Value;
+use cerith_language::constant::{self, Constant, PyBinary, eval_literal};
+use cerith_language::semantic;
+use cerith_language::semantic::types::type_text;
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::Value;
 
 /// Tuples inside of tuples.
 const MAX_TUPLES: usize = 32;

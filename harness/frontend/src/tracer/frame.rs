@@ -7,9 +7,9 @@ use cerith_tile::ir::ValueId;
 use cerith_tile::source::{SourceId, Span};
 use indexmap::IndexMap;
 
-use crate::value::callable::UserFunction;
-use crate::value::plain::ScopeId;
-use crate::value::{Aggregate, BlockPointer, Descriptor, Value};
+use cerith_language::value::callable::UserFunction;
+use cerith_language::value::plain::ScopeId;
+use cerith_language::value::{Aggregate, BlockPointer, Descriptor, Value};
 
 /// How a name came to its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

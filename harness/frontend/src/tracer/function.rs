@@ -6,9 +6,9 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use crate::plain::annotation::Parameter;
-use crate::stop::{Stop, Traced};
 use crate::text::span_of;
-use crate::value::callable::{UserFunction, is_listed};
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::callable::{UserFunction, is_listed};
 
 impl Tracer<'_> {
     /// Refuses a function that asks of a constexpr parameter not to be specialised on.

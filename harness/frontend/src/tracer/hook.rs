@@ -3,7 +3,7 @@
 
 use ruff_python_ast::{Expr, Stmt};
 
-use crate::value::plain::{PlainBody, PlainFunction};
+use cerith_language::value::plain::{PlainBody, PlainFunction};
 
 /// The parameters that a hook sets to zero, if it does nothing else: `def hook(args): args["out"].zero_()`.
 pub(super) fn find_cleared(function: &PlainFunction) -> Option<Vec<String>> {

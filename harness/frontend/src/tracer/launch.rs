@@ -11,14 +11,14 @@ use ruff_text_size::Ranged;
 
 use super::frame::{Frame, collect_leaves};
 use super::{Tracer, passes, uses};
-use crate::lowering::Lowering;
 use crate::plain::Modules;
-use crate::request::{Request, RequestArg};
-use crate::stop::{Stop, Traced};
 use crate::text::{span_of, with_stack};
-use crate::traced::{self, Binding, Refusal, Refused};
-use crate::value::callable::UserFunction;
-use crate::value::plain::{Arguments, Plain, ScopeId};
+use crate::traced::{self, Binding, Refused};
+use cerith_language::lowering::Lowering;
+use cerith_language::request::{Request, RequestArg};
+use cerith_language::stop::{Refusal, Stop, Traced};
+use cerith_language::value::callable::UserFunction;
+use cerith_language::value::plain::{Arguments, Plain, ScopeId};
 
 /// A traced kernel's bindings, and every argument by name.
 type Launched = (Vec<Binding>, Vec<(String, RequestArg)>);

@@ -8,7 +8,7 @@
 use cerith_tile::ir::{Block, Function, OpKind, Operation, ValueId};
 use cerith_tile::rules::Rules;
 
-use crate::gap::Gap;
+use cerith_language::gap::Gap;
 
 /// An operation by its place in the text of the function.
 type OpNumber = usize;

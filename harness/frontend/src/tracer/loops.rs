@@ -12,12 +12,12 @@ use ruff_text_size::Ranged;
 use super::Tracer;
 use super::frame::{Kind, Names, collect_leaves, rebuild};
 use super::returns::Flow;
-use crate::constant::{self, Constant};
-use crate::gap::Gap;
-use crate::semantic;
-use crate::semantic::types::{same_type, type_text};
-use crate::stop::{Stop, Traced};
-use crate::value::{RangeValue, Value};
+use cerith_language::constant::{self, Constant};
+use cerith_language::gap::Gap;
+use cerith_language::semantic;
+use cerith_language::semantic::types::{same_type, type_text};
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::{RangeValue, Value};
 
 /// Iterations that one `static_range` may have.
 const MAX_UNROLL: i128 = 1 << 14;

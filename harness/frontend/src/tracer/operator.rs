@@ -10,12 +10,12 @@ use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr};
 
 use super::Tracer;
-use crate::constant::{self, Constant, PyBinary, PyUnary, TypeValue, to_predicate};
-use crate::gap::Gap;
-use crate::semantic;
-use crate::semantic::types::{same_type, type_text};
-use crate::stop::{Stop, Traced};
-use crate::value::Value;
+use cerith_language::constant::{self, Constant, PyBinary, PyUnary, TypeValue, to_predicate};
+use cerith_language::gap::Gap;
+use cerith_language::semantic;
+use cerith_language::semantic::types::{same_type, type_text};
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::Value;
 
 /// The methods of an operator: of its left operand, and of its right one.
 const fn find_methods(op: PyBinary) -> (&'static str, &'static str) {

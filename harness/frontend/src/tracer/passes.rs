@@ -14,9 +14,9 @@ use cerith_tile::ir::{
 use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceId, Span};
 
-use crate::gap::Gap;
-use crate::lowering::diagnostic_at;
-use crate::semantic::promotion::describe_dtype;
+use cerith_language::gap::Gap;
+use cerith_language::lowering::diagnostic_at;
+use cerith_language::semantic::promotion::describe_dtype;
 
 use super::liveness::live_operations;
 

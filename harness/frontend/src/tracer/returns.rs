@@ -12,11 +12,11 @@ use cerith_tile::ir::{OpKind, Type, ValueId};
 
 use super::Tracer;
 use super::frame::{collect_leaves, rebuild};
-use crate::constant::Constant;
-use crate::semantic;
-use crate::semantic::types::{same_type, triton_type, type_text};
-use crate::stop::Traced;
-use crate::value::Value;
+use cerith_language::constant::Constant;
+use cerith_language::semantic;
+use cerith_language::semantic::types::{same_type, triton_type, type_text};
+use cerith_language::stop::Traced;
+use cerith_language::value::Value;
 
 /// How a run of statements ended.
 #[derive(Clone, Debug)]

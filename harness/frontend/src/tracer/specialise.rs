@@ -10,16 +10,16 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use super::frame::Kind;
-use crate::constant::{Constant, TypeValue};
 use crate::plain::annotation::Parameter;
-use crate::request::{self, RequestArg};
-use crate::semantic;
-use crate::stop::Traced;
 use crate::text::span_of;
 use crate::traced::{Binding, Part};
-use crate::value::callable::{UserFunction, is_listed};
-use crate::value::plain::ScopeId;
-use crate::value::{Descriptor, Value};
+use cerith_language::constant::{Constant, TypeValue};
+use cerith_language::request::{self, RequestArg};
+use cerith_language::semantic;
+use cerith_language::stop::Traced;
+use cerith_language::value::callable::{UserFunction, is_listed};
+use cerith_language::value::plain::ScopeId;
+use cerith_language::value::{Descriptor, Value};
 
 /// Each parameter's value and how it came to be.
 type BoundParameters = Vec<(Rc<str>, Value, Kind)>;

@@ -11,12 +11,12 @@ use ruff_text_size::Ranged;
 use super::Tracer;
 use super::frame::{Kind, Slot};
 use super::returns::Flow;
-use crate::constant::{Constant, PyBinary};
 use crate::plain::annotation::Parameter;
-use crate::semantic::types::type_text;
-use crate::stop::{Stop, Traced};
-use crate::value::Value;
-use crate::{builtin, semantic};
+use cerith_language::constant::{Constant, PyBinary};
+use cerith_language::semantic::types::type_text;
+use cerith_language::stop::{Stop, Traced};
+use cerith_language::value::Value;
+use cerith_language::{builtin, semantic};
 
 impl Tracer<'_> {
     /// Runs a statement other than `if`.

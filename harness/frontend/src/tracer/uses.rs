@@ -6,12 +6,12 @@ use cerith_tile::ir::CmpPredicate;
 use ruff_python_ast::UnaryOp;
 
 use super::Tracer;
-use crate::constant::PyBinary;
-use crate::lowering::Uses;
 use crate::probe;
 use crate::traced::Use;
-use crate::value::Value;
-use crate::value::callable::Builtin;
+use cerith_language::constant::PyBinary;
+use cerith_language::lowering::Uses;
+use cerith_language::value::Value;
+use cerith_language::value::callable::Builtin;
 
 /// Uses as the caller of [`crate::trace`] gets them, in order.
 pub(super) fn collect_uses(uses: &Uses) -> Vec<Use> {

@@ -1,7 +1,8 @@
 //! The laws of every kernel: it runs the same twice, checks change only what is reported, and the execution with intervals accepts
 //! what the fast one computes (the two share only the arithmetic of single lanes).
 
-use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome};
+use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
+use cerith_interp::{Checks, Config, LaunchOutcome};
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::numeric;
 
@@ -80,13 +81,11 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> TrialResult {
         },
     )?;
     let (mut exact, mut map) = (memory.clone(), AcceptanceMap::default());
-    let acceptance = program
-        .accept(grid, &args, &mut exact, &mut map, limits)
+    let acceptance = cerith_accept::accept(&program, grid, &args, &mut exact, &mut map, limits)
         .map_err(|error| fault(format!("failed to {error}")))?;
     // Keeping book of what widens, lanes are looked at one by one; without, whole blocks are, where that can be.
     let (mut single, mut singly) = (memory.clone(), AcceptanceMap::with_book());
-    let one_by_one = program
-        .accept(grid, &args, &mut single, &mut singly, limits)
+    let one_by_one = cerith_accept::accept(&program, grid, &args, &mut single, &mut singly, limits)
         .map_err(|error| fault(format!("failed to {error}")))?;
     let exhausted = |end: &Acceptance| matches!(end, Acceptance::Stopped(LaunchOutcome::Exhausted(_)));
     let same =

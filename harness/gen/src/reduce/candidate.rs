@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use cerith_case::{ArgValue, Case, Declared, Input, Kernel, Launch, Module};
+use cerith_case::{ArgValue, Case, Declared, Input, Launch};
 use cerith_memory::{ByteState, NamedTensor, Pointer, Storage, StorageId, Storages, Tensor};
+use cerith_module::{Kernel, Module};
 use cerith_tile::DType;
 use cerith_tile::numeric;
 use ruff_text_size::{Ranged, TextRange};
@@ -442,7 +443,7 @@ fn by_name(launch: &mut Launch) {
     let plain = function
         .parameters
         .iter()
-        .all(|one| one.kind == cerith_case::ParameterKind::PositionalOrKeyword);
+        .all(|one| one.kind == cerith_module::ParameterKind::PositionalOrKeyword);
     if !plain || launch.positional.len() > function.parameters.len() {
         return;
     }

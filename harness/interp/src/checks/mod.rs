@@ -107,13 +107,14 @@ impl Access {
 
 /// The storage that a pointer was made from, as a range of arena indices, and the tensor it came as.
 #[derive(Clone, Debug)]
-pub(crate) struct Home {
-    pub start: usize,
-    pub end: usize,
+pub struct Home {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// The storage.
     pub storage: cerith_memory::StorageId,
     /// The tensor's name.
-    pub name: Option<String>,
-    pub tensor: Option<Tensor>,
+    pub(crate) name: Option<String>,
+    pub(crate) tensor: Option<Tensor>,
 }
 
 impl Home {

@@ -51,7 +51,8 @@ impl<'a> Machine<'a> {
         Ok(value.bits(0, &self.layout(slot)))
     }
 
-    pub(crate) fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
+    /// Executes an operation.
+    pub fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
         match &step.op {
             Op::Binary(op) => self.execute_binary(*op, step),
             Op::Unary(op) => self.execute_unary(*op, step),

@@ -10,21 +10,22 @@ use crate::program::{Code, Region};
 
 /// Random numbers, the same ones for the same seed on every machine (splitmix64).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Draws(u64);
+pub struct Draws(u64);
 
 impl Draws {
-    pub(crate) fn new(seed: u32) -> Self {
+    /// The numbers of a seed.
+    pub fn new(seed: u32) -> Self {
         Self(u64::from(seed))
     }
 
     /// A number below `count`, which must not be 0.
-    pub(crate) fn draw_below(&mut self, count: usize) -> usize {
+    pub fn draw_below(&mut self, count: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         (mix(self.0) % count.max(1) as u64) as usize
     }
 
     /// Two different places of `count`, which must be at least 2: what is combined, left and right.
-    pub(crate) fn draw_pair(&mut self, count: usize) -> (usize, usize) {
+    pub fn draw_pair(&mut self, count: usize) -> (usize, usize) {
         let left = self.draw_below(count);
         (left, (left + 1 + self.draw_below(count - 1)) % count)
     }
@@ -32,7 +33,7 @@ impl Draws {
 
 /// The steps of a scan with random brackets: `(middle, from, to)` combines the row before `middle` with each row of `from..to`,
 /// inner steps first.
-pub(crate) fn draw_brackets(count: usize, seed: u32) -> Vec<(usize, usize, usize)> {
+pub fn draw_brackets(count: usize, seed: u32) -> Vec<(usize, usize, usize)> {
     fn split(draws: &mut Draws, from: usize, to: usize, steps: &mut Vec<(usize, usize, usize)>) {
         if to - from < 2 {
             return;

@@ -3,12 +3,5 @@
 #[path = "../kernels/mod.rs"]
 mod kernels;
 
-mod acceptance;
-mod blocks;
-mod bounded;
-mod combine;
-mod doubt;
-mod laws;
-mod orders;
 mod semantics;
 mod undefined;

@@ -289,6 +289,63 @@ fn a_missing_barrier_is_a_race() {
     assert_eq!(findings(named, 64), []);
 }
 
+/// Each thread reads the word of the other warp's thread, and then writes its own.
+const NEIGHBOUR: &str = "
+            xor.b32 %r1, %own, 32;
+            mul.wide.u32 %d1, %r1, 4;
+            sub.u64 %d2, %out, %d0;
+            add.u64 %d2, %d2, %d1;
+            ld.global.u32 %result, [%d2];
+            add.u32 %result, %result, 1;";
+
+#[test]
+fn a_race_in_global_memory_counts_if_the_result_depends_on_it() {
+    let raced = trap("", NEIGHBOUR, 64);
+    assert_eq!(raced.code(), "global-race");
+    assert!(
+        raced
+            .to_string()
+            .starts_with("a data race: a read of bytes in global memory that another warp wrote"),
+        "{raced}"
+    );
+    // With a barrier between them, in one warp, or without use of what was read, there is none.
+    assert_eq!(results("", &format!("{NEIGHBOUR} bar.sync 0;"), 64), [1; 64]);
+    assert_eq!(
+        results("", &NEIGHBOUR.replace("%own, 32", "%own, 1"), 32),
+        [1; 32]
+    );
+    assert_eq!(
+        results("", &format!("{NEIGHBOUR} mov.u32 %result, 7;"), 64),
+        [7; 64]
+    );
+}
+
+#[test]
+fn a_trap_behind_a_race_is_the_races() {
+    // All threads read a flag that the first one sets: later warps trap.
+    let body = "
+            sub.u64 %d1, %out, %d0;
+            ld.global.u32 %result, [%d1];
+            setp.eq.u32 %p0, %own, 0;
+            mov.u32 %r1, 1;
+            @%p0 st.global.u32 [%d1], %r1;
+            setp.ne.u32 %p1, %result, 0;
+            @%p1 trap;
+            mov.u32 %result, 1;";
+    assert_eq!(trap("", body, 64).code(), "global-race");
+    assert_eq!(trap("", "trap;", 64).code(), "trap");
+}
+
+#[test]
+fn an_order_of_atomics_is_no_race() {
+    let body = "
+            sub.u64 %d1, %out, %d0;
+            atom.global.add.u32 %result, [%d1], 0;
+            ld.global.u32 %r1, [%d1];
+            mov.u32 %result, 3;";
+    assert_eq!(results("", body, 64), [3; 64]);
+}
+
 #[test]
 fn a_copy_lands_when_it_is_waited_for() {
     let copy = "

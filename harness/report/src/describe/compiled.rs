@@ -1,7 +1,7 @@
 //! What a compiler made of a case, as an event. Left out: comparing two versions ([`crate::bump`]).
 
 use cerith_case::Case;
-use cerith_engine::cuda::made::{self, CompileStats, KernelStats, Passed};
+use cerith_engine::stats::{self, CompileStats, KernelStats, Passed};
 
 use crate::event::{Compiled, CompiledKernel, Scratch};
 
@@ -18,7 +18,7 @@ pub fn to_compiled(case: &Case, made: &CompileStats) -> Compiled {
 fn to_compiled_kernel(made: &KernelStats) -> CompiledKernel {
     let how = &made.metadata;
     let code = made.code.unwrap_or_default();
-    let scratch = |given: Option<made::Scratch>| {
+    let scratch = |given: Option<stats::Scratch>| {
         given.map(|given| Scratch {
             size: given.size,
             align: given.align,

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cerith_case::{ArgValue, Case, Kernel, Padding};
+use cerith_case::{ArgValue, Case, Padding};
 use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_module::Kernel;
 use cerith_tile::quirk::{Quirk, Quirks, told};
 use cerith_tile::rules::Rules;
 use cerith_tile::source::Sources;

@@ -1,9 +1,10 @@
 //! Bugs by which a compiler exchanges the wrong lanes. Their models have an alternative for each layout of lanes that a compiler may
 //! choose, and copies of a result that lanes hold. An alternative explains a difference only if each element is one of its copies.
 
+use cerith_accept::Accepted;
 use cerith_case::Case;
 use cerith_engine::{EngineId, Finished, Following, Reference, catch_panic};
-use cerith_interp::{Accepted, Numerics};
+use cerith_interp::Numerics;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::told::{self, BugSignature, Form};
 use cerith_tile::rules::Rules;

@@ -4,9 +4,10 @@
 
 use std::rc::Rc;
 
+use cerith_accept::Accepted;
 use cerith_case::Case;
 use cerith_engine::{Finished, Followed, Following, Reference, catch_panic};
-use cerith_interp::{Accepted, Numerics};
+use cerith_interp::Numerics;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;

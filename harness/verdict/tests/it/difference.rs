@@ -1,6 +1,6 @@
 //! What comparing two memories gives: memories in, bytes counted and elements shown out.
 
-use cerith_interp::Accepted;
+use cerith_accept::Accepted;
 use cerith_memory::{ByteState, Memory, NamedTensor, StorageId, Storages, Tensor};
 use cerith_tile::DType;
 use cerith_verdict::{BitForBit, Tolerance, compare};

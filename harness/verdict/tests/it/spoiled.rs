@@ -11,11 +11,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use cerith_accept::Accepted;
 use cerith_case::{Case, Corpus, Entry, Filter, Input, Shard, VerdictKind};
 use cerith_engine::{
     Capabilities, Conforming, Engine, EngineId, Failure, Finished, Outcome, Preparation, Prepared, Reference,
 };
-use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::DType;
 use cerith_tile::ir::Rounding;

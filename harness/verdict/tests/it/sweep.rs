@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use cerith_accept::Accepted;
 use cerith_case::{Axis, EnginePattern, Expectation, OutcomeKind, Variant, VerdictKind};
 use cerith_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
-use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory, NamedTensor, StorageId, Storages, Tensor};
 use cerith_tile::DType;
 use cerith_tile::quirk::Quirks;

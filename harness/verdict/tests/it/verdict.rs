@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use cerith_accept::Accepted;
 use cerith_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
-use cerith_engine::{Complaint, EngineId, Families, Family, Finished, Outcome, Tracked, Trap};
-use cerith_interp::Accepted;
+use cerith_engine::{Complaint, EngineId, Families, Family, Finished, GLOBAL_RACE, Outcome, Tracked, Trap};
 use cerith_interp::StorageSet;
 use cerith_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::DType;
@@ -111,6 +111,14 @@ fn parse_outcome(word: &str, reference: bool) -> Outcome {
                 ..STORED
             }),
         ),
+        "endangered" => finish(
+            build_memory([1.0; 4]),
+            Some(Tracked {
+                endangered: StorageSet::ALL,
+                ..STORED
+            }),
+        ),
+        "race" => Outcome::Trapped(Trap::Raised, complaint(GLOBAL_RACE)),
         number => {
             let value: f32 = number.parse().expect(number);
             finish(build_memory([value, 1.0, 1.0, 1.0]), reference.then_some(STORED))
@@ -287,6 +295,12 @@ fn camps_convict() {
         "reference=hinted interpret@3.9.0=1",
         "reference=hinted interpret@3.9.0=1 cuda@3.9.0=2",
         "reference=hinted interpret@3.9.0=TypeError",
+        // A kernel that relies on a barrier: a race where the compiler leaves it out is the kernel's own.
+        "reference=endangered ptx@3.9.0=1",
+        "reference=endangered ptx@3.9.0=race",
+        "reference=endangered ptx@3.9.0=2",
+        "reference=endangered interpret@3.9.0=2",
+        "reference=1 ptx@3.9.0=race",
         // Silence.
         "reference=1",
         "reference=1 interpret@3.9.0=exhausted",

@@ -1,9 +1,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cerith_interp::{
-    AcceptanceMap, Config, Exhausted, InternalError, LaunchOutcome, ParamValue, Program, Resource, Watch,
-};
+use cerith_accept::AcceptanceMap;
+use cerith_interp::{Config, Exhausted, InternalError, LaunchOutcome, ParamValue, Program, Resource, Watch};
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
 use cerith_tile::source::SourceId;
@@ -151,10 +150,14 @@ fn an_execution_with_intervals_ends_when_it_is_told_to() {
     ] {
         let (mut memory, _) = World::default().finish();
         let mut map = AcceptanceMap::default();
-        let ended =
-            Program::prepare(function)
-                .expect("verified")
-                .accept(grid, &[], &mut memory, &mut map, &config);
+        let ended = cerith_accept::accept(
+            &Program::prepare(function).expect("verified"),
+            grid,
+            &[],
+            &mut memory,
+            &mut map,
+            &config,
+        );
         assert_eq!(ended, Err(InternalError::Stopped));
     }
 }

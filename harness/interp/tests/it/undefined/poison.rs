@@ -94,10 +94,8 @@ fn masked_lanes_are_zero_where_that_is_asked_for() {
         }
         // The run with intervals says the same of them.
         let (mut memory, args) = build_world();
-        let mut map = cerith_interp::AcceptanceMap::default();
-        program
-            .accept([1, 1, 1], &args, &mut memory, &mut map, &config)
-            .expect("it runs");
+        let mut map = cerith_accept::AcceptanceMap::default();
+        cerith_accept::accept(&program, [1, 1, 1], &args, &mut memory, &mut map, &config).expect("it runs");
         let states = memory.states(StorageId(1));
         let count = states.iter().filter(|&&state| state == ByteState::Poison).count();
         assert_eq!(count, undefined, "masked_zero {masked_zero}, with intervals");

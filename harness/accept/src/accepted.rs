@@ -1,0 +1,113 @@
+//! What is accepted of an element of memory, and of a launch. Left out: working it out.
+
+use cerith_tile::ir::Rounding;
+use cerith_tile::source::Span;
+use cerith_tile::{DType, numeric};
+
+use super::lane::Lane;
+use cerith_interp::outcome::LaunchOutcome;
+
+/// What a conforming implementation may leave in an element of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Accepted {
+    /// The reference's bits, or any NaN for a NaN.
+    Exact,
+    /// A value of the dtype between the two, inclusive, or one beside them; signs of zeros do not count.
+    Within {
+        /// What was stored.
+        dtype: DType,
+        /// The least value.
+        low: f64,
+        /// The greatest value. Where it is below the least, there is no value between.
+        high: f64,
+        /// Whether minus infinity and infinity are as good.
+        infinities: [bool; 2],
+        /// Whether a NaN is as good.
+        nan: bool,
+    },
+    /// Nobody can say: it depends on what a conforming implementation may decide either way, or nothing bounds it.
+    Unknown,
+}
+
+impl Accepted {
+    /// Whether bits other than the reference's are accepted; nothing where they may or may not be.
+    pub fn check_bits(self, bits: u64) -> Option<bool> {
+        match self {
+            Self::Exact => Some(false),
+            Self::Unknown => None,
+            Self::Within {
+                dtype,
+                low,
+                high,
+                infinities: [below, above],
+                nan,
+            } => {
+                let value = numeric::decode(dtype, bits);
+                let beside = value == f64::NEG_INFINITY && below || value == f64::INFINITY && above;
+                Some(value.is_nan() && nan || low <= value && value <= high || beside)
+            }
+        }
+    }
+
+    /// What is accepted of a lane that was stored as a dtype.
+    pub(super) fn from_lane(lane: Lane, dtype: Option<DType>) -> Self {
+        match (lane, dtype) {
+            // What every number is accepted in is bounded by nothing.
+            (Lane::Within { low, high, .. }, Some(dtype)) if is_everything(dtype, low, high) => Self::Unknown,
+            (Lane::Within { low, high, nan, .. }, Some(dtype)) => Self::Within {
+                dtype,
+                low,
+                high,
+                infinities: [false; 2],
+                nan,
+            },
+            (
+                Lane::Apart {
+                    low,
+                    high,
+                    below,
+                    above,
+                    nan,
+                    ..
+                },
+                Some(dtype),
+            ) => Self::Within {
+                dtype,
+                low,
+                high,
+                infinities: [below, above],
+                nan,
+            },
+            (Lane::Bits(_) | Lane::Product { .. } | Lane::Poison, _) => Self::Exact,
+            (Lane::Within { .. } | Lane::Apart { .. } | Lane::Guess(_) | Lane::Unknown, _) => Self::Unknown,
+        }
+    }
+}
+
+/// Whether every number of a dtype is between two.
+fn is_everything(dtype: DType, low: f64, high: f64) -> bool {
+    let end = |end: f64| numeric::decode(dtype, numeric::encode(dtype, end, Rounding::NearestEven));
+    let (least, most) = (end(f64::NEG_INFINITY), end(f64::INFINITY));
+    if least.is_nan() {
+        let most = numeric::decode(dtype, numeric::encode(dtype, f64::MAX, Rounding::TowardZero));
+        return low <= -most && high >= most;
+    }
+    low <= least && high >= most
+}
+
+/// How an execution with intervals ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Acceptance {
+    /// The map holds what is accepted.
+    Known,
+    /// A conforming implementation may do something else altogether, because `what` depends on what may be decided either
+    /// way, and cannot be followed.
+    Inconclusive {
+        /// What depends on it.
+        decision: &'static str,
+        /// Where.
+        span: Span,
+    },
+    /// It did not finish; see [`LaunchOutcome`] for why.
+    Stopped(LaunchOutcome),
+}

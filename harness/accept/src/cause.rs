@@ -1,0 +1,36 @@
+//! Which operation made an interval as wide as it is: what a verdict on floats is explained with.
+//!
+//! The spread of a lane is its width divided by its magnitude. An operation widens a lane by its spread, less the spread of the
+//! widest operand. A lane names the operation that widened most among all that it was made of; a term of a sum counts by its
+//! part of the sum. Only an execution that is asked to keeps book of that. Left out: telling it (`attribution`), and why an
+//! operation widens (the table in [`super`]).
+
+/// The operation that widened most, and by how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Cause {
+    /// Its number in the case, from 1; 0 where it was not kept.
+    pub(super) step: u32,
+    /// The growth of the spread.
+    pub(super) growth: f32,
+}
+
+/// Where a cause's number comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Book {
+    /// Values of the launches before each launch.
+    pub(super) bases: Vec<u32>,
+    /// Those of all launches so far.
+    pub(super) end: u32,
+}
+
+/// The operation that widened an element most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Widening {
+    /// The launch, from 0.
+    pub launch: usize,
+    /// Its result's number in the launch's function: what [`cerith_interp::Program::find_operation`] takes.
+    pub value: u32,
+    /// By how much: the width by the magnitude, less that of the widest operand. Infinite where a NaN or an infinity
+    /// came in.
+    pub growth: f32,
+}

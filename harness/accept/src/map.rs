@@ -1,0 +1,580 @@
+//! The elements of memory that conforming implementations may leave differently: beside each storage that has any, a byte
+//! for each of its bytes that says what begins there, and the ends of intervals where the values would be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::{decode, encode};
+use smallvec::SmallVec;
+
+use super::accepted::Accepted;
+use super::cause::{Book, Cause, Widening};
+use super::identity::Identities;
+use super::lane::Lane;
+use super::wide::{INTERVAL, Wide, encode_nearest};
+use cerith_interp::value::{read, write};
+
+/// What is known of an element in place of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub dtype: Option<DType>,
+    pub size: usize,
+    pub lane: Lane,
+}
+
+impl Entry {
+    /// What is accepted in place of its bytes.
+    pub(super) fn accepted(&self) -> Accepted {
+        Accepted::from_lane(self.lane, self.dtype)
+    }
+
+    /// Whether the same is known of both, whatever made them so wide.
+    pub(super) fn is_equivalent(self, other: Self) -> bool {
+        (self.dtype, self.size) == (other.dtype, other.size) && self.lane.is_equivalent(other.lane)
+    }
+}
+
+/// The least number of a dtype that is no less than `low`, and the greatest that is no greater than `high`; none where one is
+/// infinite, or no number is between.
+fn round_inward(dtype: DType, low: f64, high: f64) -> Option<[u64; 2]> {
+    let inward = |end: f64, falls: bool| {
+        let bits = encode_nearest(dtype, end);
+        let value = decode(dtype, bits);
+        if value == end {
+            return Some(bits);
+        }
+        let past = if falls { value > end } else { value < end };
+        if !past {
+            return Some(bits);
+        }
+        // The neighbour, whose bits are one more or one less.
+        let rises = !falls;
+        let sign = 1u64 << (dtype.bits() - 1);
+        match (value == 0.0, rises == (value > 0.0)) {
+            (true, _) => Some(if rises { 1 } else { sign | 1 }),
+            (false, true) => bits.checked_add(1),
+            (false, false) => bits.checked_sub(1),
+        }
+    };
+    let ends = [inward(low, false)?, inward(high, true)?];
+    let values = ends.map(|bits| decode(dtype, bits));
+    (values[0] <= values[1] && values.iter().all(|value| value.is_finite())).then_some(ends)
+}
+
+impl Entry {
+    /// With its ends as they can be stored.
+    fn rounded(mut self) -> Self {
+        if let (Lane::Within { low, high, .. }, Some(dtype)) = (&mut self.lane, self.dtype)
+            && let Some(ends) = round_inward(dtype, *low, *high)
+        {
+            [*low, *high] = ends.map(|bits| decode(dtype, bits));
+        }
+        self
+    }
+}
+
+/// The elements of memory that conforming implementations may leave differently. Carried from launch to launch of a
+/// case, because a later launch reads what an earlier one left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AcceptanceMap {
+    /// By number of the storage.
+    shelves: Vec<Option<Box<Shelf>>>,
+    /// The bytes of each storage.
+    sizes: Vec<usize>,
+    /// Storages of which nothing is known.
+    pub(super) doubtful: BTreeSet<StorageId>,
+    /// What is needed to say which operation widened an element, where that is kept.
+    pub(super) book: Option<Book>,
+    /// Elements that hold one value of the program.
+    pub(super) identities: Identities,
+}
+
+/// Elements, and where they begin.
+pub(super) type Overlapping = SmallVec<[(usize, Entry); 2]>;
+
+/// The byte is exact.
+const EXACT: u8 = 0;
+/// An element begins here that is in [`Shelf::others`].
+const IRREGULAR: u8 = 0x7f;
+/// The byte belongs to an element that begins before it.
+const CONTINUATION: u8 = 0xff;
+/// Beside the number of a dtype: a NaN is as good.
+const NAN: u8 = 0x40;
+
+/// What is not exact in one storage: of all its bytes, where its size is known, or up to the last that ever was not exact.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Shelf {
+    /// For each byte [`EXACT`], [`IRREGULAR`], [`CONTINUATION`], or where an interval begins, the number of its dtype from 1.
+    marks: Vec<u8>,
+    low: Vec<u8>,
+    high: Vec<u8>,
+    /// What is no interval whose ends are of its dtype.
+    irregular: BTreeMap<usize, Entry>,
+    /// The elements that are not exact.
+    count: usize,
+}
+
+const fn encode_mark(dtype: DType) -> u8 {
+    dtype as u8 + 1
+}
+
+impl Shelf {
+    /// The element that begins at a byte.
+    fn entry_at(&self, start: usize) -> Option<Entry> {
+        let mark = *self.marks.get(start)?;
+        if matches!(mark, EXACT | CONTINUATION) {
+            return None;
+        }
+        if mark == IRREGULAR {
+            return self.irregular.get(&start).copied();
+        }
+        let dtype = *DType::ALL.get(usize::from(mark & !NAN).checked_sub(1)?)?;
+        let size = dtype.size();
+        let end = |ends: &[u8]| {
+            ends.get(start..start + size)
+                .map_or(0.0, |bytes| decode(dtype, read(bytes, 0, size)))
+        };
+        Some(Entry {
+            dtype: Some(dtype),
+            size,
+            lane: Lane::Within {
+                low: end(&self.low),
+                high: end(&self.high),
+                nan: mark & NAN != 0,
+                cause: Cause::default(),
+            },
+        })
+    }
+
+    /// Whether no interval begins at a byte, or one that holds the number which is there: the bits of floats, with those below
+    /// 0 turned round, are in the order of their values. Zeros of either sign and NaNs are not decided.
+    fn holds(&self, start: usize, own: &[u8]) -> bool {
+        let Some(&mark) = self.marks.get(start) else {
+            return true;
+        };
+        if matches!(mark, EXACT | CONTINUATION) {
+            return true;
+        }
+        let dtype = usize::from(mark)
+            .checked_sub(1)
+            .and_then(|nth| DType::ALL.get(nth));
+        let size = match dtype {
+            Some(DType::F16 | DType::BF16) => 2,
+            Some(DType::F32) => 4,
+            Some(DType::F64) => 8,
+            _ => return false,
+        };
+        let key = |bytes: &[u8]| {
+            let bits = read(bytes, 0, size) << (64 - 8 * size);
+            if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+        };
+        let place = start..start + size;
+        match (
+            self.low.get(place.clone()),
+            own.get(place.clone()),
+            self.high.get(place),
+        ) {
+            (Some(low), Some(own), Some(high)) => (key(low)..=key(high)).contains(&key(own)),
+            _ => false,
+        }
+    }
+
+    /// The element that a byte belongs to, and where it begins.
+    fn find_entry(&self, byte: usize) -> Option<(usize, Entry)> {
+        if *self.marks.get(byte)? == EXACT {
+            return None;
+        }
+        let start = (byte.saturating_sub(7)..=byte)
+            .rev()
+            .find(|&at| self.marks.get(at) != Some(&CONTINUATION))?;
+        Some((start, self.entry_at(start)?))
+    }
+
+    fn insert(&mut self, start: usize, entry: Entry) {
+        let entry = entry.rounded();
+        let end = start + entry.size;
+        if self.marks.len() < end {
+            for bytes in [&mut self.marks, &mut self.low, &mut self.high] {
+                bytes.resize(end, 0);
+            }
+        }
+        let mut mark = IRREGULAR;
+        if let (
+            Lane::Within {
+                low,
+                high,
+                nan,
+                cause,
+            },
+            Some(dtype),
+        ) = (entry.lane, entry.dtype)
+        {
+            let ends = [low, high].map(|end| encode(dtype, end, Rounding::NearestEven));
+            // What overflows is no number of the dtype.
+            let same = [low, high]
+                .iter()
+                .zip(ends)
+                .all(|(&end, bits)| decode(dtype, bits) == end);
+            if same && cause == Cause::default() {
+                mark = encode_mark(dtype) | if nan { NAN } else { 0 };
+                for (bytes, bits) in [&mut self.low, &mut self.high].into_iter().zip(ends) {
+                    if let Some(to) = bytes.get_mut(start..end) {
+                        write(to, 0, entry.size, bits);
+                    }
+                }
+            }
+        }
+        if mark == IRREGULAR {
+            self.irregular.insert(start, entry);
+        }
+        if let Some(marks) = self.marks.get_mut(start..end) {
+            marks.fill(CONTINUATION);
+        }
+        if let Some(to) = self.marks.get_mut(start) {
+            *to = mark;
+        }
+        self.count += 1;
+    }
+
+    /// Takes lanes that are intervals in, one behind the other; the bytes are exact so far.
+    fn insert_wide(&mut self, start: usize, wide: &Wide, lanes: Range<usize>) {
+        let (dtype, size) = (wide.dtype, wide.dtype.size());
+        let end = start + lanes.len() * size;
+        if self.marks.len() < end {
+            for bytes in [&mut self.marks, &mut self.low, &mut self.high] {
+                bytes.resize(end, 0);
+            }
+        }
+        let within = wide.tags.get(lanes.clone());
+        if dtype == DType::F32
+            && within.is_some_and(|tags| tags.iter().all(|&tag| tag == INTERVAL))
+            && self.insert_singles(start, wide, &lanes)
+        {
+            return;
+        }
+        for (nth, lane) in lanes.enumerate() {
+            let Some(parts) = wide.parts(lane).filter(|parts| parts.tag == INTERVAL) else {
+                let lane = wide.lane_at(lane);
+                if lane.is_open() {
+                    let dtype = Some(dtype);
+                    self.insert(start + nth * size, Entry { dtype, size, lane });
+                }
+                continue;
+            };
+            let at = start + nth * size;
+            let Some(ends) = round_inward(dtype, parts.low, parts.high) else {
+                let (dtype, lane) = (Some(dtype), wide.lane_at(lane));
+                self.insert(at, Entry { dtype, size, lane });
+                continue;
+            };
+            for (bytes, bits) in [&mut self.low, &mut self.high].into_iter().zip(ends) {
+                if let Some(to) = bytes.get_mut(at..at + size) {
+                    write(to, 0, size, bits);
+                }
+            }
+            if let Some([first, rest @ ..]) = self.marks.get_mut(at..at + size) {
+                *first = encode_mark(dtype);
+                rest.fill(CONTINUATION);
+            }
+            self.count += 1;
+        }
+    }
+
+    /// The same of intervals of `f32` alone, all at once. False, and nothing meant by it, where an end cannot be
+    /// stored.
+    fn insert_singles(&mut self, start: usize, wide: &Wide, lanes: &Range<usize>) -> bool {
+        let bytes = start..start + lanes.len() * 4;
+        let (Some(low), Some(high), Some(to_low), Some(to_high)) = (
+            wide.low.get(lanes.clone()),
+            wide.high.get(lanes.clone()),
+            self.low.get_mut(bytes.clone()),
+            self.high.get_mut(bytes.clone()),
+        ) else {
+            return false;
+        };
+        let mut stored = true;
+        let ends = low.iter().zip(high);
+        let to = to_low
+            .as_chunks_mut::<4>()
+            .0
+            .iter_mut()
+            .zip(to_high.as_chunks_mut::<4>().0);
+        for ((&low, &high), (to_low, to_high)) in ends.zip(to) {
+            let (below, above) = (low as f32, high as f32);
+            let below = if f64::from(below) < low {
+                below.next_up()
+            } else {
+                below
+            };
+            let above = if f64::from(above) > high {
+                above.next_down()
+            } else {
+                above
+            };
+            stored &= below <= above && below.is_finite() && above.is_finite();
+            (*to_low, *to_high) = (below.to_le_bytes(), above.to_le_bytes());
+        }
+        if !stored {
+            return false;
+        }
+        if let Some(marks) = self.marks.get_mut(bytes) {
+            for mark in marks.as_chunks_mut::<4>().0 {
+                *mark = [encode_mark(DType::F32), CONTINUATION, CONTINUATION, CONTINUATION];
+            }
+        }
+        self.count += lanes.len();
+        true
+    }
+
+    /// Forgets the element that begins at a byte.
+    fn remove(&mut self, start: usize, size: usize) {
+        if self.marks.get(start) == Some(&IRREGULAR) {
+            self.irregular.remove(&start);
+        }
+        if let Some(marks) = self.marks.get_mut(start..start + size) {
+            marks.fill(EXACT);
+        }
+        self.count -= 1;
+    }
+
+    fn clean(&self, range: Range<usize>) -> bool {
+        let end = range.end.min(self.marks.len());
+        self.marks
+            .get(range.start.min(end)..end)
+            .is_none_or(|marks| marks.iter().all(|&mark| mark == EXACT))
+    }
+
+    /// Makes bytes exact.
+    fn clear(&mut self, range: Range<usize>) {
+        let mut byte = range.start;
+        while byte < range.end.min(self.marks.len()) {
+            let Some((start, entry)) = self.find_entry(byte) else {
+                byte += 1;
+                continue;
+            };
+            self.remove(start, entry.size);
+            // What sticks out of a half overwritten element is no longer a number.
+            let end = start + entry.size;
+            for at in (start..end).filter(|at| !range.contains(at)) {
+                let rest = Entry {
+                    dtype: None,
+                    size: 1,
+                    lane: Lane::Unknown,
+                };
+                self.insert(at, rest);
+            }
+            byte = end.max(byte + 1);
+        }
+    }
+}
+
+impl AcceptanceMap {
+    /// A map whose executions keep book of what widens, for [`AcceptanceMap::find_widening`]. Slower.
+    pub fn with_book() -> Self {
+        Self {
+            book: Some(Book::default()),
+            ..Self::default()
+        }
+    }
+
+    /// The operation that widened the element with this byte most. None where the element is exact or no interval, or where
+    /// no book was kept. An interval that bounds nothing has one.
+    pub fn find_widening(&self, storage: StorageId, byte: usize) -> Option<Widening> {
+        let (_, entry) = self.find_entry(storage, byte)?;
+        let (Accepted::Within { .. } | Accepted::Unknown, Some(cause)) =
+            (entry.accepted(), entry.lane.cause())
+        else {
+            return None;
+        };
+        let number = cause.step.checked_sub(1)?;
+        let bases = &self.book.as_ref()?.bases;
+        let launch = bases.partition_point(|&base| base <= number).checked_sub(1)?;
+        Some(Widening {
+            launch,
+            value: number - bases.get(launch)?,
+            growth: cause.growth,
+        })
+    }
+
+    /// Begins a launch of so many values, on storages of these sizes.
+    pub(super) fn begin(&mut self, values: usize, sizes: impl Iterator<Item = usize>) {
+        self.sizes = sizes.collect();
+        if let Some(book) = &mut self.book {
+            book.bases.push(book.end);
+            book.end = book.end.saturating_add(u32::try_from(values).unwrap_or(u32::MAX));
+        }
+    }
+
+    fn shelf(&self, storage: StorageId) -> Option<&Shelf> {
+        let shelf = self.shelves.get(storage.0 as usize)?.as_deref()?;
+        (shelf.count > 0).then_some(shelf)
+    }
+
+    /// Whether all memory is exact.
+    pub fn is_empty(&self) -> bool {
+        self.doubtful.is_empty() && self.shelves.iter().flatten().all(|shelf| shelf.count == 0)
+    }
+
+    /// The elements that are not exact: storage, first byte, bytes, and what is accepted.
+    pub fn iter(&self) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + '_ {
+        let shelves = self.shelves.iter().enumerate();
+        shelves.flat_map(|(storage, shelf)| {
+            let shelf = shelf.as_deref();
+            let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
+            starts.filter_map(move |start| {
+                let entry = shelf?.entry_at(start)?;
+                Some((StorageId(storage as u32), start, entry.size, entry.accepted()))
+            })
+        })
+    }
+
+    /// The same without the intervals that hold what is in memory, as far as its order shows that: `own` has the bytes of a
+    /// storage.
+    pub fn without_held<'a>(
+        &'a self,
+        own: impl Fn(StorageId) -> &'a [u8] + 'a,
+    ) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + 'a {
+        let shelves = self.shelves.iter().enumerate();
+        shelves.flat_map(move |(storage, shelf)| {
+            let shelf = shelf.as_deref();
+            let storage = StorageId(storage as u32);
+            let own = own(storage);
+            let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
+            starts.filter_map(move |start| {
+                let shelf = shelf?;
+                if shelf.holds(start, own) {
+                    return None;
+                }
+                let entry = shelf.entry_at(start)?;
+                Some((storage, start, entry.size, entry.accepted()))
+            })
+        })
+    }
+
+    /// What is accepted in the element that holds a byte, and the element's first byte.
+    pub fn accepted_at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        if self.doubtful.contains(&storage) {
+            return (byte, Accepted::Unknown);
+        }
+        self.find_entry(storage, byte)
+            .map_or((byte, Accepted::Exact), |(start, entry)| {
+                (start, entry.accepted())
+            })
+    }
+
+    /// What is known of the element that holds a byte, where it is not exact, and the element's first byte.
+    pub(super) fn find_entry(&self, storage: StorageId, byte: usize) -> Option<(usize, Entry)> {
+        self.shelf(storage)?.find_entry(byte)
+    }
+
+    /// The elements of a storage that are not exact, and where they begin.
+    pub(super) fn entries(&self, storage: StorageId) -> impl Iterator<Item = (usize, Entry)> + '_ {
+        let shelf = self.shelf(storage);
+        let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
+        starts.filter_map(move |start| Some((start, shelf?.entry_at(start)?)))
+    }
+
+    /// The elements that have one of these bytes, and where they begin.
+    pub(super) fn find_overlapping(&self, storage: StorageId, byte: usize, len: usize) -> Overlapping {
+        let mut found = Overlapping::new();
+        let mut at = byte;
+        while at < byte + len {
+            match self.find_entry(storage, at) {
+                Some((start, entry)) => {
+                    found.push((start, entry));
+                    at = (start + entry.size).max(at + 1);
+                }
+                None => at += 1,
+            }
+        }
+        found
+    }
+
+    /// Puts an element in as it was; its bytes are exact so far.
+    pub(super) fn restore(&mut self, storage: StorageId, start: usize, entry: Entry) {
+        self.shelf_mut(storage).insert(start, entry);
+    }
+
+    /// Takes an element out.
+    pub(super) fn take(&mut self, storage: StorageId, start: usize, entry: Entry) {
+        self.shelf_mut(storage).remove(start, entry.size);
+    }
+
+    /// Whether a storage has elements that are not exact.
+    pub(super) fn has_inexact(&self, storage: StorageId) -> bool {
+        self.shelf(storage).is_some() || self.doubtful.contains(&storage)
+    }
+
+    /// Whether bytes of a storage are exact.
+    pub(super) fn clean(&self, storage: StorageId, range: Range<usize>) -> bool {
+        self.shelf(storage).is_none_or(|shelf| shelf.clean(range))
+    }
+
+    /// What is known of an element in place of its bytes; `None` when its bytes are exact.
+    pub(crate) fn get(
+        &self,
+        storage: StorageId,
+        byte: usize,
+        size: usize,
+        dtype: Option<DType>,
+    ) -> Option<Lane> {
+        let shelf = self.shelf(storage)?;
+        if shelf.clean(byte..byte + size) {
+            return None;
+        }
+        let whole = shelf
+            .entry_at(byte)
+            .filter(|entry| entry.size == size && entry.dtype == dtype);
+        Some(whole.map_or(Lane::Unknown, |entry| entry.lane))
+    }
+
+    /// Makes bytes of a storage exact.
+    pub(super) fn clear(&mut self, storage: StorageId, range: Range<usize>) {
+        if let Some(Some(shelf)) = self.shelves.get_mut(storage.0 as usize)
+            && shelf.count > 0
+        {
+            shelf.clear(range);
+        }
+    }
+
+    /// Replaces what is known of an element; exact bits are in memory and need no entry.
+    pub(crate) fn set(
+        &mut self,
+        storage: StorageId,
+        byte: usize,
+        size: usize,
+        dtype: Option<DType>,
+        lane: Lane,
+    ) {
+        self.clear(storage, byte..byte + size);
+        if lane.is_open() {
+            self.shelf_mut(storage).insert(byte, Entry { dtype, size, lane });
+        }
+    }
+
+    /// Replaces what is known of elements that follow each other.
+    pub(super) fn set_wide(&mut self, storage: StorageId, byte: usize, wide: &Wide, lanes: Range<usize>) {
+        self.clear(storage, byte..byte + lanes.len() * wide.dtype.size());
+        self.shelf_mut(storage).insert_wide(byte, wide, lanes);
+    }
+
+    fn shelf_mut(&mut self, storage: StorageId) -> &mut Shelf {
+        let nth = storage.0 as usize;
+        if self.shelves.len() <= nth {
+            self.shelves.resize_with(nth + 1, || None);
+        }
+        // All at once: memory that is zero costs nothing until it is written.
+        let size = self.sizes.get(nth).copied().unwrap_or(0);
+        self.shelves[nth].get_or_insert_with(|| {
+            Box::new(Shelf {
+                marks: vec![0; size],
+                low: vec![0; size],
+                high: vec![0; size],
+                ..Shelf::default()
+            })
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! What an execution with intervals holds: its values, its memory, and what is known of both. Left out: what operations do
+//! to it (the modules beside this one), and control flow (`machine`).
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cerith_memory::{ByteState, Place, StorageId};
+use cerith_tile::DType;
+use cerith_tile::ir::{LocId, Type};
+use smallvec::SmallVec;
+
+use super::identity::Tracking;
+use super::lane::{Lane, map_guesses};
+use super::lanes::Lanes;
+use super::map::{AcceptanceMap, Entry};
+use super::mergeable::Dots;
+use super::sum::Sum;
+use super::touched::Touched;
+use super::wide::Wide;
+use cerith_interp::checks::Home;
+use cerith_interp::config::Config;
+use cerith_interp::elementwise::compute_dtype;
+use cerith_interp::machine::Machine as PlainMachine;
+use cerith_interp::outcome::Stop;
+use cerith_interp::program::{Program, Slot};
+use cerith_interp::value::Layout;
+use cerith_interp::watch;
+
+/// Why execution leaves a block early.
+#[derive(Debug)]
+pub(super) enum Halt {
+    Stop(Stop),
+    /// What happens next is not the same for every conforming implementation.
+    Inconclusive {
+        decision: &'static str,
+        loc: LocId,
+    },
+    /// The programs cannot run in this order: one waits for a later one.
+    Waits,
+}
+
+impl From<Stop> for Halt {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+/// An element of memory as it was before it was written.
+#[derive(Debug)]
+pub(super) struct Undo {
+    pub place: Place,
+    pub size: usize,
+    pub dtype: Option<DType>,
+    pub bytes: SmallVec<[u8; 8]>,
+    pub states: SmallVec<[ByteState; 8]>,
+    pub entries: SmallVec<[(usize, Entry); 2]>,
+}
+
+/// Elements that were written: their sizes, and as what.
+pub(super) type Written = BTreeMap<(StorageId, usize), (usize, Option<DType>)>;
+
+/// By slot: what a value is in a narrower dtype, where it has products there.
+#[derive(Debug, Default)]
+pub(super) struct Narrow(pub(super) BTreeMap<Slot, (DType, Lanes)>);
+
+impl Narrow {
+    /// Forgets what was known of a slot before.
+    pub(super) fn forget(&mut self, slot: Slot) {
+        self.0.remove(&slot);
+    }
+
+    /// Whether anything is known of one of these.
+    pub(super) fn has_any<'a>(&self, slots: impl IntoIterator<Item = &'a Slot>) -> bool {
+        !self.0.is_empty() && slots.into_iter().any(|slot| self.0.contains_key(slot))
+    }
+}
+
+/// Blocks that are kept for others, at most.
+const SPARE: usize = 4;
+
+/// One execution of a launch.
+pub(super) struct Machine<'a> {
+    pub program: &'a Program,
+    pub config: &'a Config<'a>,
+    /// The plain machine's configuration, with elements combined in two other orders.
+    pub orders: &'a [Config<'a>; 2],
+    /// Has the memory, and what is exact.
+    pub plain: PlainMachine<'a>,
+    pub map: &'a mut AcceptanceMap,
+    pub grid: [u32; 3],
+    pub fuel: u64,
+    /// What is left of it at the next look at the watch.
+    pub look_at: u64,
+    /// Bytes of lanes that are written out.
+    pub live: usize,
+    pub slots: Vec<Lanes>,
+    /// Blocks that nobody needs any more: room for others.
+    pub spare: Vec<Wide>,
+    /// For each slot, whether the plain machine has its value.
+    pub exact: Vec<bool>,
+    /// Floats that atomics of this launch added up, by place: in no defined order.
+    pub sums: BTreeMap<(StorageId, usize), Sum>,
+    /// Dots that a sum may be made the accumulator of.
+    pub dots: Dots,
+    /// What values are in a narrower dtype.
+    pub narrow: Narrow,
+    /// For each parameter, the storage that it points into.
+    pub homes: Vec<Option<Rc<Home>>>,
+    /// How many constructs that may be taken back are being run.
+    pub trying: usize,
+    /// What they wrote over.
+    pub undo: Vec<Undo>,
+    /// What atomics of this launch touched.
+    pub touched: Touched,
+    /// Whether what an atomic returned, which another order of programs may change, decided where execution goes.
+    pub followed: bool,
+    /// The elements that were written, where other orders may be tried.
+    pub written: Option<Written>,
+    /// The identities of values, if one may be stored more than once.
+    pub tracking: Option<Tracking>,
+}
+
+impl<'a> Machine<'a> {
+    /// Whether it keeps book of what widens.
+    pub(super) const fn explains(&self) -> bool {
+        self.map.book.is_some()
+    }
+
+    pub(super) fn spend(&mut self, cost: u64) -> Result<(), Halt> {
+        self.fuel = self
+            .fuel
+            .checked_sub(cost)
+            .ok_or(Stop::out_of_fuel(self.config.fuel))?;
+        if self.fuel < self.look_at {
+            self.config.watch.look()?;
+            self.look_at = self.fuel.saturating_sub(watch::FUEL);
+        }
+        Ok(())
+    }
+
+    pub(super) fn layout(&self, slot: Slot) -> Layout {
+        self.program.layouts[slot as usize]
+    }
+
+    pub(super) fn ty(&self, slot: Slot) -> &'a Type {
+        &self.program.function.values[slot as usize].ty
+    }
+
+    pub(super) fn value(&self, slot: Slot) -> &Lanes {
+        &self.slots[slot as usize]
+    }
+
+    /// Puts lanes in a slot, and takes what the plain machine has there away.
+    pub(super) fn set(&mut self, slot: Slot, value: Lanes) {
+        if std::mem::take(&mut self.exact[slot as usize]) {
+            self.plain.free(&[slot]);
+        }
+        self.replace(slot, value);
+    }
+
+    /// Puts lanes in a slot, whatever the plain machine has there.
+    pub(super) fn replace(&mut self, slot: Slot, value: Lanes) {
+        let to = &mut self.slots[slot as usize];
+        self.live = (self.live + value.bytes()).saturating_sub(to.bytes());
+        let old = std::mem::replace(to, value);
+        if let Lanes::Wide(wide) = old
+            && self.spare.len() < SPARE
+            && let Ok(wide) = Rc::try_unwrap(wide)
+        {
+            self.spare.push(wide);
+        }
+    }
+
+    pub(super) fn set_all(&mut self, slots: &[Slot], values: Vec<Lanes>) {
+        for (&slot, value) in slots.iter().zip(values) {
+            self.set(slot, value);
+        }
+    }
+
+    pub(super) fn dtype(&self, slot: Slot) -> DType {
+        compute_dtype(self.layout(slot).elem)
+    }
+
+    /// A lane of the result from each lane of the operands.
+    pub(super) fn map_lanes(&mut self, out: Slot, ins: &[Slot], f: impl Fn(&[Lane]) -> Lane) {
+        let uniform = ins
+            .iter()
+            .all(|&slot| matches!(self.value(slot), Lanes::Uniform(_)));
+        let at = |machine: &Self, lane: usize| {
+            let lanes: SmallVec<[Lane; 3]> = ins
+                .iter()
+                .map(|&slot| machine.value(slot).lane_at(lane))
+                .collect();
+            map_guesses(&lanes, &f)
+        };
+        let value = if uniform {
+            Lanes::Uniform(at(self, 0))
+        } else {
+            Lanes::Each((0..self.layout(out).lanes).map(|lane| at(self, lane)).collect())
+        };
+        self.set(out, value);
+    }
+}

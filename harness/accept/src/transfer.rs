@@ -1,0 +1,165 @@
+//! Memory of lanes that need not be exact: exact bits are in memory itself, everything else in the map beside it.
+
+use cerith_memory::{ByteState, Place};
+use cerith_tile::DType;
+
+use super::lane::{Lane, merge_either};
+use super::lanes::Lanes;
+use super::state::Machine;
+use cerith_interp::program::{Slot, Step};
+use cerith_interp::value::{read, write};
+
+/// Where an access of a lane goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reach {
+    /// Nowhere: it is masked off.
+    Off,
+    At(Place),
+    /// There or nowhere; there in the order of programs that is followed, if that is so.
+    Maybe(Place, bool),
+    /// Its address is not known.
+    Anywhere,
+}
+
+impl Machine<'_> {
+    /// The lane's place, if it may be active.
+    pub(super) fn place(&self, (pointer, mask): (Slot, Option<Slot>), lane: usize, size: usize) -> Reach {
+        let active = mask.map_or(Lane::Bits(1), |mask| self.read_lane(mask, lane).plain());
+        // Where a guess decides, the place is touched as in the order that is followed, and may be or not.
+        let (bits, sure) = match active {
+            Lane::Guess(bits) => (bits, false),
+            active => match active.bits() {
+                Some(bits) if bits & 1 == 0 => return Reach::Off,
+                Some(bits) => (bits, true),
+                None => (1, false),
+            },
+        };
+        match self.read_lane(pointer, lane).plain() {
+            Lane::Bits(address) => match self.plain.memory.resolve_access(address, size) {
+                Ok(place) if bits & 1 == 1 && sure => Reach::At(place),
+                Ok(place) => Reach::Maybe(place, bits & 1 == 1),
+                Err(_) => Reach::Anywhere,
+            },
+            _ => Reach::Anywhere,
+        }
+    }
+
+    /// What is known of an element of memory.
+    pub(super) fn get(&self, place: Place, size: usize, dtype: Option<DType>) -> Lane {
+        let range = place.offset..place.offset + size;
+        let states = self
+            .plain
+            .memory
+            .states(place.storage)
+            .get(range.clone())
+            .unwrap_or(&[]);
+        if states.iter().any(|&state| state != ByteState::Init) {
+            return Lane::Poison;
+        }
+        let bytes = self.plain.memory.bytes(place.storage).get(range).unwrap_or(&[]);
+        let bits = match read(bytes, 0, size) {
+            bits if dtype == Some(DType::I1) => u64::from(bits != 0),
+            bits => bits,
+        };
+        if self.map.doubtful.contains(&place.storage) {
+            return Lane::Unknown;
+        }
+        match self.map.get(place.storage, place.offset, size, dtype) {
+            // Its bits are those of the order that is followed.
+            Some(Lane::Guess(_)) => Lane::Guess(bits),
+            Some(lane) => lane,
+            None => Lane::Bits(bits),
+        }
+    }
+
+    /// Leaves a lane in memory.
+    pub(super) fn put(&mut self, place: Place, size: usize, dtype: Option<DType>, lane: Lane) {
+        self.note(place, size, dtype);
+        if let Some(written) = &mut self.written {
+            written.insert((place.storage, place.offset), (size, dtype));
+        }
+        let range = place.offset..place.offset + size;
+        let (bytes, states) = self.plain.memory.parts_mut(place.storage);
+        if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
+            match lane {
+                Lane::Guess(bits) => write(bytes, 0, size, bits),
+                lane => {
+                    if let Some(bits) = lane.bits() {
+                        write(bytes, 0, size, bits);
+                    }
+                }
+            }
+            states.fill(if lane == Lane::Poison {
+                ByteState::Poison
+            } else {
+                ByteState::Init
+            });
+        }
+        self.map
+            .set(place.storage, place.offset, size, dtype, lane.plain());
+    }
+
+    pub(super) fn load(&mut self, mask: bool, other: bool, step: &Step) {
+        let out = step.outs[0];
+        let layout = self.layout(out);
+        let mask_slot = if mask { step.ins.get(1).copied() } else { None };
+        let other = if other {
+            step.ins.get(1 + usize::from(mask)).copied()
+        } else {
+            None
+        };
+        let unsaid = if self.config.masked_zero {
+            Lane::Bits(0)
+        } else {
+            Lane::Poison
+        };
+        let mut lanes = Vec::with_capacity(layout.lanes);
+        let dtype = layout.elem.num();
+        for lane in 0..layout.lanes {
+            let off = other.map_or(unsaid, |other| self.value(other).lane_at(lane));
+            lanes.push(match self.place((step.ins[0], mask_slot), lane, layout.size) {
+                Reach::At(place) => self.get(place, layout.size, dtype),
+                Reach::Off => off,
+                Reach::Maybe(place, loaded) => {
+                    let held = self.get(place, layout.size, dtype);
+                    merge_either(held, off, dtype).or_guess(if loaded { held } else { off })
+                }
+                Reach::Anywhere => Lane::Unknown,
+            });
+        }
+        self.set(out, Lanes::Each(lanes));
+    }
+
+    pub(super) fn store(&mut self, mask: bool, step: &Step) {
+        let layout = self.layout(step.ins[1]);
+        let mask = if mask { step.ins.get(2).copied() } else { None };
+        let dtype = layout.elem.num();
+        for lane in 0..layout.lanes {
+            let value = self.value(step.ins[1]).lane_at(lane).plain();
+            match self.place((step.ins[0], mask), lane, layout.size) {
+                Reach::Off => {}
+                Reach::At(place) => {
+                    self.forget_sums(place, layout.size);
+                    self.put(place, layout.size, dtype, value);
+                }
+                Reach::Maybe(place, stored) => {
+                    self.forget_sums(place, layout.size);
+                    let held = self.get(place, layout.size, dtype);
+                    let lane = merge_either(held, value, dtype).or_guess(if stored { value } else { held });
+                    self.put(place, layout.size, dtype, lane);
+                }
+                Reach::Anywhere => self.doubt_behind(step.ins[0]),
+            }
+        }
+    }
+
+    /// Drops the sums of atomic adds that lie where something else is written.
+    pub(super) fn forget_sums(&mut self, place: Place, size: usize) {
+        // Elements of one place are of one size.
+        let from = (place.storage, (place.offset + 1).saturating_sub(size));
+        let to = (place.storage, place.offset + size);
+        while let Some((&at, _)) = self.sums.range(from..to).next() {
+            self.sums.remove(&at);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Bounds of reductions and scans by a combine function that rounds.
+//!
+//! No theorem bounds every order of an unknown function. What is done instead: the function is evaluated with intervals in several
+//! orders, deep and shallow, regular and random. In each, every rounding goes either way, so that each order's range holds the exact
+//! result, and what the errors of that order's intermediate results may add up to. If the function is associative (and, in a
+//! reduction, commutative) on the elements, the exact results are one number, and the ranges have it in common. Then the bounds are
+//! their hull, widened by `n` roundings of the greatest intermediate result. Ranges with nothing in common show a function whose
+//! result depends on the order.
+//!
+//! A result that is the same bits in every order, without a rounding, is exact. Operands that a well-known operation combines alone
+//! (the count of Welford's algorithm, sums in pairs) have its bounds (`sum`, `product`), which hold for every order.
+
+use cerith_tile::DType;
+
+use super::formula::{Element, Formula, measure_magnitude, rounding_of};
+use super::interval::Interval;
+use super::lane::Lane;
+use cerith_interp::reduce::{Draws, draw_brackets};
+
+/// Random orders that are tried.
+const SEEDS: [u32; 2] = [1, 2];
+
+/// Combined elements of a scan beyond which no random brackets are tried.
+const MAX_BRACKETED: usize = 1 << 16;
+
+/// What is known of one operand's result, order by order.
+#[derive(Clone)]
+struct Bound {
+    /// In the reference's own order.
+    reference: Lane,
+    hull: Interval,
+    /// What all orders have in common.
+    common: Interval,
+    /// Whether it is the same in all orders so far.
+    unanimous: bool,
+    /// The greatest finite intermediate result.
+    greatest: f64,
+}
+
+impl Bound {
+    fn new(own: Lane, dtype: DType) -> Self {
+        let interval = own.to_interval(dtype);
+        Self {
+            reference: own,
+            hull: interval,
+            common: interval,
+            unanimous: true,
+            greatest: measure_magnitude(own, dtype),
+        }
+    }
+
+    fn add(&mut self, lane: Lane, dtype: DType) {
+        let interval = lane.to_interval(dtype);
+        self.unanimous &= lane == self.reference;
+        self.hull = self.hull.hull(interval);
+        let nan = self.common.nan && interval.nan;
+        self.common = match (self.common.only_nan(), interval.only_nan()) {
+            (false, false) => Interval {
+                low: self.common.low.max(interval.low),
+                high: self.common.high.min(interval.high),
+                nan,
+            },
+            _ => Interval { nan, ..Interval::NAN },
+        };
+        self.greatest = self.greatest.max(measure_magnitude(lane, dtype));
+    }
+
+    /// What is accepted after `count` elements.
+    fn settle(&self, dtype: DType, count: usize, decided: bool) -> Lane {
+        if self.unanimous && self.reference.bits().is_some() {
+            return self.reference;
+        }
+        let steps = count as f64;
+        let by = steps * rounding_of(dtype, self.greatest);
+        let common = !self.common.only_nan() || self.common.nan;
+        if common {
+            return self.hull.widen(by).to_lane(dtype);
+        }
+        // Orders that exclude each other: another launch shows which bytes depend on them, beside the range of the reference's own.
+        if decided {
+            Lane::Unknown
+        } else {
+            self.reference.to_interval(dtype).widen(by).to_lane(dtype)
+        }
+    }
+}
+
+/// The bounds of an element: a range for floats, and what all orders agree on for others.
+struct Bounds<'f, 'a> {
+    formula: &'f Formula<'a>,
+    bounds: Vec<Result<Bound, Agreed>>,
+}
+
+/// What orders agree on, of a result that has no range.
+#[derive(Clone, Copy)]
+struct Agreed {
+    /// In the reference's own order.
+    reference: Lane,
+    unanimous: bool,
+}
+
+impl<'f, 'a> Bounds<'f, 'a> {
+    fn new(formula: &'f Formula<'a>, own: &Element) -> Self {
+        let of = |(&lane, dtype): (&Lane, &Option<DType>)| match (lane, dtype) {
+            (Lane::Poison | Lane::Unknown | Lane::Guess(_), _) | (_, None) => Err(Agreed {
+                reference: lane,
+                unanimous: true,
+            }),
+            (lane, &Some(dtype)) => Ok(Bound::new(lane, dtype)),
+        };
+        let bounds = own.iter().zip(&formula.floats).map(of).collect();
+        Self { formula, bounds }
+    }
+
+    fn add(&mut self, other: &Element) {
+        for ((bound, &lane), dtype) in self.bounds.iter_mut().zip(other).zip(&self.formula.floats) {
+            let whole = |own: Lane| {
+                Err(Agreed {
+                    reference: own,
+                    unanimous: true,
+                })
+            };
+            match (&mut *bound, lane, dtype) {
+                (_, Lane::Poison, _) => *bound = whole(Lane::Poison),
+                (Ok(_), Lane::Unknown | Lane::Guess(_), _) | (Ok(_), _, None) => {
+                    *bound = whole(Lane::Unknown);
+                }
+                (Ok(bound), lane, &Some(dtype)) => bound.add(lane, dtype),
+                (Err(agreed), lane, _) => agreed.unanimous &= agreed.reference == lane,
+            }
+        }
+    }
+
+    /// Notes the magnitudes of an intermediate result.
+    fn pass(&mut self, greatest: &[f64]) {
+        for (bound, &greatest) in self.bounds.iter_mut().zip(greatest) {
+            if let Ok(bound) = bound {
+                bound.greatest = bound.greatest.max(greatest);
+            }
+        }
+    }
+
+    fn settle(&self, count: usize, decided: bool) -> Element {
+        let of = |(bound, dtype): (&Result<Bound, Agreed>, &Option<DType>)| match (bound, dtype) {
+            (Ok(bound), Some(dtype)) => bound.settle(*dtype, count, decided),
+            (Err(agreed), _) if agreed.unanimous || !decided || agreed.reference == Lane::Poison => {
+                agreed.reference
+            }
+            (Err(_), _) | (Ok(_), None) => Lane::Unknown,
+        };
+        self.bounds.iter().zip(&self.formula.floats).map(of).collect()
+    }
+}
+
+/// One evaluation under way: the function, and the magnitudes that it passed.
+struct Run<'f, 'a> {
+    formula: &'f Formula<'a>,
+    room: Vec<Lane>,
+    greatest: Vec<f64>,
+}
+
+impl<'f, 'a> Run<'f, 'a> {
+    fn new(formula: &'f Formula<'a>) -> Self {
+        Self {
+            formula,
+            room: Vec::new(),
+            greatest: vec![0.0; formula.floats.len()],
+        }
+    }
+
+    fn note(&mut self, element: &Element) {
+        for ((greatest, &lane), dtype) in self.greatest.iter_mut().zip(element).zip(&self.formula.floats) {
+            if let Some(dtype) = *dtype {
+                *greatest = greatest.max(measure_magnitude(lane, dtype));
+            }
+        }
+    }
+
+    fn combine(&mut self, left: &Element, right: &Element) -> Element {
+        let combined = self.formula.combine_loosely(left, right, &mut self.room);
+        self.note(&combined);
+        combined
+    }
+
+    fn fold<'e>(&mut self, mut elements: impl Iterator<Item = &'e Element>) -> Element {
+        let mut so_far = elements.next().cloned().unwrap_or_default();
+        for next in elements {
+            so_far = self.combine(&so_far, next);
+        }
+        so_far
+    }
+
+    /// Neighbours, or the first half with the second, again and again.
+    fn fold_tree(&mut self, elements: &[Element], neighbours: bool) -> Element {
+        let mut rows = elements.to_vec();
+        while rows.len() > 1 {
+            let (pairs, count) = (rows.len() / 2, rows.len());
+            let mut next = Vec::with_capacity(count - pairs);
+            for pair in 0..pairs {
+                let (left, right) = if neighbours {
+                    (2 * pair, 2 * pair + 1)
+                } else {
+                    (pair, count - pairs + pair)
+                };
+                next.push(self.combine(&rows[left], &rows[right]));
+            }
+            if count % 2 == 1 {
+                next.extend(rows.get(if neighbours { count - 1 } else { pairs }).cloned());
+            }
+            rows = next;
+        }
+        rows.pop().unwrap_or_default()
+    }
+
+    fn fold_random(&mut self, elements: &[Element], seed: u32) -> Element {
+        let mut rows = elements.to_vec();
+        let mut draws = Draws::new(seed);
+        while rows.len() > 1 {
+            let (left, right) = draws.draw_pair(rows.len());
+            rows[left] = self.combine(&rows[left].clone(), &rows[right].clone());
+            rows.swap_remove(right);
+        }
+        rows.pop().unwrap_or_default()
+    }
+}
+
+/// What a reduction of a row may give. `decided` is whether orders that exclude each other have been looked at already.
+pub(super) fn bound_reduction(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Element {
+    let mut run = Run::new(formula);
+    let own = run.fold(elements.iter());
+    let mut bounds = Bounds::new(formula, &own);
+    bounds.add(&run.fold(elements.iter().rev()));
+    bounds.add(&run.fold_tree(elements, true));
+    bounds.add(&run.fold_tree(elements, false));
+    for seed in SEEDS {
+        bounds.add(&run.fold_random(elements, seed));
+    }
+    bounds.pass(&run.greatest);
+    bounds.settle(elements.len(), decided)
+}
+
+/// What a scan of a row may give, prefix by prefix.
+pub(super) fn bound_scan(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Vec<Element> {
+    let count = elements.len();
+    let mut run = Run::new(formula);
+    let mut bounds = Vec::with_capacity(count);
+    let mut so_far = elements.first().cloned().unwrap_or_default();
+    for (nth, element) in elements.iter().enumerate() {
+        if nth > 0 {
+            so_far = run.combine(&so_far, element);
+        }
+        let mut bound = Bounds::new(formula, &so_far);
+        bound.pass(&run.greatest);
+        bounds.push(bound);
+    }
+    let mut orders = vec![scan_steps(&mut Run::new(formula), elements)];
+    if count <= MAX_BRACKETED {
+        orders.extend(SEEDS.map(|seed| scan_brackets(&mut Run::new(formula), elements, seed)));
+    }
+    for order in orders {
+        let mut greatest = vec![0.0f64; formula.floats.len()];
+        for (bound, element) in bounds.iter_mut().zip(&order) {
+            for ((greatest, &lane), dtype) in greatest.iter_mut().zip(element).zip(&formula.floats) {
+                if let Some(dtype) = *dtype {
+                    *greatest = greatest.max(measure_magnitude(lane, dtype));
+                }
+            }
+            bound.add(element);
+            bound.pass(&greatest);
+        }
+    }
+    let settle = |(nth, bound): (usize, &Bounds<'_, '_>)| bound.settle(nth + 1, decided);
+    bounds.iter().enumerate().map(settle).collect()
+}
+
+/// A scan in steps of 1, 2, 4, …
+fn scan_steps(run: &mut Run<'_, '_>, elements: &[Element]) -> Vec<Element> {
+    let mut rows = elements.to_vec();
+    let mut distance = 1;
+    while distance < rows.len() {
+        let before = rows.clone();
+        for nth in distance..rows.len() {
+            rows[nth] = run.combine(&before[nth - distance], &before[nth]);
+        }
+        distance *= 2;
+    }
+    rows
+}
+
+/// A scan with random brackets.
+fn scan_brackets(run: &mut Run<'_, '_>, elements: &[Element], seed: u32) -> Vec<Element> {
+    let mut rows = elements.to_vec();
+    for (middle, from, to) in draw_brackets(rows.len(), seed) {
+        let left = rows[middle - 1].clone();
+        for row in &mut rows[from..to] {
+            *row = run.combine(&left, row);
+        }
+    }
+    rows
+}

@@ -1,0 +1,12 @@
+//! The integration tests of this crate, as one binary: a module for each topic.
+
+#[path = "../../../interp/tests/kernels/mod.rs"]
+mod kernels;
+
+mod acceptance;
+mod blocks;
+mod bounded;
+mod combine;
+mod doubt;
+mod laws;
+mod orders;

@@ -1,0 +1,226 @@
+//! Campaigns against a compiler where there is no GPU: bundles of generated cases, and their results from elsewhere. Left out:
+//! executing them (`cerith exec`).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cerith_case::Case;
+use cerith_cuda::build_outcome;
+use cerith_cuda::bundle::{BundleError, Reader, Writer};
+use cerith_cuda::record::Record;
+use cerith_engine::job::Ran;
+use cerith_engine::{Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation};
+use cerith_gen::case::Detail;
+use cerith_tile::rules::Rules;
+use cerith_toolchain::compiled::Target;
+
+use cerith_runner::bundle::{CompileResult, compile_case};
+use cerith_runner::engines;
+use cerith_runner::part::Part;
+use cerith_runner::pipeline;
+use cerith_runner::readable::Readable;
+
+use crate::recipe::{Recipe, make};
+use cerith_runner::host::Host;
+
+/// Cases of a bundle where neither a count nor a time is given.
+pub const MAX_CASES: u64 = 10_000;
+
+/// What a bundle is made of.
+pub struct Order<'a> {
+    /// The compilers.
+    pub engines: &'a [EngineId],
+    /// Which cases.
+    pub recipe: Recipe,
+    /// The first case, and the one after the last.
+    pub numbers: std::ops::Range<u64>,
+    /// Whether toolchains must be there.
+    pub offline: bool,
+    /// How many are compiled at once.
+    pub jobs: usize,
+}
+
+/// Compiles cases into a bundle in the campaign's folder. Answers with the bundle, and the number after its last case, which
+/// comes early where `until` says so.
+///
+/// # Errors
+/// Words for the user.
+pub fn bundle(
+    order: &Order<'_>,
+    out: &Path,
+    findings: &Path,
+    host: Host<'_>,
+    until: impl Fn() -> bool + Sync,
+) -> Result<(PathBuf, u64), String> {
+    let folder = out.join("bundles");
+    cerith_files::create_folders(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let first = order.numbers.start;
+    let path = folder.join(format!("from-{first:07}.cerith"));
+    let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let part = Part::create(&path)?;
+    let mut writer = Writer::begin_cases(BufWriter::new(part.file())).map_err(|error| shown(&error))?;
+    let mut compilers = Vec::new();
+    let readable = Readable::new_generated(findings);
+    for id in order.engines {
+        if !matches!(id, EngineId::Cuda { .. }) {
+            continue;
+        }
+        let compiler = engines::open_compiler(id, Target::HOPPER, order.offline, order.jobs, &readable, host)
+            .map_err(|why| format!("failed to compile with {id}: {why}"))?;
+        compilers.push((id, compiler));
+    }
+    let console = host.console;
+    let full = AtomicBool::new(false);
+    let (mut end, mut compiled, mut decided, mut unwritten) = (first, 0_u64, 0_u64, None);
+    pipeline::in_order(
+        order
+            .numbers
+            .clone()
+            .take_while(|_| !host.is_stopped() && !full.load(Ordering::Relaxed) && !until()),
+        order.jobs,
+        |number| {
+            let made = make(&order.recipe, number, Detail::Chosen, findings);
+            let all = made.map(|made| {
+                let compile = |(id, compiler): &(&EngineId, _)| compile_case(&made.case, compiler, id);
+                compilers.iter().map(compile).collect::<Vec<_>>()
+            });
+            Some((number, all))
+        },
+        |(number, all)| {
+            let together = order.recipe.cases_per_kernel;
+            if let Some(steer) = order
+                .recipe
+                .steer
+                .as_ref()
+                .filter(|_| number.is_multiple_of(together))
+            {
+                steer.note(number / together);
+            }
+            end = number + 1;
+            let all = all.unwrap_or_else(|message| vec![CompileResult::Failed(message)]);
+            for done in all {
+                let written = match done {
+                    CompileResult::Ready(entry) => {
+                        compiled += 1;
+                        writer.add_case(&entry)
+                    }
+                    CompileResult::Decided(one, _) => {
+                        decided += 1;
+                        writer.add_decided(&one)
+                    }
+                    CompileResult::Failed(why) => {
+                        console.note(&format!("error: {why}"));
+                        Ok(())
+                    }
+                    // What a campaign makes is read before it is compiled, and is not swept.
+                    CompileResult::Note(_) | CompileResult::Unswept | CompileResult::Wrong(..) => Ok(()),
+                };
+                if let Err(error) = written {
+                    unwritten.get_or_insert(error);
+                    full.store(true, Ordering::Relaxed);
+                }
+            }
+        },
+    );
+    for (_, compiler) in &compilers {
+        compiler.stop();
+    }
+    if let Some(error) = unwritten {
+        return Err(shown(&error));
+    }
+    drop(writer.finish().map_err(|error| shown(&error))?);
+    part.keep()?;
+    console.print(&format!(
+        "{}: cases {first} to {}, {compiled} compiled, {decided} ended when they were compiled\n",
+        path.display(),
+        end.saturating_sub(1)
+    ));
+    Ok((path, end))
+}
+
+/// What came of a case elsewhere.
+enum RemoteResult {
+    Ran(Ran),
+    Decided(Record),
+}
+
+/// A compiler and the GPU of another machine: it answers with the bundles' results.
+pub struct Executed {
+    id: EngineId,
+    capabilities: Capabilities,
+    results: HashMap<String, RemoteResult>,
+}
+
+impl Executed {
+    /// Those of a compiler, out of files of results.
+    ///
+    /// # Errors
+    /// Words for the user.
+    pub fn read(id: &EngineId, files: &[PathBuf]) -> Result<Self, String> {
+        let mut found = HashMap::new();
+        for path in files {
+            of_file(id, path, &mut found).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        if found.is_empty() {
+            return Err(format!("the results have nothing of {id}"));
+        }
+        let capabilities = Capabilities {
+            dtypes: Vec::new(),
+            features: Vec::new(),
+            needs: Needs::default(),
+        };
+        Ok(Self {
+            id: id.clone(),
+            capabilities,
+            results: found,
+        })
+    }
+
+    /// The number after the last case that has a result.
+    pub fn end(&self, recipe: &Recipe) -> u64 {
+        let numbers = self.results.keys().filter_map(|case| recipe.parse_number(case));
+        numbers.max().map_or(0, |last| last + 1)
+    }
+}
+
+fn of_file(id: &EngineId, path: &Path, found: &mut HashMap<String, RemoteResult>) -> Result<(), BundleError> {
+    let file = File::open(path).map_err(BundleError::Read)?;
+    let mut reader = Reader::begin_results(BufReader::new(file))?;
+    while let Some(result) = reader.next_result()? {
+        if result.label.engine == *id {
+            found.insert(result.label.case, RemoteResult::Ran(result.ran));
+        }
+    }
+    for decided in reader.take_decided() {
+        if decided.label.engine == *id {
+            found.insert(decided.label.case, RemoteResult::Decided(decided.record));
+        }
+    }
+    Ok(())
+}
+
+impl Engine for Executed {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        let outcome = match self.results.get(&case.id) {
+            Some(RemoteResult::Ran(ran)) => build_outcome(case, ran)?,
+            Some(RemoteResult::Decided(record)) => record.to_outcome(case).unwrap_or_else(build_unavailable),
+            None => build_unavailable("the results do not have it".to_owned()),
+        };
+        Ok(Preparation::Ended(outcome))
+    }
+}
+
+fn build_unavailable(why: String) -> Outcome {
+    Outcome::Unavailable(Box::new(cerith_engine::Complaint::new("unavailable", why)))
+}

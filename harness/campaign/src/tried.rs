@@ -1,0 +1,47 @@
+//! The result of one case of a campaign, and what of it is kept. Left out: how the case is tried.
+
+use std::path::Path;
+
+use crate::finding::Finding;
+use crate::twins::Unlike;
+
+/// The result of one case.
+pub enum FuzzResult {
+    /// It was judged.
+    Judged {
+        /// The verdict in one word.
+        verdict: String,
+        /// The known bugs that explain what differs.
+        explained: Vec<String>,
+        /// What is to be kept of it.
+        news: Option<News>,
+    },
+    /// Cerith itself failed at it.
+    Failed(String),
+}
+
+/// What is kept.
+pub enum News {
+    /// A difference between engines.
+    Finding(Box<Finding>),
+    /// A twin that stores something else.
+    Unlike(Box<Unlike>),
+}
+
+impl News {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Finding(finding) => finding.name(),
+            Self::Unlike(unlike) => unlike.name(),
+        }
+    }
+
+    /// Keeps it in a folder of its own.
+    pub fn keep(&self, findings: &Path) -> std::io::Result<()> {
+        match self {
+            Self::Finding(finding) => finding.keep(findings),
+            Self::Unlike(unlike) => unlike.keep(findings),
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The folder of records: a file for each kind of GPU and each case file, in the form of an insta snapshot. Left out: what is in
+//! a file ([`Book`]).
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cerith_case::Case;
+use cerith_files::MAX_FILE;
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::{Kernel, Target};
+
+use super::book::Book;
+use super::entry::{Agreed, Provenance, Record, shorten_hash};
+use super::release::Release;
+use cerith_engine::job::digest;
+use cerith_engine::{Outcome, Remembered};
+
+/// How an outcome on record was put there, or why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Filed {
+    /// It was not on record, or what was on record was stale.
+    New,
+    /// It was on record.
+    Same,
+    /// Another outcome was on record for the same kernel and layout: the new one is pending review.
+    Pending,
+}
+
+/// Why a record cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// There is none.
+    Absent,
+    /// It is of something else, in words.
+    Stale(String),
+}
+
+/// Failed to read or write records. Fits behind "failed to ".
+#[derive(Debug, thiserror::Error)]
+pub enum ShelfError {
+    /// The file system's error.
+    #[error("{doing} {path}: {source}")]
+    Io {
+        /// `read`, `write` or `remove`.
+        doing: &'static str,
+        /// The file.
+        path: String,
+        /// What it said.
+        source: io::Error,
+    },
+    /// A file that is not one of records.
+    #[error("read {path}: line {line}: {reason}")]
+    Malformed {
+        /// The file.
+        path: String,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// The folder of records.
+#[derive(Debug)]
+pub struct Shelf {
+    pub(super) folder: PathBuf,
+    books: Mutex<HashMap<PathBuf, Arc<Option<Book>>>>,
+}
+
+impl Shelf {
+    /// The records in a folder, which need not be there.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            books: Mutex::default(),
+        }
+    }
+
+    /// Whether anything is on record of a release on a kind of GPU. Files that cannot be read hold nothing.
+    pub fn holds(&self, release: impl Into<Release>, gpu: Target) -> bool {
+        let release = release.into();
+        let mut folders = self.list_older_folders(gpu);
+        folders.push(self.gpu_folder(gpu));
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "snap")
+                    && let Ok(Some(book)) = read(&path)
+                    && book.holds(release)
+                {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn gpu_folder(&self, gpu: Target) -> PathBuf {
+        self.folder.join(gpu.to_string())
+    }
+
+    /// Where records were before all releases shared a file: `3.9.0-sm_90` beside `sm_90`.
+    fn list_older_folders(&self, gpu: Target) -> Vec<PathBuf> {
+        let end = format!("-{gpu}");
+        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = folders
+            .filter(|entry| {
+                let name = entry.file_name();
+                let triton = name.to_str().and_then(|name| name.strip_suffix(&end));
+                triton.is_some_and(|triton| triton.parse::<Version>().is_ok())
+            })
+            .map(|entry| entry.path())
+            .collect();
+        folders.sort();
+        folders
+    }
+
+    /// Where the records of a case's file are.
+    pub(super) fn path(&self, gpu: Target, case: &str) -> PathBuf {
+        self.gpu_folder(gpu).join(file_of(case))
+    }
+
+    fn load_book(&self, gpu: Target, case: &str) -> Result<Arc<Option<Book>>, ShelfError> {
+        let path = self.path(gpu, case);
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(book) = books.get(&path) {
+            return Ok(Arc::clone(book));
+        }
+        let book = Arc::new(self.read_book(gpu, case)?);
+        books.insert(path, Arc::clone(&book));
+        Ok(book)
+    }
+
+    /// The records of a case's file, with those of before that nothing replaced.
+    fn read_book(&self, gpu: Target, case: &str) -> Result<Option<Book>, ShelfError> {
+        let mut book = read(&self.path(gpu, case))?;
+        for folder in self.list_older_folders(gpu) {
+            if let Some(older) = read(&folder.join(file_of(case)))? {
+                book.get_or_insert_default().complete(&older);
+            }
+        }
+        Ok(book)
+    }
+
+    /// The outcome on record for a case, with who ran it.
+    pub fn find(
+        &self,
+        release: impl Into<Release>,
+        gpu: Target,
+        case: &Case,
+    ) -> Result<Result<(Outcome, Provenance), Missing>, ShelfError> {
+        let release = release.into();
+        let path = self.path(gpu, &case.id);
+        let book = self.load_book(gpu, &case.id)?;
+        let Some(book) = book.as_ref() else {
+            return Ok(Err(Missing::Absent));
+        };
+        let Some((record, by)) = book.find(release, &case.id) else {
+            return Ok(Err(Missing::Absent));
+        };
+        if let Some(what) = record.find_mismatch(case) {
+            return Ok(Err(Missing::Stale(format!("recorded of another {what}"))));
+        }
+        match record.to_outcome(case) {
+            Ok(outcome) => Ok(Ok((outcome, by))),
+            Err(reason) => Err(report_malformed(&path, Some(book), release, case, &reason)),
+        }
+    }
+
+    /// Whether anything is on record for a case of this id, be it stale.
+    pub fn has(&self, release: impl Into<Release>, gpu: Target, case: &str) -> bool {
+        let release = release.into();
+        let book = self.load_book(gpu, case);
+        book.is_ok_and(|book| book.as_ref().as_ref().is_some_and(|book| book.has(release, case)))
+    }
+
+    /// A case's outcome under any release that made the same machine code from the same kernel and layout. Records keep the name
+    /// of one kernel's code, so that a case that launches several has none.
+    pub(crate) fn find_made(
+        &self,
+        gpu: Target,
+        case: &Case,
+        kernels: &[Arc<Kernel>],
+    ) -> Result<Option<Outcome>, ShelfError> {
+        let [kernel] = kernels else {
+            return Ok(None);
+        };
+        let path = self.path(gpu, &case.id);
+        let book = self.load_book(gpu, &case.id)?;
+        let Some((release, record)) = book
+            .as_ref()
+            .as_ref()
+            .and_then(|book| book.find_by_cubin(&case.id, &shorten_hash(digest(kernel))))
+        else {
+            return Ok(None);
+        };
+        if record.find_mismatch(case).is_some() {
+            return Ok(None);
+        }
+        let wrong = |reason: String| report_malformed(&path, book.as_ref().as_ref(), release, case, &reason);
+        record.to_outcome(case).map(Some).map_err(wrong)
+    }
+
+    /// Whether machine code of the same kernel and layout is on record, of any release.
+    pub(crate) fn has_executed(&self, gpu: Target, case: &Case) -> bool {
+        let Ok(book) = self.load_book(gpu, &case.id) else {
+            return false;
+        };
+        let mut records = book.as_ref().iter().flat_map(|book| book.list_executed(&case.id));
+        records.any(|record| record.find_mismatch(case).is_none())
+    }
+
+    /// How the outcome on record for a case stood to the reference when it was accepted, where that is known.
+    pub fn recall_agreement(
+        &self,
+        release: impl Into<Release>,
+        gpu: Target,
+        case: &Case,
+    ) -> Option<Remembered> {
+        let release = release.into();
+        let book = self.load_book(gpu, &case.id).ok()?;
+        match book.as_ref().as_ref()?.find_agreement(release, &case.id)? {
+            Agreed::Yes => Some(Remembered::Agreed),
+            Agreed::Undecided => Some(Remembered::Undecided),
+            Agreed::No => Some(Remembered::Differed),
+            Agreed::Unknown => None,
+        }
+    }
+
+    /// Puts records of one case file on the shelf. `cases` are the ids that the file has now, in order. Where another
+    /// outcome is on record for the same kernel and layout, nothing accepted is touched and the whole file, as it would
+    /// be, is written beside it as `.snap.new`, for `cargo insta review`; unless `replace`.
+    pub fn accept(
+        &self,
+        release: impl Into<Release>,
+        gpu: Target,
+        records: Vec<(Record, Provenance)>,
+        cases: &[String],
+        replace: bool,
+    ) -> Result<Vec<(String, Filed)>, ShelfError> {
+        let release = release.into();
+        let Some((first, _)) = records.first() else {
+            return Ok(Vec::new());
+        };
+        let path = self.path(gpu, &first.case);
+        let accepted = self.read_book(gpu, &first.case)?.unwrap_or_default();
+        let (mut sure, mut wanted) = (accepted.clone(), accepted.clone());
+        let mut answers = Vec::with_capacity(records.len());
+        for (record, by) in records {
+            let old = accepted.find(release, &record.case);
+            let comparable = old
+                .as_ref()
+                .filter(|(old, _)| (&old.source, &old.layout) == (&record.source, &record.layout));
+            let answer = match comparable {
+                Some((old, _)) if old.says_the_same(&record) => Filed::Same,
+                Some(_) if !replace => Filed::Pending,
+                _ => Filed::New,
+            };
+            answers.push((record.case.clone(), answer));
+            if answer == Filed::Same
+                && let Some((mut old, by)) = old
+                // The mark is of the day on which it was accepted, unless there was none.
+                && record.agreed.is_some()
+                && (replace || matches!(old.agreed, None | Some(Agreed::Unknown)))
+            {
+                old.agreed = record.agreed;
+                for book in [&mut sure, &mut wanted] {
+                    book.put(release, old.clone(), &by);
+                }
+            }
+            if answer == Filed::New {
+                sure.put(release, record.clone(), &by);
+            }
+            if answer != Filed::Same {
+                wanted.put(release, record, &by);
+            }
+        }
+        let engine = format!("cuda {gpu}");
+        for book in [&mut sure, &mut wanted] {
+            book.tidy(cases);
+        }
+        if sure != accepted {
+            write_whole(&path, &sure, &engine)?;
+        }
+        let pending = path.with_extension("snap.new");
+        if wanted != sure {
+            write_whole(&pending, &wanted, &engine)?;
+        } else if replace && pending.exists() {
+            // Whoever replaces has seen it; reviewed later, it would bring the old ones back.
+            cerith_files::remove_file(&pending).map_err(|source| ShelfError::Io {
+                doing: "remove",
+                path: pending.display().to_string(),
+                source,
+            })?;
+        }
+        self.books
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&path);
+        Ok(answers)
+    }
+}
+
+/// The file of a case's records, inside of a folder of records.
+fn file_of(case: &str) -> String {
+    format!("{}.snap", case.split(':').next().unwrap_or_default())
+}
+
+/// A record that is read, but says nothing that fits its case.
+fn report_malformed(
+    path: &Path,
+    book: Option<&Book>,
+    release: Release,
+    case: &Case,
+    reason: &str,
+) -> ShelfError {
+    let line = book.and_then(|book| book.place(release, &case.id));
+    ShelfError::Malformed {
+        path: path.display().to_string(),
+        line: line.unwrap_or_default(),
+        reason: format!("the record of `{}`: {reason}", case.id),
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Book>, ShelfError> {
+    match cerith_files::read_text(path, MAX_FILE) {
+        Ok(text) => Book::read(&text)
+            .map(Some)
+            .map_err(|malformed| ShelfError::Malformed {
+                path: path.display().to_string(),
+                line: malformed.line,
+                reason: malformed.reason,
+            }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ShelfError::Io {
+            doing: "read",
+            path: path.display().to_string(),
+            source,
+        }),
+    }
+}
+
+fn write_whole(path: &Path, book: &Book, engine: &str) -> Result<(), ShelfError> {
+    let written = book
+        .render_text(engine)
+        .map_err(io::Error::other)
+        .and_then(|text| {
+            if let Some(folder) = path.parent() {
+                cerith_files::create_folders(folder)?;
+            }
+            cerith_files::write(path, text)
+        });
+    written.map_err(|source| ShelfError::Io {
+        doing: "write",
+        path: path.display().to_string(),
+        source,
+    })
+}

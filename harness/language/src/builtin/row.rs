@@ -1,0 +1,68 @@
+//! A row of the table of builtins: a function, where it is found, and which versions have it.
+
+use cerith_tile::rules::{Rules, Version};
+
+use crate::lowering::Lowering;
+use crate::stop::Traced;
+use crate::value::Value;
+use crate::value::callable::{Builtin, Caller};
+
+/// A row of the table: a builtin and where it is found.
+#[derive(Debug)]
+pub struct Row {
+    /// What it is.
+    pub builtin: Builtin,
+    /// The first version that has it in this form.
+    pub since: Version,
+    /// The first version that does not.
+    pub removed_in: Option<Version>,
+    /// Whether it is a method of tensors too, whose first parameter is the tensor.
+    pub method: bool,
+}
+
+/// A row for every version.
+pub(super) const fn row(signature: &'static str, lower: fn(&mut Lowering, &[Value]) -> Traced<Value>) -> Row {
+    Row::from_builtin(Builtin::of_operations(signature, lower))
+}
+
+/// A row for every version, of a function that is lowered to calls.
+pub(super) const fn call_row(
+    signature: &'static str,
+    lower: fn(&mut dyn Caller, &[Value]) -> Traced<Value>,
+) -> Row {
+    Row::from_builtin(Builtin::of_calls(signature, lower))
+}
+
+impl Row {
+    const fn from_builtin(builtin: Builtin) -> Self {
+        Self {
+            builtin,
+            since: Version::new(0, 0, 0),
+            removed_in: None,
+            method: false,
+        }
+    }
+
+    /// It exists from this version on.
+    pub const fn since(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.since = Version::new(major, minor, patch);
+        self
+    }
+
+    /// It exists in this form before this version.
+    pub const fn removed_in(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.removed_in = Some(Version::new(major, minor, patch));
+        self
+    }
+
+    /// It is a method of tensors too.
+    pub const fn method(mut self) -> Self {
+        self.method = true;
+        self
+    }
+
+    /// Whether a language has it.
+    pub fn holds(&self, rules: Rules) -> bool {
+        rules.version >= self.since && self.removed_in.is_none_or(|until| rules.version < until)
+    }
+}

@@ -1,0 +1,49 @@
+//! Reasons that end a trace early.
+
+use cerith_tile::diagnostic::Diagnostic;
+
+/// Why a kernel has no IR.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// Triton's compiler (or launcher) rejects the program, for this reason.
+    Rejected(Box<Diagnostic>),
+    /// The reference does not know the construct yet.
+    Unsupported(Box<Diagnostic>),
+    /// Tracing it takes more than a limit of the reference allows.
+    Exhausted(Box<Diagnostic>),
+}
+
+/// Why tracing ended before its end.
+#[derive(Debug)]
+pub enum Stop {
+    /// Triton's compiler rejects the program.
+    Rejected(Box<Diagnostic>),
+    /// The reference does not know the construct.
+    Unsupported(Box<Diagnostic>),
+    /// The program reached a limit of ours.
+    Exhausted(Box<Diagnostic>),
+}
+
+/// What tracing a piece of Python gives.
+pub type Traced<T> = Result<T, Stop>;
+
+impl Stop {
+    /// The same with a fact below the snippet.
+    pub fn note(self, text: impl Into<String>) -> Self {
+        let noted = |diagnostic: Box<Diagnostic>| Box::new(diagnostic.note(text));
+        match self {
+            Self::Rejected(diagnostic) => Self::Rejected(noted(diagnostic)),
+            Self::Unsupported(diagnostic) => Self::Unsupported(noted(diagnostic)),
+            Self::Exhausted(diagnostic) => Self::Exhausted(noted(diagnostic)),
+        }
+    }
+
+    /// The refusal that it is.
+    pub fn into_refusal(self) -> Refusal {
+        match self {
+            Self::Rejected(diagnostic) => Refusal::Rejected(diagnostic),
+            Self::Unsupported(diagnostic) => Refusal::Unsupported(diagnostic),
+            Self::Exhausted(diagnostic) => Refusal::Exhausted(diagnostic),
+        }
+    }
+}

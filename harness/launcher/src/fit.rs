@@ -1,0 +1,299 @@
+//! Inputs that only the kernel decides: their dtypes, ranks and sizes, as far as its text tells.
+
+use super::launched::Bindings;
+use super::machine::{Condition, Eval, Halt, Machine};
+use super::plan::Kind;
+use super::tensor::Tensor;
+use super::value::{Dtype, Number, Source, Value};
+use cerith_module::usage::polynomial::Extent;
+use cerith_module::usage::{Bound, Dimension, Stride, TensorUse, Usage};
+
+/// Elements of an input of which nothing decides how many it has.
+const ROOM: i64 = 1 << 14;
+
+/// The most elements that an input gets for the kernel's sake.
+const MAX_FITTED: i64 = 1 << 19;
+
+impl<'a> Machine<'a> {
+    /// The tensor that the kernel uses, and its input; `None` if the launcher made it.
+    fn find_input<'b>(
+        &self,
+        tensor_use: &TensorUse,
+        bindings: &'b Bindings<'a>,
+    ) -> Option<(&'b Tensor, usize)> {
+        let Value::Tensor(tensor) = bindings.get(&tensor_use.name)? else {
+            return None;
+        };
+        Some((tensor, self.storages.get(tensor.storage)?.input?))
+    }
+
+    /// Views of inputs with fewer elements than the kernel indexes: these inputs have the shape of another one with enough.
+    pub fn adopt_shapes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+        for tensor_use in &usage.tensors {
+            let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
+                continue;
+            };
+            let rank = tensor_use.dimensions.len();
+            let Some(needed) = needed_elements(tensor, rank, tensor_use, usage, bindings) else {
+                continue;
+            };
+            if rank < 2 || tensor.numel().value >= needed {
+                continue;
+            }
+            let others = bindings.values.iter().filter_map(|(_, value)| match value {
+                Value::Tensor(other) if other.numel().value == needed => {
+                    self.storages.get(other.storage).and_then(|storage| storage.input)
+                }
+                _ => None,
+            });
+            let others: Vec<usize> = others.collect();
+            for other in others {
+                let change = self.plan.adopt(input, other);
+                if change.is_some() {
+                    return self.restart(change, "");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The dimensions before the last one of an earlier input with three or more.
+    fn find_leading_dims(&self, input: usize) -> Option<Vec<usize>> {
+        (0..input).find_map(|other| {
+            let tensor = self.plan.tensor(other)?;
+            let (_, leading) = tensor.dims.split_last()?;
+            (tensor.has_rank && leading.len() > 1).then(|| leading.to_vec())
+        })
+    }
+
+    /// The size of a dimension of an earlier input with as many dimensions, if the launcher reads it.
+    fn find_same_dim(&self, input: usize, rank: usize, dim: usize) -> Option<usize> {
+        (0..input).find_map(|other| {
+            let dims = &self.plan.tensor(other)?.dims;
+            let is_like = dims.len() == rank || rank > 2 && dims.len() > rank;
+            let is_seen = is_like && self.observed.contains(&(other, dim));
+            if is_seen { dims.get(dim).copied() } else { None }
+        })
+    }
+
+    /// Inputs that the kernel uses as only integers can be are integers.
+    pub fn decide_dtypes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+        for tensor_use in usage.tensors.iter().filter(|one| one.indexes || one.is_whole) {
+            let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
+                continue;
+            };
+            let Some(Kind::Tensor(one)) = self.plan.kind(input) else {
+                continue;
+            };
+            if one.dtype.is_none() && tensor.dtype.is_float() {
+                let dtype = if tensor_use.indexes { "i64" } else { "i32" };
+                let change = self.plan.set_dtype(input, &Dtype::torch(dtype));
+                return self.restart(change, "a dtype");
+            }
+        }
+        Ok(())
+    }
+
+    /// Sizes that ranges of lanes end at must be powers of two.
+    pub fn decide_powers(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+        for name in &usage.blocks {
+            let Some(Value::Int(number)) = bindings.get(name) else {
+                continue;
+            };
+            if let Source::Size(size) = number.source
+                && (number.value.count_ones() != 1 || usage.has_dots && number.value < 16)
+            {
+                let least = if usage.has_dots { 16 } else { 1 };
+                let below = super::builtin::next_power_of_2(number.value.saturating_add(1)) / 2;
+                let change = self.plan.set_size(size, below.max(least));
+                return match change {
+                    Some(()) => Err(Halt::Restart),
+                    None => Err(Halt::Raised(
+                        None::<Condition<'a>>,
+                        format!("`{name}` is not a power of two"),
+                    )),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives inputs whose shapes the launcher does not read as many dimensions as the kernel indexes.
+    pub fn fit_ranks(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+        for tensor_use in &usage.tensors {
+            let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
+                continue;
+            };
+            let Some(input) = tensor.input else { continue };
+            let rank = tensor.shape.len();
+            let is_seen = (0..rank).any(|dim| self.observed.contains(&(input, dim)));
+            let has_rank = self.plan.tensor(input).is_some_and(|one| one.has_rank);
+            let only_last = (0..rank.saturating_sub(1)).all(|dim| !self.observed.contains(&(input, dim)));
+            if is_seen && only_last && !has_rank && rank == 2 {
+                // `v.shape[-1]`: the dimensions before it are those of another input.
+                let dims = self.find_leading_dims(input);
+                let change = dims.and_then(|dims| self.plan.set_leading(input, &dims));
+                if change.is_some() {
+                    return self.restart(change, "");
+                }
+            }
+            if !is_seen && tensor_use.dimensions.len() > rank {
+                let change = self.set_rank(input, tensor_use.dimensions.len());
+                if change.is_some() {
+                    return self.restart(change, "");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives inputs whose sizes the launcher does not read the sizes that the kernel indexes.
+    pub fn fit(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+        // A size that the launch passes is the kernel's to check. Callers make others fit.
+        let passed = bindings
+            .values
+            .iter()
+            .filter(|(_, value)| matches!(value, Value::Int(_) | Value::Tuple(..)));
+        let passed = passed.fold(0, |all, (_, value)| all | value.sizes());
+        let passed = bindings.grid.iter().fold(passed, |all, one| all | one.sizes);
+        self.adopt_shapes(usage, bindings)?;
+        for tensor_use in &usage.tensors {
+            let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
+                continue;
+            };
+            let Some(input) = tensor.input else { continue };
+            let Some(Kind::Tensor(one)) = self.plan.kind(input).cloned() else {
+                continue;
+            };
+            let rank = one.dims.len();
+            for dim in 0..rank {
+                let is_passed = one
+                    .dims
+                    .get(dim)
+                    .is_some_and(|size| passed & super::value::bit(*size) != 0);
+                let is_read = self.observed.contains(&(input, dim));
+                if is_read && is_passed {
+                    continue;
+                }
+                let wanted = wanted_size(tensor, dim, rank, tensor_use, usage, bindings);
+                if wanted.is_none() && !is_read || is_read && !is_passed && wanted.is_none() {
+                    self.assumed.insert(input);
+                }
+                let wanted = match wanted {
+                    Some(wanted) if tensor_use.certain || rank > 1 => wanted,
+                    _ if is_read => continue,
+                    _ if rank == 1 => Wanted::Value(ROOM),
+                    _ => match self.find_same_dim(input, rank, dim) {
+                        Some(size) => Wanted::Same(size),
+                        None => continue,
+                    },
+                };
+                let Some(size) = one.dims.get(dim).copied() else {
+                    continue;
+                };
+                if let Wanted::Value(value) = wanted {
+                    let now =
+                        tensor.numel().value / tensor.shape.get(dim).map_or(1, |size| size.value.max(1));
+                    if now.saturating_mul(value) > MAX_FITTED {
+                        continue;
+                    }
+                }
+                let change = match wanted {
+                    Wanted::Same(other) => self.plan.unify(other, size),
+                    Wanted::Value(value) if value != self.plan.size(size) => {
+                        // A size of its own, unless others have it too.
+                        self.plan.set_size(size, value)
+                    }
+                    Wanted::Value(_) => None,
+                };
+                if change.is_some() {
+                    return self.restart(change, "");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Wanted {
+    Same(usize),
+    Value(i64),
+}
+
+/// How many elements a kernel indexes of a tensor, if its text tells.
+fn needed_elements(
+    tensor: &Tensor,
+    rank: usize,
+    tensor_use: &TensorUse,
+    usage: &Usage,
+    bindings: &Bindings<'_>,
+) -> Option<i64> {
+    (0..rank)
+        .try_fold(1_i64, |all, dim| {
+            let dimension = tensor_use.dimensions.get(dim)?;
+            all.checked_mul(bound_number(dimension, usage, bindings)?.value)
+        })
+        .filter(|_| !tensor.shape.is_empty())
+}
+
+/// The size of a dimension that the kernel indexes, as far as its text tells.
+fn wanted_size(
+    tensor: &Tensor,
+    dim: usize,
+    rank: usize,
+    tensor_use: &TensorUse,
+    usage: &Usage,
+    bindings: &Bindings<'_>,
+) -> Option<Wanted> {
+    let by_stride = tensor_use
+        .dimensions
+        .iter()
+        .find(|dimension| match &dimension.stride {
+            Stride::Param(name) => matches!(
+                bindings.get(name),
+                Some(Value::Int(Number { source: Source::Stride { storage, dim: of }, .. }))
+                    if *storage == tensor.storage && *of == dim
+            ),
+            _ => false,
+        });
+    let dimension = by_stride.or_else(|| {
+        let same = tensor_use.dimensions.len() == rank;
+        same.then(|| tensor_use.dimensions.get(dim)).flatten()
+    })?;
+    let number = bound_number(dimension, usage, bindings)?;
+    if let Source::Size(size) = number.source {
+        return Some(Wanted::Same(size));
+    }
+    let value = number.value;
+    let step = match (&dimension.stride, rank) {
+        (Stride::Number(step), 1) => (*step).max(1),
+        _ => 1,
+    };
+    Some(Wanted::Value(value.checked_mul(step)?.max(1)))
+}
+
+/// How many elements of a dimension the kernel indexes.
+fn bound_number(dimension: &Dimension, usage: &Usage, bindings: &Bindings<'_>) -> Option<Number> {
+    let lanes = |extent: &Extent| match extent {
+        Extent::Number(number) => Some(Number::plain(*number)),
+        Extent::Param(name) => bindings.get(name)?.number(),
+        Extent::Text(_) => None,
+    };
+    let programs = |axis: u8| bindings.grid.get(usize::from(axis)).map_or(1, |one| one.value);
+    Some(match &dimension.bound {
+        Bound::Size(name) => bindings.get(name)?.number()?,
+        Bound::Programs(axis) => *bindings.grid.get(usize::from(*axis))?,
+        Bound::Lanes(extent) => lanes(extent)?,
+        Bound::Blocks(axis, extent) => Number::plain(programs(*axis).checked_mul(lanes(extent)?.value)?),
+        Bound::Quotient(axis) => {
+            let of = usage.axes.get(usize::from(*axis))?;
+            let taken = of
+                .sizes
+                .iter()
+                .try_fold(1_i64, |all, size| all.checked_mul(bindings.integer(size)?))?;
+            Number::plain(programs(*axis).checked_div(taken)?)
+        }
+        Bound::Unknown => return None,
+    })
+}

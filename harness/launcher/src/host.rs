@@ -1,0 +1,63 @@
+//! Launches that functions of a kernel's file make, as the rest of the crate sees them.
+
+use super::tensor::{Fill, Storage};
+
+/// Who made a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The launcher's caller.
+    Input,
+    /// The launcher, and nothing has stored to it.
+    Empty,
+    /// The launcher, with content.
+    Filled,
+}
+
+impl Origin {
+    pub(super) fn from_storage(storage: &Storage) -> Self {
+        if storage.input.is_some() || storage.fill == Fill::Given {
+            Self::Input
+        } else if storage.fill == Fill::Uninit {
+            Self::Empty
+        } else {
+            Self::Filled
+        }
+    }
+}
+
+/// A storage of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostTensor {
+    /// Its name in the case file.
+    pub storage: String,
+    /// Who made it.
+    pub origin: Origin,
+    /// Whether the launcher returns a tensor in it.
+    pub is_returned: bool,
+}
+
+/// A launch that a function of the kernel's file makes, or why it could not be evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostLaunch {
+    /// The function with the launch; `Class.method` for the root's methods.
+    pub host: String,
+    /// The line of the launch, from 1; the function's, if the evaluation does not reach the launch.
+    pub line: u32,
+    /// The difference from the plain launch, which has none: `x[33, 1]`, `padded x`, `float16`.
+    pub variant: String,
+    /// The case file. Empty if there are unknown arguments.
+    pub text: String,
+    /// The storages of the case file.
+    pub tensors: Vec<HostTensor>,
+    /// Reasons for arguments that could not be evaluated.
+    pub unknown: Vec<String>,
+    /// Inputs that nothing in the launcher or the kernel decides: tensors with sizes of which neither tells what they must be, and
+    /// numbers without a default. A failure of the launch may be its caller's fault.
+    pub assumed: Vec<String>,
+}
+
+/// Whether two case files differ in their first line only.
+pub fn is_same_launch(a: &str, b: &str) -> bool {
+    let rest = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned());
+    rest(a) == rest(b)
+}

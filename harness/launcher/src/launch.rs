@@ -1,0 +1,381 @@
+//! A launch of a kernel: its arguments by parameter, its grid, and sizes of inputs that only the kernel decides.
+
+use ruff_python_ast as ast;
+
+use super::arguments::Arguments;
+use super::host::Origin;
+use super::launched::{Bindings, Launched};
+use super::machine::{Eval, Machine};
+use super::plan::{Kind, Scalar};
+use super::tensor::Fill;
+use super::value::{Dtype, Number, Source, Value};
+use super::write;
+use crate::skeleton::guess_of;
+use cerith_module::excerpt::{is_autotune, is_heuristics, strip_arguments};
+use cerith_module::kernel::{Function, ParameterKind};
+use cerith_module::usage::Usage;
+
+impl<'a> Machine<'a> {
+    pub fn launch(
+        &mut self,
+        def: &'a ast::StmtFunctionDef,
+        grid: &Value<'a>,
+        args: &Arguments<'a>,
+        line: u32,
+    ) -> Eval<'a> {
+        let name = def.name.as_str();
+        let module = self.module;
+        let (Some(function), Some(usage)) = (module.function(name), module.usage(name)) else {
+            return Ok(Value::unknown(format!(
+                "a launch of `{name}`, which is not in the file"
+            )));
+        };
+        let is_target = module.is_target(def);
+        let mut bindings = self.bind_parameters(def, function, &usage, args)?;
+        self.decide_inputs(function, &usage, &bindings)?;
+        self.decide_dtypes(&usage, &bindings)?;
+        self.fit_ranks(&usage, &bindings)?;
+        let grid = self.evaluate_grid(grid, def, &bindings)?;
+        let mut reasons = Vec::new();
+        match grid {
+            Ok(grid) => bindings.grid = grid,
+            Err(reason) => reasons.push(format!("the grid: {reason}")),
+        }
+        self.decide_powers(&usage, &bindings)?;
+        if reasons.is_empty() {
+            self.fit(&usage, &bindings)?;
+        }
+        if is_target {
+            let host = self.functions.last().cloned().unwrap_or_default();
+            reasons.extend(missing(function, &bindings));
+            let written = if reasons.is_empty() {
+                write::write(self, function, &usage, &bindings)
+            } else {
+                Err(reasons)
+            };
+            match written {
+                Ok((text, tensors)) => {
+                    let tensors = tensors.into_iter().map(|(name, at)| {
+                        let origin = self.storages.get(at).map_or(Origin::Filled, Origin::from_storage);
+                        (name, at, origin)
+                    });
+                    let tensors = tensors.collect();
+                    let assumed = self.list_assumed(&bindings);
+                    self.launches.push(Launched {
+                        host,
+                        line,
+                        text,
+                        tensors,
+                        assumed,
+                    });
+                }
+                Err(reasons) => self
+                    .unknown
+                    .extend(reasons.into_iter().map(|reason| (line, reason))),
+            }
+        }
+        for (name, value) in &bindings.values {
+            let (Value::Tensor(tensor) | Value::Descriptor(tensor, _)) = value else {
+                continue;
+            };
+            let known = usage.tensors.iter().find(|tensor| tensor.name == *name);
+            if known.is_none_or(|known| known.written) {
+                self.change(tensor.storage, Fill::Computed);
+            }
+        }
+        Ok(Value::NONE)
+    }
+
+    /// The inputs that nothing decides, and that a launch passes.
+    fn list_assumed(&self, bindings: &Bindings<'a>) -> Vec<String> {
+        let mut inputs = self.assumed.clone();
+        for (_, value) in &bindings.values {
+            if let Value::Int(Number {
+                source: Source::Param(input),
+                ..
+            }) = value
+                && self.plan.inputs.get(*input).is_some_and(|one| !one.is_default)
+            {
+                inputs.insert(*input);
+            }
+        }
+        let names = inputs.into_iter().filter_map(|input| self.plan.inputs.get(input));
+        names.map(|input| input.name.clone()).collect()
+    }
+
+    fn bind_parameters(
+        &mut self,
+        def: &'a ast::StmtFunctionDef,
+        function: &Function,
+        usage: &Usage,
+        args: &Arguments<'a>,
+    ) -> Eval<'a, Bindings<'a>> {
+        let mut bindings = Bindings {
+            values: Vec::new(),
+            options: Vec::new(),
+            given: Vec::new(),
+            grid: Vec::new(),
+        };
+        let parameters = || {
+            function
+                .parameters
+                .iter()
+                .filter(|one| !matches!(one.kind, ParameterKind::VarPositional | ParameterKind::VarKeyword))
+        };
+        for (parameter, value) in parameters().zip(&args.positional) {
+            let value = self.refresh(value);
+            bindings.values.push((parameter.name.clone(), value));
+        }
+        for (name, value) in &args.keywords {
+            if parameters().any(|parameter| parameter.name == *name) {
+                if bindings.get(name).is_none() {
+                    let value = self.refresh(value);
+                    bindings.values.push((name.clone(), value));
+                }
+            } else {
+                bindings.options.push((name.clone(), value.clone()));
+            }
+        }
+        let configs = self.module.configs(def.name.as_str());
+        let index = if self.module.is_target(def) {
+            self.plan.config
+        } else {
+            0
+        };
+        let config = configs
+            .get(index)
+            .or(configs.first())
+            .cloned()
+            .unwrap_or_default();
+        for (name, words) in config {
+            if bindings.get(&name).is_none() && parameters().any(|parameter| parameter.name == name) {
+                let value = match words {
+                    Some(words) => from_words(&words),
+                    None => Value::unknown(format!("`{name}` of a configuration")),
+                };
+                bindings.values.push((name, value));
+            }
+        }
+        // Heuristics see the arguments, and those below them in the text run first.
+        for decorator in def.decorator_list.iter().rev() {
+            let ast::Expr::Call(call) = &decorator.expression else {
+                continue;
+            };
+            if !is_heuristics(&call.func) {
+                continue;
+            }
+            let Some(values) = call.arguments.find_argument_value("values", 0) else {
+                continue;
+            };
+            let is_literal = values.is_dict_expr();
+            let scope = self.enter(def.name.as_str(), None)?;
+            let dict = self.eval(values, &scope);
+            self.leave();
+            let Value::Dict(items) = dict? else { continue };
+            let items = items.borrow().clone();
+            for (key, heuristic) in items {
+                let Value::Str(key, _) = key else { continue };
+                let meta = self.meta(def, &bindings)?;
+                let value = self.apply(&heuristic, &Arguments::of(vec![meta]))?;
+                if is_literal {
+                    bindings.given.push(key.to_string());
+                }
+                bindings.values.retain(|(name, _)| **name != *key);
+                bindings.values.push((key.to_string(), value));
+            }
+        }
+        // Configurations that are computed elsewhere: any block is one that the tuner may try.
+        let is_tuned = def.decorator_list.iter().any(|one| {
+            let is_opaque = || match &one.expression {
+                ast::Expr::Call(call) if is_heuristics(&call.func) => {
+                    let values = call.arguments.find_argument_value("values", 0);
+                    values.is_some_and(ruff_python_ast::Expr::is_call_expr)
+                }
+                _ => false,
+            };
+            is_autotune(strip_arguments(&one.expression)) && configs.is_empty() || is_opaque()
+        });
+        if is_tuned {
+            let least = if usage.has_dots { 16 } else { 32 };
+            for parameter in parameters().filter(|one| one.constexpr && one.default.is_none()) {
+                let name = &parameter.name;
+                if bindings.get(name).is_some() {
+                    continue;
+                }
+                let is_block = usage.blocks.contains(name) || usage.factors.contains(name);
+                let value = if is_block {
+                    Value::int(least)
+                } else if usage.flags.contains(name) {
+                    Value::bool(false)
+                } else {
+                    from_words(&guess_of(parameter, usage))
+                };
+                bindings.values.push((name.clone(), value));
+            }
+        }
+        Ok(bindings)
+    }
+
+    /// An argument, with what later arguments have decided about it.
+    fn refresh(&mut self, value: &Value<'a>) -> Value<'a> {
+        match value {
+            Value::Input(input) => self.input(*input),
+            other => other.clone(),
+        }
+    }
+
+    /// The arguments as a grid's function gets them.
+    fn meta(&mut self, def: &'a ast::StmtFunctionDef, bindings: &Bindings<'a>) -> Eval<'a> {
+        let mut items: Vec<(Value<'a>, Value<'a>)> = Vec::new();
+        for (name, value) in bindings.values.iter().chain(&bindings.options) {
+            items.push((Value::str(name), value.clone()));
+        }
+        for parameter in def.parameters.iter_non_variadic_params() {
+            let name = parameter.parameter.name.as_str();
+            if let Some(default) = &parameter.default
+                && bindings.get(name).is_none()
+            {
+                let scope = self.enter(name, None)?;
+                let value = self.eval(default, &scope);
+                self.leave();
+                items.push((Value::str(name), value?));
+            }
+        }
+        Ok(Value::dict(items))
+    }
+
+    fn evaluate_grid(
+        &mut self,
+        grid: &Value<'a>,
+        def: &'a ast::StmtFunctionDef,
+        bindings: &Bindings<'a>,
+    ) -> Eval<'a, Result<Vec<Number>, String>> {
+        let mut grid = grid.clone();
+        if let Value::Closure(_) = grid {
+            let meta = self.meta(def, bindings)?;
+            grid = self.apply(&grid, &Arguments::of(vec![meta]))?;
+        }
+        self.decide_number(&grid)?;
+        let parts = match &grid {
+            Value::Int(number) => return Ok(Ok(vec![*number])),
+            Value::Unknown(reason) => return Ok(Err(reason.to_string())),
+            other => other.elements(),
+        };
+        let Some(parts) = parts else {
+            return Ok(Err(format!("{} is not a grid", grid.kind())));
+        };
+        let mut programs = Vec::new();
+        for one in &parts {
+            self.decide_number(one)?;
+            match one
+                .number()
+                .or_else(|| one.float().map(|float| Number::plain(float as i64)))
+            {
+                Some(number) => programs.push(number),
+                None => {
+                    return Ok(Err(one
+                        .reason()
+                        .map_or_else(|| format!("{} in it", one.kind()), str::to_owned)));
+                }
+            }
+        }
+        if programs.is_empty() || programs.len() > 3 {
+            return Ok(Err(format!("it has {} axes", programs.len())));
+        }
+        if programs.iter().any(|one| !(0..=1 << 20).contains(&one.value)) {
+            return Ok(Err("it is too large".to_owned()));
+        }
+        Ok(Ok(programs))
+    }
+
+    /// Decides what parameters of the launcher are that it only passes on.
+    fn decide_inputs(&mut self, function: &Function, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+        for parameter in &function.parameters {
+            let Some(Value::Input(input)) = bindings.get(&parameter.name) else {
+                continue;
+            };
+            let input = *input;
+            if self.plan.kind(input) != Some(&Kind::Undecided) {
+                continue;
+            }
+            let name = &parameter.name;
+            let is_tensor = usage.tensors.iter().any(|tensor| tensor.name == *name)
+                || usage.descriptors.contains(name)
+                || !parameter.constexpr && {
+                    let lower = name.to_lowercase();
+                    lower.split('_').any(|word| word == "ptr" || word == "pointer")
+                };
+            let change = if is_tensor {
+                self.plan.make_tensor(input)
+            } else {
+                let words = guess_of(parameter, usage);
+                let scalar = if usage.blocks.contains(name) {
+                    Scalar::Int(32)
+                } else if usage.unused.contains(name) {
+                    Scalar::Int(4)
+                } else {
+                    match super::plan::to_scalar(&from_words(&words)) {
+                        Some(Scalar::Int(_)) if !parameter.constexpr => super::plan::guess_number(name),
+                        Some(scalar) => scalar,
+                        None => Scalar::Int(4),
+                    }
+                };
+                self.plan.set_scalar(input, scalar)
+            };
+            return self.restart(change, "a parameter of an unknown kind");
+        }
+        Ok(())
+    }
+}
+
+/// Why arguments are not known.
+fn missing(function: &Function, bindings: &Bindings<'_>) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for parameter in crate::skeleton::required_parameters(function) {
+        let name = &parameter.name;
+        match bindings.get(name) {
+            Some(Value::Unknown(reason)) => reasons.push(format!("`{name}`: {reason}")),
+            Some(_) => {}
+            None => reasons.push(format!("`{name}`: no argument")),
+        }
+    }
+    // Decorators' parameters are passed too where the launch has them.
+    for (name, value) in &bindings.values {
+        if let Value::Unknown(reason) = value
+            && !bindings.given.contains(name)
+            && !reasons
+                .iter()
+                .any(|known| known.starts_with(&format!("`{name}`")))
+        {
+            reasons.push(format!("`{name}`: {reason}"));
+        }
+    }
+    reasons
+}
+
+/// A value of a case file's words.
+fn from_words<'a>(words: &str) -> Value<'a> {
+    match words {
+        "true" => Value::bool(true),
+        "false" => Value::bool(false),
+        "null" => Value::NONE,
+        _ => {
+            if let Ok(number) = words.parse::<i64>() {
+                return Value::int(number);
+            }
+            if let Ok(float) = words.parse::<f64>() {
+                return Value::Float(float);
+            }
+            if let Some(dtype) = words.strip_prefix("tl.").and_then(|name| Dtype::find(name, true)) {
+                return Value::Dtype(dtype, None);
+            }
+            match words
+                .strip_prefix("\"'")
+                .and_then(|rest| rest.strip_suffix("'\""))
+            {
+                Some(text) if !text.contains(['\\', '{', '}']) => Value::str(text),
+                _ => Value::unknown("a value of a configuration"),
+            }
+        }
+    }
+}

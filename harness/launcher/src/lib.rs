@@ -1,0 +1,119 @@
+//! Launches of a kernel as the functions beside it make them: evaluates these functions with stand-in tensors, and writes the
+//! case files of the launches that they reach. Left out: running anything, and functions of other files.
+//!
+//! An evaluation never sees elements. What depends on them is unknown, and poisons only what is computed from it. Conditions of a
+//! launcher (`assert`, `raise`) change the inputs until they hold ([`repair`]).
+
+mod arguments;
+mod builtin;
+mod call;
+mod eval;
+mod exec;
+mod fit;
+mod host;
+mod launch;
+mod launched;
+mod machine;
+mod method;
+mod module;
+mod operator;
+mod plan;
+mod repair;
+mod roots;
+pub mod skeleton;
+mod solve;
+mod tensor;
+mod torch;
+mod value;
+mod variants;
+mod view;
+mod write;
+
+use cerith_tile::source::SourceId;
+use ruff_python_ast::PySourceType;
+
+pub use self::host::is_same_launch;
+pub use self::host::{HostLaunch, HostTensor, Origin};
+use self::module::{HostModule, MODULE, Root};
+use self::solve::Solver;
+use cerith_module::module as parsing;
+use cerith_module::usage::library::{Library, Texts};
+
+/// The most launches of a kernel.
+const MAX_LAUNCHES: usize = 24;
+
+/// The most launchers of a kernel.
+const MAX_HOSTS: usize = 12;
+
+/// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text. `text` is the whole
+/// original module, and `path` the module's path as case files name it.
+pub fn read_launches(text: &str, path: &str, kernel: &str) -> Vec<HostLaunch> {
+    let Ok(contents) = parsing::parse(SourceId(0), text) else {
+        return Vec::new();
+    };
+    let texts = Texts::new([(MODULE, text)]);
+    parsing::with_stack(text, || {
+        let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
+        let library = Library::new(&texts);
+        let module = HostModule::new(
+            text,
+            path,
+            kernel,
+            &parsed.syntax().body,
+            contents.functions,
+            &library,
+        );
+        read_module(&module)
+    })
+}
+
+fn read_module(module: &HostModule<'_>) -> Vec<HostLaunch> {
+    if module
+        .function(module.kernel.rsplit('.').next().unwrap_or_default())
+        .is_none()
+    {
+        return Vec::new();
+    }
+    let mut queue: Vec<Root<'_>> = module.roots.clone();
+    let mut seen: Vec<usize> = Vec::new();
+    let mut launches: Vec<HostLaunch> = Vec::new();
+    let mut failed: Vec<HostLaunch> = Vec::new();
+    let mut at = 0;
+    while let Some(root) = queue.get(at).copied() {
+        at += 1;
+        let address = std::ptr::from_ref(root.def()) as usize;
+        if seen.contains(&address) || seen.len() >= MAX_HOSTS {
+            continue;
+        }
+        seen.push(address);
+        let rest = queue.len() - at;
+        let share = ((MAX_LAUNCHES.saturating_sub(launches.len())) / (rest + 1)).max(4);
+        let is_called = !module.roots.iter().any(|one| std::ptr::eq(one.def(), root.def()));
+        let solver = Solver {
+            module,
+            root,
+            is_called,
+        };
+        match solver.find_launches(share) {
+            Ok(found) => {
+                for one in found {
+                    let is_known = launches
+                        .iter()
+                        .any(|known| is_same_launch(&known.text, &one.text));
+                    if !is_known && launches.len() < MAX_LAUNCHES {
+                        launches.push(one);
+                    }
+                }
+            }
+            Err(failure) => {
+                failed.push(*failure);
+                // Perhaps the functions that it calls can be evaluated.
+                queue.extend(module.callees(root));
+            }
+        }
+    }
+    launches.sort_by_key(|one| one.line);
+    failed.sort_by_key(|one| one.line);
+    launches.extend(failed);
+    launches
+}

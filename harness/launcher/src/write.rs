@@ -1,0 +1,232 @@
+//! The case file of a launch.
+
+use std::fmt::Write as _;
+
+use super::builtin::write_float;
+use super::launched::Bindings;
+use super::machine::Machine;
+use super::tensor::{Fill, Storage, Tensor, product};
+use super::value::{Source, Value};
+use crate::skeleton::{quote_literal, storage_name};
+use cerith_module::kernel::Function;
+use cerith_module::usage::Usage;
+
+/// The most elements of all storages of a launch.
+const MAX_ELEMENTS: i64 = 1 << 20;
+
+/// Options that a case file has.
+const OPTIONS: [&str; 3] = ["num_warps", "num_stages", "num_ctas"];
+
+/// A case file, and its storages by their names.
+type Case = (String, Vec<(String, usize)>);
+
+/// Writes a launch, without the line that tells what it is about; or why it cannot be written.
+pub(super) fn write(
+    machine: &Machine<'_>,
+    function: &Function,
+    usage: &Usage,
+    bindings: &Bindings<'_>,
+) -> Result<Case, Vec<String>> {
+    let mut storages: Vec<(String, usize, Storage)> = Vec::new();
+    let mut problems = Vec::new();
+    let mut elements = 0_i64;
+    let mut tensors: Vec<(&str, &Tensor)> = Vec::new();
+    for parameter in &function.parameters {
+        if let Some(value) = bindings.get(&parameter.name) {
+            find_tensors(&parameter.name, value, &mut tensors, 0);
+        }
+    }
+    for (parameter, tensor) in &tensors {
+        let Some(storage) = machine.storages.get(tensor.storage) else {
+            continue;
+        };
+        if storage.dtype.name != tensor.dtype.name {
+            problems.push(format!("`{parameter}`: a view with another dtype"));
+        }
+        if storages.iter().any(|(_, at, _)| *at == tensor.storage) {
+            continue;
+        }
+        let name = free_name(&storage.name, parameter, &storages);
+        elements = elements.saturating_add(product(&storage.shape).unwrap_or(i64::MAX));
+        let storage = Storage {
+            name: name.clone(),
+            ..storage.clone()
+        };
+        storages.push((name, tensor.storage, storage));
+    }
+    if elements > MAX_ELEMENTS {
+        problems.push("tensors of too many elements".to_owned());
+    }
+    if storages.is_empty() {
+        problems.push("no tensor among the arguments".to_owned());
+    }
+    let named = |tensor: &Tensor| {
+        let found = storages.iter().find(|(_, at, _)| *at == tensor.storage);
+        found.map(|(_, _, storage)| tensor.expression(storage))
+    };
+    let mut args = String::new();
+    for parameter in &function.parameters {
+        let name = &parameter.name;
+        if bindings.given.contains(name) {
+            continue;
+        }
+        let Some(value) = bindings.get(name) else { continue };
+        let words = match value {
+            Value::Int(number) => match number.source {
+                Source::Stride { storage, dim } => {
+                    let mut of = tensors.iter().filter(|(_, tensor)| tensor.storage == storage);
+                    let same = of.find(|(_, tensor)| tensor.strides.get(dim) == Some(&number.value));
+                    match same.and_then(|(_, tensor)| named(tensor)) {
+                        Some(expression) => Ok(format!("\"({expression}).stride({dim})\"")),
+                        None => Ok(number.value.to_string()),
+                    }
+                }
+                _ => Ok(number.value.to_string()),
+            },
+            other => write_value(other, &named, 0),
+        };
+        match words {
+            // Writing to a string does not fail.
+            Ok(words) => drop(write!(args, "\n      {name}: {words}")),
+            Err(problem) => problems.push(format!("`{name}`: {problem}")),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut text = format!(
+        "kernel: {}:{}\nstorages:\n",
+        machine.module.path, machine.module.kernel
+    );
+    for (nth, (name, _, storage)) in storages.iter().enumerate() {
+        let fill = write_fill(storage, nth, &tensors, usage);
+        let shape = list(&storage.shape);
+        let _ = writeln!(
+            text,
+            "  {name}: {{ dtype: {}, shape: {shape}, fill: {fill} }}",
+            storage.dtype.name
+        );
+    }
+    let grid: Vec<i64> = bindings.grid.iter().map(|one| one.value).collect();
+    let _ = write!(text, "launches:\n  - grid: {}\n    args:{args}\n", list(&grid));
+    let options = bindings.options.iter().filter_map(|(name, value)| {
+        let number = value.number()?.value;
+        let is_power = (1..=32).contains(&number) && (name == "num_stages" || number.count_ones() == 1);
+        (OPTIONS.contains(&name.as_str()) && is_power).then(|| format!("{name}: {number}"))
+    });
+    let options: Vec<String> = options.collect();
+    if !options.is_empty() {
+        let _ = writeln!(text, "    options: {{ {} }}", options.join(", "));
+    }
+    let tensors = storages.into_iter().map(|(name, at, _)| (name, at)).collect();
+    Ok((text, tensors))
+}
+
+fn find_tensors<'v>(
+    parameter: &'v str,
+    value: &'v Value<'_>,
+    found: &mut Vec<(&'v str, &'v Tensor)>,
+    depth: usize,
+) {
+    match value {
+        Value::Tensor(tensor) | Value::Descriptor(tensor, _) => found.push((parameter, tensor)),
+        Value::Tuple(values, _) if depth < 4 => {
+            for one in values.iter() {
+                find_tensors(parameter, one, found, depth + 1);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A name for a storage: its variable's, or the parameter's.
+fn free_name(variable: &str, parameter: &str, taken: &[(String, usize, Storage)]) -> String {
+    let is_good = |name: &str| {
+        name.chars()
+            .next()
+            .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let variable: String = variable
+        .chars()
+        .map(|c| if c == '.' || c == ' ' { '_' } else { c })
+        .collect();
+    let name = storage_name(if is_good(&variable) { &variable } else { parameter });
+    let is_taken = |name: &str| taken.iter().any(|(one, _, _)| one == name);
+    if !is_taken(&name) {
+        return name;
+    }
+    let mut numbered = (2..).map(|number| format!("{name}_{number}"));
+    numbered.find(|name| !is_taken(name)).unwrap_or(name)
+}
+
+fn list(numbers: &[i64]) -> String {
+    let words: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    format!("[{}]", words.join(", "))
+}
+
+fn write_fill(storage: &Storage, nth: usize, tensors: &[(&str, &Tensor)], usage: &Usage) -> String {
+    let seed = nth + 1;
+    match &storage.fill {
+        Fill::Uninit => "uninit".to_owned(),
+        Fill::Zeros => "zeros".to_owned(),
+        Fill::Ones => "ones".to_owned(),
+        Fill::Full(value) => format!("{{ full: {value} }}"),
+        Fill::Arange => "arange".to_owned(),
+        Fill::Given | Fill::Computed if storage.dtype.is_float() || storage.dtype.name.starts_with("fp8") => {
+            format!("{{ random: {{ seed: {seed}, edges: false }} }}")
+        }
+        Fill::Given | Fill::Computed => {
+            let elements = product(&storage.shape).unwrap_or(0);
+            let high = if storage.dtype.name == "i1" {
+                2
+            } else {
+                // Valid as an index into any other tensor.
+                let others = tensors.iter().filter(|(name, tensor)| {
+                    let known = usage.tensors.iter().find(|one| one.name == *name);
+                    tensor.dtype.is_float() || !known.is_some_and(|known| known.indexes)
+                });
+                let least = others
+                    .flat_map(|(_, tensor)| &tensor.shape)
+                    .map(|size| size.value);
+                least.filter(|size| *size > 0).min().unwrap_or(elements).max(1)
+            };
+            if elements <= high {
+                "arange".to_owned()
+            } else {
+                format!("{{ random: {{ seed: {seed}, low: 0, high: {high}, edges: false }} }}")
+            }
+        }
+    }
+}
+
+fn write_value(
+    value: &Value<'_>,
+    named: &impl Fn(&Tensor) -> Option<String>,
+    depth: usize,
+) -> Result<String, String> {
+    Ok(match value {
+        Value::None(_) => "null".to_owned(),
+        Value::Bool(value, _) => value.to_string(),
+        Value::Int(number) => number.value.to_string(),
+        Value::Float(float) => write_float(*float),
+        Value::Str(text, _) if text.len() <= 200 => quote_literal(text),
+        Value::Dtype(dtype, _) => dtype.long(),
+        Value::Tensor(tensor) => format!("\"{}\"", named(tensor).ok_or("a tensor without a storage")?),
+        Value::Descriptor(tensor, block) => format!(
+            "{{ descriptor: \"{}\", block_shape: {} }}",
+            named(tensor).ok_or("a tensor without a storage")?,
+            list(block)
+        ),
+        Value::Tuple(values, _) if depth < 4 => {
+            let words: Result<Vec<String>, String> = values
+                .iter()
+                .map(|one| write_value(one, named, depth + 1))
+                .collect();
+            format!("[{}]", words?.join(", "))
+        }
+        Value::Kernel(def) => format!("{{ global: {} }}", def.name),
+        Value::Unknown(reason) => return Err(reason.to_string()),
+        other => return Err(format!("{} is not an argument of kernels", other.kind())),
+    })
+}

@@ -1,0 +1,145 @@
+//! Kernels are taken out of their package with what they need.
+
+use cerith_module::excerpt::extract_functions;
+
+const PACKAGE: [(&str, &str); 4] = [
+    (
+        "lib/ops/rows.py",
+        "import torch\nfrom ..decorators import counted\nfrom . import addresses\nfrom .addresses import (\n    WIDTH as W,\n    other,\n)\n\
+         if torch.cuda.is_available():\n    import triton\n    import triton.language as tl\n\n    @counted\n    @triton.jit\n    \
+         def copy(x, out): tl.store(out, tl.load(addresses.at(x, W)))\n",
+    ),
+    (
+        "lib/__init__.py",
+        "import torch\nassert torch.cuda.is_available()\n",
+    ),
+    ("lib/decorators.py", "def counted(f): return f\n"),
+    (
+        "lib/ops/addresses.py",
+        "import torch\nimport triton\nWIDTH = 4\nother = torch.ones(1)\n@triton.jit\ndef at(p, n): return p + n\n",
+    ),
+];
+
+#[test]
+fn of_a_package_that_is_left_which_the_kernel_needs() {
+    let read = |path: &str| {
+        let found = PACKAGE.iter().find(|(one, _)| *one == path);
+        found.map(|(_, text)| (*text).to_owned())
+    };
+    let parts = extract_functions("lib/ops/rows.py", "rows", &["copy"], &read).expect("Python");
+    let names: Vec<&str> = parts.iter().map(|part| part.path.as_str()).collect();
+    assert_eq!(names, ["rows.py", "lib_ops_addresses.py"]);
+    let shown = |text: &str| -> Vec<String> {
+        let lines = text.lines().enumerate();
+        lines
+            .filter(|(_, line)| !line.trim().is_empty())
+            .map(|(at, line)| format!("{}: {line}", at + 1))
+            .collect()
+    };
+    assert_eq!(
+        shown(&parts[0].text),
+        [
+            "3: import lib_ops_addresses as addresses",
+            "4: from lib_ops_addresses import WIDTH as W",
+            "8: if True:",
+            "9:     import triton",
+            "10:     import triton.language as tl",
+            "13:     @triton.jit",
+            "14:     def copy(x, out): tl.store(out, tl.load(addresses.at(x, W)))",
+        ]
+    );
+    assert_eq!(
+        shown(&parts[1].text),
+        [
+            "2: import triton",
+            "3: WIDTH = 4",
+            "5: @triton.jit",
+            "6: def at(p, n): return p + n"
+        ]
+    );
+}
+
+/// The lines of a module's excerpt that are not blank.
+fn extract_lines(path: &str, kernel: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let read = |path: &str| {
+        let found = files.iter().find(|(one, _)| *one == path);
+        found.map(|(_, text)| (*text).to_owned())
+    };
+    let parts = extract_functions(path, "main", &[kernel], &read).expect("Python");
+    let lines = parts.iter().flat_map(|part| part.text.lines());
+    lines
+        .filter(|line| !line.trim().is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn what_depends_on_the_machine_is_decided() {
+    let check = |text: &str, kernel: &str, expected: &[&str]| {
+        assert_eq!(
+            extract_lines("a.py", kernel, &[("a.py", text)]),
+            expected,
+            "{text}"
+        );
+    };
+    check(
+        "from lib import is_npu, compare\nif compare(3) and not is_npu():\n    from triton.language.extra.libdevice import tanh\nelse:\n    \
+         from triton.language.math import tanh\n@triton.jit\ndef f(x): tl.store(x, tanh(tl.load(x)))\n",
+        "f",
+        &[
+            "if True:",
+            "    from triton.language.extra.libdevice import tanh",
+            "else:",
+            "    from triton.language.math import tanh",
+            "@triton.jit",
+            "def f(x): tl.store(x, tanh(tl.load(x)))",
+        ],
+    );
+    check(
+        "import torch\n@triton.jit\ndef f(x):\n    if torch.version.hip is not None:\n        tl.store(x, 1)\n",
+        "f",
+        &[
+            "@triton.jit",
+            "def f(x):",
+            "    if None is not None:",
+            "        tl.store(x, 1)",
+        ],
+    );
+    check(
+        "def make():\n    if not has_triton():\n        return None\n    @triton.jit\n    def f(x): tl.store(x, 1)\n    return f\n",
+        "make.f",
+        &[
+            "def make():",
+            "    if False:",
+            "        return None",
+            "    @triton.jit",
+            "    def f(x): tl.store(x, 1)",
+            "    return f",
+        ],
+    );
+}
+
+/// `lib` puts its folder where imports find it.
+#[test]
+fn a_package_inside_of_another_imports_itself_by_its_name() {
+    let files = [
+        (
+            "lib/vendored/inner/ops/a.py",
+            "from inner.ops.b import twice\n@triton.jit\ndef f(x): tl.store(x, twice(1))\n",
+        ),
+        (
+            "lib/vendored/inner/ops/b.py",
+            "@triton.jit\ndef twice(x): return x + x\n",
+        ),
+    ];
+    assert_eq!(
+        extract_lines("lib/vendored/inner/ops/a.py", "f", &files),
+        [
+            "from lib_vendored_inner_ops_b import twice",
+            "@triton.jit",
+            "def f(x): tl.store(x, twice(1))",
+            "@triton.jit",
+            "def twice(x): return x + x",
+        ]
+    );
+}

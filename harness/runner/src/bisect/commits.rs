@@ -1,0 +1,134 @@
+//! Commits of a checkout of Triton, built one at a time. Left out: choosing the commit ([`super::search`]).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cerith_toolchain::{Home, ToolchainId};
+
+use crate::engines;
+use crate::host::Host;
+
+/// Commits of a folder, the oldest first, and how one is built.
+pub struct Commits {
+    folder: PathBuf,
+    /// Their hashes.
+    hashes: Vec<String>,
+    build: String,
+    python: PathBuf,
+    /// What was checked out before.
+    before: String,
+}
+
+impl Commits {
+    /// The commits from one to another, along the first parents.
+    ///
+    /// # Errors
+    /// The folder is no checkout, holds changes, or has no such commits.
+    pub fn from_range(
+        folder: &Path,
+        from: &str,
+        to: &str,
+        build: &str,
+        python: &Path,
+    ) -> Result<Self, String> {
+        let git = |words: &[&str]| run_git(folder, words);
+        if !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
+            return Err(format!(
+                "error: {} has uncommitted changes, which checking out other commits would lose\n  \
+                 = help: commit or stash them",
+                folder.display()
+            ));
+        }
+        let branch = git(&["rev-parse", "--abbrev-ref", "HEAD"])?;
+        let before = if branch == "HEAD" {
+            git(&["rev-parse", "HEAD"])?
+        } else {
+            branch
+        };
+        let oldest = git(&["rev-parse", "--verify", &format!("{from}^{{commit}}")])?;
+        let range = format!("{oldest}..{to}");
+        let later = git(&["rev-list", "--reverse", "--first-parent", &range, "--"])?;
+        let commits: Vec<String> = std::iter::once(oldest)
+            .chain(later.lines().map(str::to_owned))
+            .collect();
+        if commits.len() < 2 {
+            return Err(format!(
+                "error: {} has no commits after {from} that lead to {to}\n  = help: name the older one first",
+                folder.display()
+            ));
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            hashes: commits,
+            build: build.to_owned(),
+            python: python.to_owned(),
+            before,
+        })
+    }
+
+    /// What the commits are called: the first twelve digits.
+    pub fn names(&self) -> Vec<String> {
+        self.hashes.iter().map(|commit| shorten_hash(commit)).collect()
+    }
+
+    /// Builds a commit, and registers what was built.
+    ///
+    /// # Errors
+    /// It cannot be checked out or built, or its Python has no Triton then.
+    pub fn build_commit(&self, place: usize, host: Host<'_>) -> Result<ToolchainId, String> {
+        let commit = self.hashes.get(place).map_or("HEAD", String::as_str);
+        run_git(&self.folder, &["checkout", "--quiet", "--detach", commit])?;
+        host.console
+            .note(&format!("{}: {}", shorten_hash(commit), self.build));
+        let status = Command::new("sh")
+            .args(["-c", &self.build])
+            .current_dir(&self.folder)
+            .status()
+            .map_err(|error| format!("start `sh`: {error}"))?;
+        if !status.success() {
+            return Err(format!("the build failed: {status}"));
+        }
+        let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+        let name = format!("bisect-{}", shorten_hash(commit));
+        engines::adopt(&home, self.python.as_os_str(), Some(&name), host)
+            .map(|toolchain| toolchain.id)
+            .map_err(|error| format!("failed to {error}"))
+    }
+
+    /// Checks out what was there before.
+    pub fn restore(&self, host: Host<'_>) {
+        if let Err(message) = run_git(&self.folder, &["checkout", "--quiet", &self.before]) {
+            host.console.note(&message);
+        }
+    }
+}
+
+/// Forgets a toolchain that was registered: the next commit has the same Python.
+pub fn forget(toolchain: &ToolchainId) {
+    if let Ok(home) = Home::discover() {
+        let _ = home.remove(toolchain);
+    }
+}
+
+fn shorten_hash(commit: &str) -> String {
+    commit.chars().take(12).collect()
+}
+
+/// What git answers, without the last line break.
+fn run_git(folder: &Path, words: &[&str]) -> Result<String, String> {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(words)
+        .output()
+        .map_err(|error| format!("error: start `git`: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "error: `git {}` in {}: {}",
+            words.join(" "),
+            folder.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}

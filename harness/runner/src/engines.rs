@@ -1,0 +1,575 @@
+//! Opens engines by their ids, and finds or installs their toolchains.
+
+use std::cell::OnceCell;
+use std::ffi::OsStr;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cerith_case::Shard;
+use cerith_cuda::record::Shelf;
+use cerith_cuda::{Cuda, Standby};
+use cerith_cuda::{Executor, Options};
+use cerith_engine::compile::Compiler;
+use cerith_engine::{Engine, EngineId, Interpret, Jit, LaunchExecutor, Ptx, Recorded, Reference, Ttir};
+use cerith_report::event::{LeftOut, Problem, Severity};
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::{Stage, Target};
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::request::Device;
+use cerith_toolchain::{
+    AddError, AdoptError, Cache, Compilers, Containment, Event, Home, Observer, Pool, Repaired, Toolchain,
+    ToolchainId,
+};
+use cerith_verdict::Panel;
+
+use crate::corpus::Selected;
+use crate::host::Host;
+use crate::inductor::{Means, build_inductors};
+use crate::readable::Readable;
+
+/// The result of setting engines up.
+pub struct Setup {
+    /// Those that can run.
+    pub panel: Panel,
+    /// Engines that would have run by default but cannot.
+    pub left_out: Vec<LeftOut>,
+    /// The engines among these that answer from records, or with what their compiler rejects.
+    pub recorded: Vec<String>,
+    /// Engines that were asked for but cannot run, with why.
+    pub failed: Vec<LeftOut>,
+    /// Further messages for the user.
+    pub warnings: Vec<Problem>,
+}
+
+impl Setup {
+    /// No engines, for a run of no cases.
+    pub fn without_engines() -> Self {
+        let panel = Panel::default();
+        Self {
+            panel,
+            left_out: Vec::new(),
+            recorded: Vec::new(),
+            failed: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Errors for the engines that were asked for and cannot run.
+    pub fn problems(&self) -> Vec<Problem> {
+        self.failed.iter().map(build_problem).collect()
+    }
+}
+
+/// Sets up the engines asked for, or the default ones of a corpus, with this reference. At most `jobs` workers are used by
+/// each.
+pub fn set_up(
+    reference: Reference,
+    wanted: &[EngineId],
+    offline: bool,
+    jobs: usize,
+    selected: &Selected,
+    host: Host<'_>,
+) -> Setup {
+    let opener = Opener {
+        reference: Arc::new(reference),
+        by_default: wanted.is_empty(),
+        offline,
+        jobs,
+        corpus: selected.readable(),
+        host,
+        shelf: Arc::new(Shelf::new(selected.shelf())),
+        gpus: OnceCell::new(),
+    };
+    let wanted = if wanted.is_empty() {
+        opener.choose_defaults(selected)
+    } else {
+        with_reference(wanted)
+    };
+    let mut setup = Setup::without_engines();
+    let mut has_workers = false;
+    for id in &wanted {
+        if setup.panel.has(id) {
+            continue;
+        }
+        match opener.open(id) {
+            Ok(Opened::Reference(reference)) => setup.panel.add_reference(reference),
+            Ok(Opened::Engines(engines)) => {
+                has_workers |= *id != EngineId::Recorded;
+                for engine in engines {
+                    setup.panel.add(engine);
+                }
+            }
+            Ok(Opened::OnRecord { engine, compiles }) => {
+                let id = engine.id().to_string();
+                if setup.panel.add(engine) {
+                    has_workers |= compiles;
+                    setup.recorded.push(id);
+                }
+            }
+            // Why the interpreter of the same toolchain cannot run says it already.
+            Err(_) if opener.by_default && matches!(id, EngineId::Ptx { .. }) => {}
+            Err(why) if opener.by_default => setup.left_out.push(leave_out(id, why)),
+            Err(why) => setup.failed.push(leave_out(id, why)),
+        }
+    }
+    if has_workers {
+        setup.warnings.extend(check_containment());
+    }
+    setup
+}
+
+/// What opening an id gave.
+enum Opened {
+    /// The reference.
+    Reference(Arc<Reference>),
+    /// Engines that run here: one, or those that an Inductor brings.
+    Engines(Vec<Arc<dyn Engine>>),
+    /// A compiler without a GPU, which answers from records.
+    OnRecord {
+        /// The engine.
+        engine: Arc<dyn Engine>,
+        /// Whether its compiler is installed.
+        compiles: bool,
+    },
+}
+
+/// What engines are opened with.
+struct Opener<'a> {
+    reference: Arc<Reference>,
+    /// Whether nobody named an engine: then nothing is installed for a compiler.
+    by_default: bool,
+    offline: bool,
+    jobs: usize,
+    corpus: &'a Readable,
+    host: Host<'a>,
+    shelf: Arc<Shelf>,
+    /// Looked up once, by the first engine that needs a GPU.
+    gpus: OnceCell<Option<Arc<Executor>>>,
+}
+
+impl Opener<'_> {
+    /// The engines of a corpus for which nobody named one.
+    fn choose_defaults(&self, selected: &Selected) -> Vec<EngineId> {
+        let mut defaults = vec![EngineId::Reference];
+        defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
+        defaults.push(EngineId::interpreter(ToolchainId::of(Version::NEWEST)));
+        let has_gpu = self.gpus().is_some();
+        if has_gpu || self.shelf.holds(Version::NEWEST, Target::HOPPER) {
+            defaults.push(EngineId::cuda(Version::NEWEST));
+        }
+        let on_record = |case: &str| self.shelf.has(Version::NEWEST, Target::HOPPER, case);
+        if !has_gpu && selected.entries(Shard::ALL).any(|entry| !on_record(&entry.id)) {
+            defaults.push(EngineId::Ptx {
+                toolchain: ToolchainId::of(Version::NEWEST),
+            });
+        }
+        defaults
+    }
+
+    fn gpus(&self) -> Option<&Arc<Executor>> {
+        let gpus = self.gpus.get_or_init(|| {
+            let executor = Executor::start(Options::default()).ok()?;
+            (!executor.gpus().is_empty()).then(|| Arc::new(executor))
+        });
+        gpus.as_ref()
+    }
+
+    /// The engine of an id, its toolchain found or installed; or why it cannot run.
+    fn open(&self, id: &EngineId) -> Result<Opened, String> {
+        let engine: Arc<dyn Engine> = match id {
+            EngineId::Reference => return Ok(Opened::Reference(Arc::clone(&self.reference))),
+            EngineId::Recorded => Arc::new(Recorded::default()),
+            EngineId::Inductor { torch, executor: by } => return self.open_inductors(*torch, *by),
+            EngineId::Cuda { toolchain, target } => return self.open_cuda(id, toolchain, *target),
+            EngineId::Ptx { .. } => self.open_ptx(id)?,
+            EngineId::Jit { version } => open_jit(*version, self.jobs, self.corpus, self.host)?,
+            EngineId::Ttir { toolchain, stage } => self.open_ttir(toolchain, *stage)?,
+            EngineId::Interpret {
+                toolchain,
+                host,
+                torch: true,
+            } => with_torch(toolchain, *host, self.jobs, self.corpus, self.host)?,
+            EngineId::Interpret { toolchain, host, .. } => {
+                interpret(toolchain, *host, self.offline, self.jobs, self.corpus, self.host)?
+            }
+        };
+        Ok(Opened::Engines(vec![engine]))
+    }
+
+    /// An Inductor engine, with the engines that execute its launches.
+    fn open_inductors(&self, torch: Version, by: LaunchExecutor) -> Result<Opened, String> {
+        let means = Means {
+            reference: &self.reference,
+            gpus: self.gpus(),
+            jobs: self.jobs,
+            corpus: self.corpus,
+            host: self.host,
+        };
+        let engines = build_inductors(torch, by, &means)?;
+        let engines = engines
+            .into_iter()
+            .map(|engine| Arc::new(engine) as Arc<dyn Engine>);
+        Ok(Opened::Engines(engines.collect()))
+    }
+
+    /// Triton's IR at a stage of its compiler. It is what Triton makes for Hopper, as records are.
+    fn open_ttir(&self, toolchain: &ToolchainId, stage: Stage) -> Result<Arc<dyn Engine>, String> {
+        let id = EngineId::compiler(toolchain);
+        let compiler = open_compiler(
+            &id,
+            Target::HOPPER,
+            self.offline,
+            self.jobs,
+            self.corpus,
+            self.host,
+        )?;
+        Ok(Arc::new(Ttir::new(compiler, stage)))
+    }
+
+    /// Triton's PTX, executed here. The assembler is told to make what `cuda@…:sm_80` keeps, so that both share it. If nobody named
+    /// it, it is asked where nothing is on record.
+    fn open_ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, String> {
+        let offline = self.offline || self.by_default;
+        let compiler = open_compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.host)?;
+        let ptx = Arc::new(Ptx::new(compiler));
+        if !self.by_default {
+            return Ok(ptx);
+        }
+        let shelf = Arc::clone(&self.shelf);
+        Ok(Arc::new(Standby::new(
+            ptx,
+            Version::NEWEST,
+            Target::HOPPER,
+            shelf,
+        )))
+    }
+
+    /// A compiler with a GPU, or with records.
+    fn open_cuda(
+        &self,
+        id: &EngineId,
+        toolchain: &ToolchainId,
+        target: Option<Target>,
+    ) -> Result<Opened, String> {
+        if let Some(executor) = self.gpus()
+            && let Some(gpu) = executor.gpus().first()
+        {
+            let offline = self.offline || self.by_default;
+            match open_compiler(
+                id,
+                Target(gpu.capability),
+                offline,
+                self.jobs,
+                self.corpus,
+                self.host,
+            ) {
+                Ok(compiler) => {
+                    let live = Cuda::from_executor(compiler, Arc::clone(executor));
+                    return Ok(Opened::Engines(vec![Arc::new(live)]));
+                }
+                Err(why) if !self.by_default || !self.shelf.holds(toolchain.triton(), Target::HOPPER) => {
+                    return Err(why);
+                }
+                Err(_) => {}
+            }
+        }
+        // A toolchain is not installed for what is on record.
+        let gpu = Target::HOPPER;
+        let compiler = open_compiler(id, gpu, true, self.jobs, self.corpus, self.host).ok();
+        let compiles = compiler.is_some();
+        let shelf = Arc::clone(&self.shelf);
+        let engine = Arc::new(Cuda::from_records(toolchain, target, gpu, shelf, compiler));
+        Ok(Opened::OnRecord { engine, compiles })
+    }
+}
+
+/// The warning if workers cannot be contained in full.
+pub fn check_containment() -> Option<Problem> {
+    let containment = Containment::of_this_system();
+    let message = format!(
+        "workers are not contained in full: {}",
+        containment.missing.join("; ")
+    );
+    let help = "run kernels that you do not trust where they can do no harm; docs/containment.md says what \
+        is contained"
+        .to_owned();
+    (!containment.is_whole()).then(|| Problem {
+        severity: Severity::Warning,
+        code: "containment".to_owned(),
+        rendered: format!("warning[containment]: {message}\n  = help: {help}"),
+        message,
+        position: None,
+        help: Some(help),
+    })
+}
+
+/// The engines of a run that were asked for: an Inductor's launches are executed by others, so the reference joins it, and
+/// one that executes with everything brings those that execute with one thing.
+fn with_reference(wanted: &[EngineId]) -> Vec<EngineId> {
+    let brought = |id: &EngineId| match id {
+        EngineId::Inductor { torch, executor: by } => {
+            *by != LaunchExecutor::Reference
+                && wanted.contains(&EngineId::Inductor {
+                    torch: *torch,
+                    executor: LaunchExecutor::Reference,
+                })
+        }
+        _ => false,
+    };
+    let joins = wanted.iter().any(|id| matches!(id, EngineId::Inductor { .. }))
+        && !wanted.contains(&EngineId::Reference);
+    let asked = wanted.iter().filter(|id| !brought(id)).cloned();
+    joins
+        .then_some(EngineId::Reference)
+        .into_iter()
+        .chain(asked)
+        .collect()
+}
+
+fn build_problem(failed: &LeftOut) -> Problem {
+    let message = format!("engine {} cannot run: {}", failed.engine, failed.why);
+    Problem {
+        severity: Severity::Error,
+        code: "engine".to_owned(),
+        rendered: format!("error[engine]: {message}"),
+        message,
+        position: None,
+        help: None,
+    }
+}
+
+fn leave_out(id: &EngineId, why: String) -> LeftOut {
+    LeftOut {
+        engine: id.to_string(),
+        why,
+    }
+}
+
+/// Checks that workers may read from the corpus.
+pub fn check_readable(corpus: &Readable) -> Result<(), String> {
+    Containment::of_this_system()
+        .refuses(corpus.root())
+        .map_or(Ok(()), Err)
+}
+
+fn interpret(
+    id: &ToolchainId,
+    on_host: bool,
+    offline: bool,
+    jobs: usize,
+    corpus: &Readable,
+    host: Host<'_>,
+) -> Result<Arc<dyn Engine>, String> {
+    check_readable(corpus)?;
+    let toolchain = find_or_add(id, offline, host)?;
+    let mut pool = Pool::new(toolchain, jobs)
+        .map_err(|error| format!("failed to start workers: {error}"))?
+        .reading_files(corpus.root(), corpus.files());
+    if corpus.is_generated() {
+        pool = pool.with_generated_files();
+    }
+    let limits = Limits {
+        time: Duration::from_secs(20),
+        ..Limits::default()
+    };
+    Ok(Arc::new(Interpret::new(pool, on_host, limits)))
+}
+
+/// Triton's interpreter with torch's own tensors.
+fn with_torch(
+    id: &ToolchainId,
+    on_host: bool,
+    jobs: usize,
+    corpus: &Readable,
+    host: Host<'_>,
+) -> Result<Arc<dyn Engine>, String> {
+    check_readable(corpus)?;
+    let toolchain = find_with_torch(id, false, host)?;
+    let device = if on_host { Device::Host } else { Device::Cuda };
+    let pool = start_pool(Pool::with_torch(toolchain, jobs, device), corpus)?;
+    let limits = Limits {
+        time: Duration::from_secs(20),
+        ..Limits::default()
+    };
+    Ok(Arc::new(Interpret::new(pool, on_host, limits)))
+}
+
+/// Triton's launcher on a GPU.
+fn open_jit(
+    version: Version,
+    jobs: usize,
+    corpus: &Readable,
+    host: Host<'_>,
+) -> Result<Arc<dyn Engine>, String> {
+    check_readable(corpus)?;
+    let toolchain = find_with_torch(&ToolchainId::of(version), true, host)?;
+    let pool = start_pool(Pool::jit(toolchain, jobs), corpus)?;
+    // A kernel that never ends keeps a GPU busy for as long as this.
+    let limits = Limits {
+        time: Duration::from_secs(30),
+        ..Limits::default()
+    };
+    Ok(Arc::new(Jit::new(pool, limits)))
+}
+
+/// A pool in which a worker is known to start. One whose worker wants a GPU may not.
+fn start_pool(pool: io::Result<Pool>, corpus: &Readable) -> Result<Pool, String> {
+    let pool = pool
+        .map_err(|error| format!("failed to start workers: {error}"))?
+        .reading_files(corpus.root(), corpus.files());
+    pool.start().map_err(|failure| format!("failed to {failure}"))?;
+    Ok(pool)
+}
+
+fn find_with_torch(id: &ToolchainId, any_numpy: bool, host: Host<'_>) -> Result<Toolchain, String> {
+    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+    let found = home.resolve_torch(id, any_numpy).ok_or_else(|| {
+        format!(
+            "no toolchain holds torch beside Triton {id}; `cerith toolchain adopt PYTHON` registers an environment that \
+             does, and `cerith toolchain list` shows what there is"
+        )
+    })?;
+    check_toolchain(found, host)
+}
+
+/// The newest Triton that has torch beside it, for commands that name none.
+pub fn newest_with_torch() -> Option<Version> {
+    Home::discover().ok()?.newest_with_torch()
+}
+
+/// The compiler of an engine, for the kernels of a corpus and the GPU that executes them, its toolchain found or installed.
+pub fn open_compiler(
+    id: &EngineId,
+    gpu: Target,
+    offline: bool,
+    jobs: usize,
+    corpus: &Readable,
+    host: Host<'_>,
+) -> Result<Compiler, String> {
+    check_readable(corpus)?;
+    let (toolchain, target) = match id {
+        EngineId::Cuda { toolchain, target } => (toolchain, *target),
+        EngineId::Ptx { toolchain } => (toolchain, Some(Ptx::TARGET)),
+        _ => return Err("only `cuda@VERSION` and `ptx@VERSION` compile".to_owned()),
+    };
+    if let Some(target) = target.filter(|target| !gpu.executes(*target)) {
+        return Err(format!(
+            "a GPU of {gpu} cannot execute what is compiled for {target}"
+        ));
+    }
+    let toolchain = find_or_add_compiler(toolchain, offline, host)?;
+    // Without a cache everything is compiled anew.
+    let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
+    let compilers = Compilers::new(toolchain, jobs, cache)
+        .map_err(|error| format!("failed to start compilers: {error}"))?
+        .reading_files(corpus.root(), corpus.files());
+    let compiler = Compiler::new(compilers, gpu, Compilers::LIMITS);
+    Ok(compiler.with_target(target.unwrap_or(gpu)))
+}
+
+/// An installed toolchain to compile with, with any NumPy; if there is none, one is installed now.
+pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, host: Host<'_>) -> Result<Toolchain, String> {
+    let there = Home::discover().ok().and_then(|home| home.resolve_compiler(id));
+    there.map_or_else(
+        || find_or_add(id, offline, host),
+        |found| check_toolchain(found, host),
+    )
+}
+
+/// A toolchain whose files are those that were installed. If only its Python is gone, its environment is made again.
+fn check_toolchain(toolchain: Toolchain, host: Host<'_>) -> Result<Toolchain, String> {
+    let Some(why) = toolchain.gone() else {
+        toolchain.check().map_err(|damage| damage.to_string())?;
+        return Ok(toolchain);
+    };
+    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+    let renewed = home.renew_python(&toolchain);
+    let renewed = renewed.map_err(|error| format!("{why} (failed to {error})"))?;
+    if renewed.gone().is_some() {
+        return Err(why);
+    }
+    host.console.note(&format!(
+        "toolchain {}: its Python was gone, and its environment was made again with Python {}",
+        renewed.id, renewed.contents.python
+    ));
+    renewed.check().map_err(|damage| damage.to_string())?;
+    Ok(renewed)
+}
+
+/// An installed toolchain; if there is none, one is installed now. One with torch is installed only by `cerith toolchain add`.
+pub fn find_or_add(id: &ToolchainId, offline: bool, host: Host<'_>) -> Result<Toolchain, String> {
+    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+    if let Some(toolchain) = home.resolve(id) {
+        return check_toolchain(toolchain, host);
+    }
+    if let Some(why) = home.why_broken(id) {
+        return Err(why);
+    }
+    if let Some(torch) = id.torch() {
+        return Err(format!(
+            "torch {torch} is not installed; `cerith toolchain add {id}` installs it (about 5 GB)"
+        ));
+    }
+    if offline {
+        return Err(format!(
+            "Triton {id} is not installed, and --offline forbids to install it; `cerith toolchain add {id}` installs it"
+        ));
+    }
+    add(&home, id, host).map_err(|error| format!("failed to {error}"))
+}
+
+/// Installs a toolchain, showing how it goes.
+pub fn add(home: &Home, id: &ToolchainId, host: Host<'_>) -> Result<Toolchain, AddError> {
+    let installation = Installation::new(id.to_string(), host);
+    home.add(id, &installation)
+}
+
+/// Repairs a toolchain, showing how it goes.
+pub fn repair_toolchain(
+    home: &Home,
+    id: &ToolchainId,
+    host: Host<'_>,
+) -> Result<(Toolchain, Repaired), AddError> {
+    let installation = Installation::new(id.to_string(), host);
+    home.repair(id, &installation)
+}
+
+/// Registers a Python that somebody else made, showing how it goes.
+pub fn adopt(
+    home: &Home,
+    python: &OsStr,
+    name: Option<&str>,
+    host: Host<'_>,
+) -> Result<Toolchain, AdoptError> {
+    let installation = Installation::new(python.to_string_lossy().into_owned(), host);
+    home.adopt(python, name, &installation)
+}
+
+/// Shows an installation, until it is dropped.
+struct Installation<'a> {
+    toolchain: String,
+    host: Host<'a>,
+}
+
+impl<'a> Installation<'a> {
+    const fn new(toolchain: String, host: Host<'a>) -> Self {
+        Self { toolchain, host }
+    }
+}
+
+impl Observer for Installation<'_> {
+    fn event(&self, event: Event) {
+        self.host.console.show_installation(&self.toolchain, event);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.host.is_stopped()
+    }
+}
+
+impl Drop for Installation<'_> {
+    fn drop(&mut self) {
+        self.host.console.end_installation();
+    }
+}

@@ -1,0 +1,92 @@
+//! The engines of one torch, which execute the launches that its Inductor generates. Left out: the other engines
+//! ([`crate::engines`]).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cerith_cuda::Cuda;
+use cerith_cuda::Executor;
+use cerith_engine::compile::Compiler;
+use cerith_engine::{Engine, Inductor, Interpret, LaunchExecutor, Reference};
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::Target;
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, ToolchainId};
+
+use crate::engines::{check_readable, find_or_add};
+use crate::host::Host;
+use crate::readable::Readable;
+
+/// What is needed to make the engines of a torch.
+pub struct Means<'a> {
+    /// The reference of the run.
+    pub reference: &'a Arc<Reference>,
+    /// GPUs, if there are any.
+    pub gpus: Option<&'a Arc<Executor>>,
+    /// How many workers of each kind there may be.
+    pub jobs: usize,
+    /// What workers may read of the kernels' folder.
+    pub corpus: &'a Readable,
+    /// Set when the run is interrupted.
+    pub host: Host<'a>,
+}
+
+/// Sets up what `inductor@V` means: the reference, the interpreter and, where there is a GPU, CUDA execute; or the one of
+/// them that was asked for.
+pub fn build_inductors(
+    torch: Version,
+    by: LaunchExecutor,
+    means: &Means<'_>,
+) -> Result<Vec<Inductor>, String> {
+    check_readable(means.corpus)?;
+    let id = ToolchainId::of_torch(torch).ok_or_else(|| format!("torch {torch} is not known"))?;
+    let toolchain = find_or_add(&id, true, means.host)?;
+    let mut executing: Vec<(LaunchExecutor, Arc<dyn Engine>)> = Vec::new();
+    if by == LaunchExecutor::Reference {
+        executing.push((
+            LaunchExecutor::Reference,
+            Arc::clone(means.reference) as Arc<dyn Engine>,
+        ));
+    }
+    // An interpreter with a NumPy that it does not work with would be blamed for that.
+    if by == LaunchExecutor::Interpret || (by == LaunchExecutor::Reference && toolchain.numpy_fits()) {
+        let pool = Pool::new(toolchain.clone(), means.jobs)
+            .map_err(|error| format!("failed to start workers: {error}"))?
+            .reading_files(means.corpus.root(), means.corpus.files());
+        let limits = Limits {
+            time: Duration::from_secs(20),
+            ..Limits::default()
+        };
+        executing.push((
+            LaunchExecutor::Interpret,
+            Arc::new(Interpret::new(pool, true, limits)),
+        ));
+    }
+    if by != LaunchExecutor::Interpret {
+        match open_cuda(&toolchain, means)? {
+            Some(engine) => executing.push((LaunchExecutor::Cuda, Arc::new(engine))),
+            None if by == LaunchExecutor::Cuda => return Err("there is no GPU here".to_owned()),
+            None => {}
+        }
+    }
+    let inductors = Inductors::new(toolchain, means.jobs)
+        .map_err(|error| format!("failed to start workers with torch: {error}"))?
+        .reading_files(means.corpus.root(), means.corpus.files());
+    Ok(Inductor::build_engines(inductors, executing, Inductors::LIMITS))
+}
+
+/// The GPUs of this machine, with the toolchain's own Triton as the compiler; none where there is no GPU.
+fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, String> {
+    let Some((executor, gpu)) = means
+        .gpus
+        .and_then(|executor| Some((executor, executor.gpus().first()?)))
+    else {
+        return Ok(None);
+    };
+    let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
+    let compilers = Compilers::new(toolchain.clone(), means.jobs, cache)
+        .map_err(|error| format!("failed to start compilers: {error}"))?
+        .reading_files(means.corpus.root(), means.corpus.files());
+    let compiler = Compiler::new(compilers, Target(gpu.capability), Compilers::LIMITS);
+    Ok(Some(Cuda::from_executor(compiler, Arc::clone(executor))))
+}

@@ -1,0 +1,200 @@
+//! Runs all selected cases through some engines, for commands that use the verdicts. Left out: how they use them (`cerith bump`,
+//! `cerith matrix`), and whether all is as expected (`cerith run`).
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use cerith_case::{Case, Entry, Shard};
+use cerith_engine::{EngineId, Failure, Reference, catch_panic};
+use cerith_report::event::{Compiled, Event, Internal, Severity, Start, Verdict};
+use cerith_report::{FORMAT, describe};
+use cerith_tile::DType;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::Sources;
+use cerith_verdict::Panel;
+
+use crate::corpus::Selected;
+use crate::engines::set_up;
+use crate::host::Host;
+use crate::judge;
+use crate::output::{CaseResult, Output};
+use crate::pipeline;
+
+/// A verdict, with what the case's kernels use of the language.
+pub struct Judged {
+    place: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The operations that the kernels execute and what of the language they use, each with the dtype that it is used on.
+    pub uses: Arc<[String]>,
+}
+
+/// Runs the engines over the cases; if `compiling`, those that compile ahead of time also say what they made. Answers with the verdicts
+/// in the order of the corpus, and the number of errors in the input.
+pub fn run(
+    selected: &Selected,
+    wanted: &[EngineId],
+    offline: bool,
+    jobs: usize,
+    compiling: bool,
+    output: &mut Output<'_>,
+    host: Host<'_>,
+) -> (Vec<Judged>, u64) {
+    let total = selected.entries(Shard::ALL).count() as u64;
+    let reference = Reference::default().with_threads(pipeline::count_threads(jobs, total));
+    let setup = set_up(reference, wanted, offline, jobs, selected, host);
+    let mut problems = setup.problems();
+    problems.extend(selected.problems());
+    problems.extend(selected.unmatched());
+    let panel = Arc::new(setup.panel);
+    host.stop_on_interrupt(&panel);
+    output.emit_event(&Event::Start(Start {
+        format: FORMAT,
+        partial: selected.is_partial(),
+        cerith: env!("CARGO_PKG_VERSION").to_owned(),
+        engines: panel.order().iter().map(ToString::to_string).collect(),
+        recorded: setup.recorded,
+        cases: total,
+        corpus: selected.named_folder(),
+        corpus_hash: selected.corpus.hash().to_owned(),
+        ..Start::default()
+    }));
+    for problem in setup.warnings.into_iter().chain(problems.iter().cloned()) {
+        output.console.note(&problem.rendered);
+        output.emit_event(&Event::Problem(problem));
+    }
+    let errors = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+        .count() as u64;
+    if errors > 0 {
+        return (Vec::new(), errors);
+    }
+    output.console.begin(total);
+    let judged = Mutex::new(Vec::with_capacity(usize::try_from(total).unwrap_or_default()));
+    let sources = selected.corpus.sources();
+    output.follow(
+        (selected.entries(Shard::ALL).enumerate(), total),
+        jobs,
+        host,
+        sources,
+        |(place, entry)| judge_entry(&entry, &panel, sources, place, compiling, &judged),
+    );
+    output.console.end();
+    let mut judged = judged.into_inner().unwrap_or_else(PoisonError::into_inner);
+    judged.sort_by_key(|one| one.place);
+    (judged, 0)
+}
+
+/// What else these operations stand for: operations on a class of dtypes, and the operations that Triton turns some into.
+fn find_implied(used: &[String]) -> BTreeSet<String> {
+    /// The reference has an operation of its own where Triton's Python makes an `xor`.
+    const MADE_OF: [(&str, &str); 3] = [
+        ("not", "xor"),
+        ("tensor.__invert__", "xor"),
+        ("tl.standard.flip", "xor"),
+    ];
+    let mut more = BTreeSet::new();
+    for one in used {
+        let (name, dtype) = one.rsplit_once(' ').unwrap_or((one, ""));
+        if let Ok(dtype) = dtype.parse::<DType>() {
+            let class = if dtype.is_float() { "floats" } else { "integers" };
+            more.insert(format!("{name} {class}"));
+        }
+        let made = MADE_OF.iter().filter(|(made, _)| *made == name);
+        more.extend(made.map(|(_, of)| (*of).to_owned()));
+    }
+    more
+}
+
+/// What was made of a case, by engine.
+type ByEngine = Vec<(String, Compiled)>;
+
+/// What each engine that compiles ahead of time made of a case, and what failed; nothing if the run was stopped.
+fn compile_case(case: &Case, panel: &Panel) -> Option<(ByEngine, Vec<Event>)> {
+    let (mut compiled, mut failed) = (Vec::new(), Vec::new());
+    for engine in panel.other_engines() {
+        let id = engine.id().to_string();
+        let message = match catch_panic(|| engine.collect_stats(case)) {
+            Ok(Ok(None)) => continue,
+            Ok(Ok(Some(made))) => {
+                compiled.push((id, describe::to_compiled(case, &made)));
+                continue;
+            }
+            Ok(Err(Failure::Stopped)) => return None,
+            Ok(Err(failure)) => format!("failed to {failure}"),
+            Err(panic) => panic,
+        };
+        failed.push(Event::Internal(Internal {
+            case: Some(case.id.clone()),
+            engine: Some(id),
+            message,
+        }));
+    }
+    Some((compiled, failed))
+}
+
+fn judge_entry(
+    entry: &Entry,
+    panel: &Panel,
+    sources: &Sources,
+    place: usize,
+    compiling: bool,
+    judged: &Mutex<Vec<Judged>>,
+) -> Option<CaseResult> {
+    let began = Instant::now();
+    let case = match catch_panic(|| entry.resolve()) {
+        Ok(Ok(case)) => case,
+        Ok(Err(problems)) => return Some(CaseResult::Wrong(entry.id.clone(), problems)),
+        Err(message) => {
+            return Some(CaseResult::Events(vec![Event::Internal(Internal {
+                case: Some(entry.id.clone()),
+                engine: None,
+                message,
+            })]));
+        }
+    };
+    let mut events = judge::judge_case(&case, began.elapsed(), panel, sources, None).ok()?;
+    if compiling {
+        let (compiled, failed) = compile_case(&case, panel)?;
+        for event in &mut events {
+            if let Event::Verdict(verdict) = event {
+                verdict.compiled.extend(compiled.iter().cloned());
+            }
+        }
+        events.extend(failed);
+    }
+    let newest = panel
+        .other_engines()
+        .iter()
+        .filter_map(|engine| engine.id().version())
+        .max();
+    let rules = newest.map_or_else(Rules::default, Rules::from_version);
+    let used = panel.reference().map(AsRef::as_ref).and_then(|reference| {
+        let mut used = catch_panic(|| reference.list_executed(&case, rules)).ok()?.ok()?;
+        used.extend(catch_panic(|| reference.list_uses(&case, rules)).ok()?.ok()?);
+        let more = find_implied(&used);
+        used.extend(more);
+        Some(used)
+    });
+    let uses: Arc<[String]> = used.unwrap_or_default().into();
+    for event in &events {
+        if let Event::Verdict(verdict) = event {
+            // What a report shows besides is in the stream, and would be much to hold of all cases.
+            let verdict = Verdict {
+                exhibit: None,
+                ..(**verdict).clone()
+            };
+            judged
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Judged {
+                    place,
+                    verdict,
+                    uses: Arc::clone(&uses),
+                });
+        }
+    }
+    Some(CaseResult::Events(events))
+}

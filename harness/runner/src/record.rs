@@ -1,0 +1,226 @@
+//! `cerith record`: runs a program as it is, with a recorder beside its Triton, and makes cases of its launches. Left out: what it
+//! says at the end (`words`).
+
+mod words;
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+use std::{env, io};
+
+use cerith_recording::collect::{self, vacant};
+use cerith_recording::recorder::{self, Rules};
+use cerith_recording::{CollectError, Collected, Options};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::exit::Exit;
+use crate::host::Host;
+
+/// Options for recording a program.
+#[derive(Clone, Debug)]
+pub struct RecordOptions {
+    /// The folder for the recording.
+    pub out: PathBuf,
+    /// Only kernels whose names match this pattern (`attn_*`).
+    pub filter: Vec<String>,
+    /// The largest storage whose bytes are kept (`64K`, `16M`, `1G`).
+    pub max_bytes: u64,
+    /// The most that each process writes, compressed.
+    pub max_size: u64,
+    /// Which launches of a kernel are kept.
+    pub sample: String,
+    /// Which configuration an autotuner takes if there is no GPU to measure them with.
+    pub config: u32,
+    /// Judge each launch that is kept before it runs.
+    pub preflight: bool,
+    /// Keep layouts and seeds only: no bytes, no command line.
+    pub no_data: bool,
+    /// Make the recording from part files that an interrupted `cerith record`, or the Python package, left behind.
+    pub collect: Option<PathBuf>,
+    /// The program and its arguments, after `--`.
+    pub command: Vec<OsString>,
+}
+
+/// Where part files are while the program runs, in the folder that becomes the recording. Its name begins with a dot, so
+/// that it is no part of a corpus.
+const PARTS: &str = ".parts";
+
+/// Records, and answers with the exit code: the program's own, if it is not 0.
+pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
+    let console = host.console;
+    let told = |message: &str| {
+        console.note(message);
+        Exit::Wrong
+    };
+    if let Some(parts) = &options.collect {
+        return match make_recording(options, parts) {
+            Ok(collected) => {
+                console.note(&words::describe_recording(options, &collected, None));
+                remove_empty(&collected, &options.out);
+                Exit::AsExpected
+            }
+            Err(message) => told(&message),
+        };
+    }
+    let parts = match prepare(&options.out) {
+        Ok(parts) => parts,
+        Err(message) => return told(&message),
+    };
+    let status = match run(options, &parts, host) {
+        Ok(status) => status,
+        Err(message) => {
+            tidy(&options.out, &parts);
+            return told(&message);
+        }
+    };
+    let collected = match make_recording(options, &parts) {
+        Ok(collected) => collected,
+        Err(message) => {
+            return told(&format!(
+                "{message}\n  = note: what the program launched is kept: `cerith record --collect {} --out DIR`",
+                parts.display()
+            ));
+        }
+    };
+    tidy(&options.out, &parts);
+    console.note(&words::describe_recording(options, &collected, Some(status)));
+    remove_empty(&collected, &options.out);
+    match convert_status(status) {
+        Exit::Program(0) if collected.cases == 0 => Exit::Nothing,
+        code => code,
+    }
+}
+
+/// Makes the folder for part files, with the recorder in it.
+fn prepare(out: &Path) -> Result<PathBuf, String> {
+    vacant(out).map_err(|error| describe_collect_error(&error))?;
+    let parts = out.join(PARTS);
+    let failed = |error: io::Error| format!("error: failed to write {}: {error}", parts.display());
+    if parts.exists() {
+        return Err(format!(
+            "error: {} exists: an earlier recording was interrupted, or is still running\n  = help: save \
+             what it has with `cerith \
+             record --collect {} --out DIR`, or remove it",
+            parts.display(),
+            parts.display()
+        ));
+    }
+    cerith_files::create_folders(&parts).map_err(failed)?;
+    recorder::install(&parts.join("python")).map_err(failed)?;
+    // The program may go to another folder.
+    std::path::absolute(&parts).map_err(failed)
+}
+
+/// Runs the program to its end.
+fn run(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStatus, String> {
+    let (program, rest) = options
+        .command
+        .split_first()
+        .ok_or_else(|| "error: no program to record".to_owned())?;
+    let rules = Rules {
+        filter: options.filter.clone(),
+        max_bytes: options.max_bytes,
+        max_size: options.max_size,
+        sample: options.sample.clone(),
+        data: !options.no_data,
+        config: options.config - 1,
+    };
+    let rules = serde_json::to_string(&rules).map_err(|error| format!("error: {error}"))?;
+    let mut path = OsString::from(parts.join("python"));
+    if let Some(others) = env::var_os("PYTHONPATH").filter(|others| !others.is_empty()) {
+        path.push(":");
+        path.push(others);
+    }
+    let mut command = Command::new(program);
+    command
+        .args(rest)
+        .env("PYTHONPATH", path)
+        .env(recorder::FOLDER, parts)
+        .env(recorder::RULES, rules);
+    if options.preflight {
+        let own =
+            env::current_exe().map_err(|error| format!("error: failed to find cerith itself: {error}"))?;
+        command.env(recorder::PREFLIGHT, own);
+    }
+    let mut child = command.spawn().map_err(|error| {
+        let help = if error.kind() == io::ErrorKind::NotFound {
+            "\n  = help: write the program as a shell would find it: `cerith record -- python train.py`"
+        } else {
+            ""
+        };
+        format!("error: failed to start `{}`: {error}{help}", program.display())
+    })?;
+    wait(&mut child, host).map_err(|error| format!("error: failed to wait for the program: {error}"))
+}
+
+/// Waits for the program. On a terminal, Ctrl-C reaches both it and Cerith, and the program decides what to do. Other signals that
+/// would end Cerith are passed on to it.
+fn wait(child: &mut Child, host: Host<'_>) -> io::Result<ExitStatus> {
+    let mut passed_on = io::stdin().is_terminal();
+    // A short program is not kept waiting, a long one not asked often.
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if host.is_stopped() && !passed_on {
+            passed_on = true;
+            if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+                kill_process(pid, Signal::TERM)?;
+            }
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// How the program ended, as a shell has it.
+fn convert_status(status: ExitStatus) -> Exit {
+    use std::os::unix::process::ExitStatusExt;
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1);
+    Exit::Program(u8::try_from(code).unwrap_or(1))
+}
+
+/// Makes the recording.
+fn make_recording(options: &RecordOptions, parts: &Path) -> Result<Collected, String> {
+    let command: Vec<String> = options
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let options = Options {
+        parts: parts.to_owned(),
+        out: options.out.clone(),
+        command: (!options.no_data && !command.is_empty()).then_some(command),
+        sample: options.sample.clone(),
+        private: options.no_data,
+    };
+    collect::collect(&options).map_err(|error| describe_collect_error(&error))
+}
+
+fn describe_collect_error(error: &CollectError) -> String {
+    let help = match error {
+        CollectError::Occupied(_) => "\n  = help: name a new folder with `--out`",
+        CollectError::Io { .. } => "",
+    };
+    format!("error: failed to make a recording: {error}{help}")
+}
+
+/// Removes a recording without a case: what it knows was said, and it would be in the way of the next one.
+fn remove_empty(collected: &Collected, out: &Path) {
+    if collected.cases == 0 {
+        let _ = cerith_files::remove_file(out.join(collect::MANIFEST));
+        let _ = cerith_files::remove_folder(out);
+    }
+}
+
+/// Removes part files, and the folder if nothing else is in it. What stays behind harms nobody.
+fn tidy(out: &Path, parts: &Path) {
+    let _ = cerith_files::remove_folder_all(parts);
+    let _ = cerith_files::remove_folder(out);
+}

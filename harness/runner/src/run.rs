@@ -1,0 +1,311 @@
+//! `cerith run`: runs cases, and writes events and reports.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cerith_case::{Entry, Shard};
+use cerith_engine::{Reference, catch_panic};
+use cerith_report::FORMAT;
+use cerith_report::event::{Event, Internal, Problem, Start};
+use cerith_tile::source::Sources;
+use cerith_verdict::{Demands, Panel};
+
+use crate::corpus::{ReportFolder, Selected};
+use crate::engines::{Setup, set_up};
+use crate::exit::Exit;
+use crate::gate::{self, GateOptions, PassCriteria};
+use crate::host::Host;
+use crate::judge;
+use crate::options::{EngineChoice, ReportOptions, Selection};
+use crate::output::{CaseResult, Output};
+use crate::pipeline;
+use crate::stages::{Blaming, Means};
+use cerith_interp::Checks;
+
+/// Options of a run.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Which cases.
+    pub selection: Selection,
+    /// Which engines.
+    pub engines: EngineChoice,
+    /// How many cases to run at once.
+    pub jobs: Option<u16>,
+    /// Run one part of N: `2/8` is every eighth case beginning with the second.
+    pub shard: Option<Shard>,
+    /// What the reference checks.
+    pub checks: Checks,
+    /// Whether a lane that a load masks off without `other` holds zero, and not an undefined value.
+    pub masked_zero: bool,
+    /// Warn about accesses that stay inside of a storage and leave the tensor that was passed: a slice's neighbour, the padding behind a row.
+    pub views: bool,
+    /// Have the reference launch every case N more times with its programs in other orders: first reversed, then in permutations that are the same in every run.
+    pub schedules: u32,
+    /// Where a compiled engine (`cuda`, `ptx`) is to blame, ask the stages of its compiler which one is wrong, and its passes.
+    pub stages: bool,
+    /// Let engines say nothing.
+    pub allow_unavailable: bool,
+    /// What fails the run, and when it ends.
+    pub gate: GateOptions,
+    /// What is printed, and where reports go.
+    pub reports: ReportOptions,
+}
+
+/// Runs, and answers with the exit code.
+pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
+    let began = Instant::now();
+    let console = host.console;
+    let asked = match RunPlan::read(options) {
+        Ok(asked) => asked,
+        Err(message) => {
+            console.note(&message);
+            return Exit::Wrong;
+        }
+    };
+    let shard = options.shard.unwrap_or_default();
+    let total = asked.selected.entries(shard).count() as u64;
+    if let Some(problems) = asked.before.as_ref().filter(|_| total == 0) {
+        // What is known of the run before stays.
+        for problem in problems {
+            console.note(&problem.rendered);
+        }
+        console.note(&format!(
+            "nothing was run: every selected case was as expected in the run before ({})\n  = help: run all: leave \
+             `--last-failed` out",
+            asked.into.display()
+        ));
+        return Exit::Nothing;
+    }
+    let partial = options.shard.is_some() || asked.selected.is_partial();
+    let mut output = match Output::new(&options.reports, &asked.folder, partial, console) {
+        Ok(output) => output,
+        Err(blocked) => {
+            host.console.note(&format!("error: {blocked}"));
+            return Exit::Wrong;
+        }
+    };
+    let jobs = pipeline::count_jobs(options.jobs);
+    let mut setup = set_up_engines(options, &asked.selected, jobs, total, host);
+    let strays = catch_panic(|| cerith_verdict::run_canaries(&mut setup.panel)).unwrap_or_default();
+    let panel = begin(
+        options,
+        &mut output,
+        setup,
+        asked.criteria,
+        asked.before,
+        &asked.selected,
+    );
+    host.stop_on_interrupt(&panel);
+    output.console.begin(total);
+    for (engine, why) in strays {
+        output.emit_event(&Event::Internal(Internal {
+            case: None,
+            engine: Some(engine.to_string()),
+            message: format!("it is wrong about cases with known results, so it is left out: {why}"),
+        }));
+    }
+    if !panel.order().is_empty() && is_trusted(&mut output) {
+        let selected = &asked.selected;
+        let sources = selected.corpus.sources();
+        let reference = panel.reference().filter(|_| options.stages);
+        let blaming = reference.map(|reference| {
+            Blaming::new(Means {
+                reference,
+                offline: options.engines.offline,
+                jobs,
+                corpus: selected.readable(),
+                host,
+            })
+        });
+        output.follow((selected.entries(shard), total), jobs, host, sources, |entry| {
+            judge_entry(entry, &panel, sources, blaming.as_ref())
+        });
+    }
+    output.console.end();
+    output.finish(began, host.is_stopped())
+}
+
+/// What is asked for, as far as files say it: which cases, where reports go, and what is known of runs before.
+struct RunPlan {
+    selected: Selected,
+    /// Where reports go if nobody names another folder.
+    folder: ReportFolder,
+    /// Where they go.
+    into: PathBuf,
+    criteria: PassCriteria,
+    /// With `--last-failed`: the problems of the run before.
+    before: Option<Vec<Problem>>,
+}
+
+impl RunPlan {
+    fn read(options: &RunOptions) -> Result<Self, String> {
+        if options.schedules > 0 && options.checks == Checks::Fast {
+            return Err(
+                "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order \
+                 changes\n  = help: leave `--checks` out"
+                    .to_owned(),
+            );
+        }
+        let mut selected = Selected::open(options.selection.cases.as_deref(), &options.selection.filters)?;
+        let folder = selected.report_folder("run");
+        let into = options.reports.out.clone().unwrap_or_else(|| folder.path.clone());
+        let held = PassCriteria::read(&options.gate, &into)?;
+        let mut before = None;
+        if options.gate.last_failed {
+            let run = gate::read_previous_runs(&into)?;
+            selected.keep_only(run.failed);
+            before = Some(run.problems);
+        }
+        Ok(Self {
+            selected,
+            folder,
+            into,
+            criteria: held,
+            before,
+        })
+    }
+}
+
+/// The engines, with what they must do. Without a case there is none.
+fn set_up_engines(
+    options: &RunOptions,
+    selected: &Selected,
+    jobs: usize,
+    total: u64,
+    host: Host<'_>,
+) -> Setup {
+    let engines = &options.engines;
+    let mut setup = if total == 0 {
+        Setup::without_engines()
+    } else {
+        let reference = Reference::default()
+            .with_checks(options.checks.into())
+            .with_masked_zero(options.masked_zero)
+            .with_views(options.views)
+            .with_schedules(options.schedules)
+            .with_threads(pipeline::count_threads(jobs, total));
+        set_up(reference, &engines.engines, engines.offline, jobs, selected, host)
+    };
+    setup.panel.demands = Demands {
+        named_engines: engines.engines.clone(),
+        silence_allowed: options.allow_unavailable,
+    };
+    setup
+}
+
+/// Writes the first events: the start, and every problem that is known before a case is run.
+fn begin(
+    options: &RunOptions,
+    output: &mut Output<'_>,
+    setup: Setup,
+    mut held: PassCriteria,
+    before: Option<Vec<Problem>>,
+    selected: &Selected,
+) -> Arc<Panel> {
+    let mut problems = setup.problems();
+    let Setup {
+        panel,
+        mut left_out,
+        recorded,
+        failed,
+        warnings,
+    } = setup;
+    if options.allow_unavailable {
+        problems.clear();
+        left_out.extend(failed);
+    }
+    let order: Vec<String> = panel.order().iter().map(ToString::to_string).collect();
+    let baseline = held.begin(&order);
+    let gone = options.gate.baseline.as_ref().and_then(|_| {
+        let ids: Vec<String> = selected.corpus.entries().map(|entry| entry.id).collect();
+        held.warn_missing(ids.iter().map(String::as_str))
+    });
+    output.criteria = held;
+    let cases = selected.entries(options.shard.unwrap_or_default()).count() as u64;
+    output.emit_event(&Event::Start(Start {
+        left_out,
+        recorded,
+        corpus: selected.named_folder(),
+        corpus_hash: selected.corpus.hash().to_owned(),
+        total: selected.entries(Shard::ALL).count() as u64,
+        baseline,
+        last_failed: options.gate.last_failed,
+        partial: selected.is_partial(),
+        ..start(options, panel.order(), cases)
+    }));
+    let problems = warnings.into_iter().chain(problems).chain(selected.problems());
+    for problem in problems
+        .chain(before.into_iter().flatten())
+        .chain(gone)
+        .chain(selected.unmatched())
+    {
+        output.emit_event(&Event::Problem(problem));
+    }
+    Arc::new(panel)
+}
+
+/// Whether the judge is right about trials with known verdicts. If not, no verdict of it is worth anything.
+fn is_trusted(output: &mut Output<'_>) -> bool {
+    let mistrials = catch_panic(cerith_verdict::run_selfcheck).unwrap_or_else(|panic| vec![panic]);
+    let trusted = mistrials.is_empty();
+    for mistrial in mistrials {
+        output.emit_event(&Event::Internal(Internal {
+            case: None,
+            engine: None,
+            message: format!(
+                "Cerith is wrong about a trial with a known verdict, so nothing is judged: {mistrial}"
+            ),
+        }));
+    }
+    trusted
+}
+
+fn judge_entry(
+    entry: Entry,
+    panel: &Panel,
+    sources: &Sources,
+    blaming: Option<&Blaming<'_>>,
+) -> Option<CaseResult> {
+    let began = Instant::now();
+    match catch_panic(|| entry.resolve()) {
+        Ok(Ok(case)) => judge::judge_case(&case, began.elapsed(), panel, sources, blaming)
+            .ok()
+            .map(CaseResult::Events),
+        Ok(Err(problems)) => Some(CaseResult::Wrong(entry.id, problems)),
+        Err(message) => {
+            let internal = Internal {
+                case: Some(entry.id),
+                engine: None,
+                message,
+            };
+            Some(CaseResult::Events(vec![Event::Internal(internal)]))
+        }
+    }
+}
+
+fn start(options: &RunOptions, engines: &[cerith_engine::EngineId], cases: u64) -> Start {
+    Start {
+        format: FORMAT,
+        cerith: env!("CARGO_PKG_VERSION").to_owned(),
+        engines: engines.iter().map(ToString::to_string).collect(),
+        by_default: options.engines.engines.is_empty(),
+        left_out: Vec::new(),
+        recorded: Vec::new(),
+        axes: Vec::new(),
+        cases,
+        checks: (options.checks == Checks::Fast).then(|| "fast".to_owned()),
+        masked: (options.masked_zero).then(|| "zero".to_owned()),
+        schedules: options.schedules,
+        corpus: String::new(),
+        corpus_hash: String::new(),
+        total: 0,
+        allow_unavailable: options.allow_unavailable,
+        baseline: String::new(),
+        last_failed: false,
+        partial: false,
+        filters: options.selection.filters.clone(),
+        shard: options.shard.map(|shard| shard.to_string()),
+    }
+}

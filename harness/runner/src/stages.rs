@@ -1,0 +1,493 @@
+//! Asks the stages of Triton's compiler about a case, one after the other: which is the first that leaves what is wrong, and after
+//! which pass. Left out: printing it (`explain::stages`, the printers of events).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cerith_case::{Case, OutcomeKind};
+use cerith_engine::{Engine, EngineId, FailedPass, Failure, INVALID_IR, Outcome, Ptx, Reference, Ttir};
+use cerith_report::event;
+use cerith_tile::rules::Version;
+use cerith_toolchain::ToolchainId;
+use cerith_toolchain::compiled::{Stage as Ended, Target};
+use cerith_verdict::stage::{Blamed, Stage, find_blamed};
+use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
+
+use crate::engines;
+use crate::host::Host;
+use crate::readable::Readable;
+
+/// What stages are opened with.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// What every stage is judged beside.
+    pub reference: &'a Arc<Reference>,
+    /// Whether toolchains are only used, and not installed.
+    pub offline: bool,
+    /// How many cases are compiled at once.
+    pub jobs: usize,
+    /// What workers may read of the cases' folder.
+    pub corpus: &'a Readable,
+    /// Set once a toolchain is not to be installed any more.
+    pub host: Host<'a>,
+}
+
+/// Asks the stages of each compiler that a trial blames.
+pub struct Blaming<'a> {
+    means: Means<'a>,
+    opened: Mutex<HashMap<Compiles, Result<Arc<Stages>, String>>>,
+}
+
+impl<'a> Blaming<'a> {
+    /// With nothing opened.
+    pub fn new(means: Means<'a>) -> Self {
+        Self {
+            means,
+            opened: Mutex::default(),
+        }
+    }
+
+    fn open_stages(&self, of: &Compiles) -> Result<Arc<Stages>, String> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened
+            .entry(of.clone())
+            .or_insert_with(|| Stages::open(of.clone(), &self.means).map(Arc::new))
+            .clone()
+    }
+
+    /// Notes in an event which stage is wrong of each compiled engine that the trial blames.
+    ///
+    /// # Errors
+    /// Cerith was told to stop.
+    pub fn add(&self, case: &Case, trial: &Trial, verdict: &mut event::Verdict) -> Result<(), Stopped> {
+        let told = self.blame_stages(case, trial, &trial.verdict.blame)?;
+        verdict.notes.extend(told.notes);
+        verdict.notes.extend(told.stages.iter().map(ToString::to_string));
+        verdict.stages = told.stages;
+        Ok(())
+    }
+
+    /// Which stage is wrong of each compiled one among these engines.
+    ///
+    /// # Errors
+    /// Cerith was told to stop.
+    pub fn blame_stages(
+        &self,
+        case: &Case,
+        trial: &Trial,
+        engines: &[EngineId],
+    ) -> Result<StageBlame, Stopped> {
+        let mut known: HashMap<Compiles, usize> = HashMap::new();
+        let mut told = StageBlame::default();
+        for id in engines {
+            let Some(of) = find_compiler(id) else {
+                continue;
+            };
+            if let Some(&at) = known.get(&of) {
+                // Of `ptx@V` and `cuda@V:sm_80` the stages are the same.
+                if let Some(stage) = told.stages.get_mut(at) {
+                    stage.engines.push(id.to_string());
+                }
+                continue;
+            }
+            let stages = match self.open_stages(&of) {
+                Ok(stages) => stages,
+                Err(why) => {
+                    told.notes
+                        .push(format!("the stages of {id} were not asked: {why}"));
+                    continue;
+                }
+            };
+            let Some(blamed) = stages.ask(case, trial)?.blamed else {
+                told.notes.push(format!("no stage of {id} is known to be wrong"));
+                continue;
+            };
+            let mut passes = Vec::new();
+            let in_passes = blamed.first <= Stage::Ttgir && blamed.last >= Stage::Ttir;
+            if in_passes {
+                passes = match stages.search_passes(case)? {
+                    Ok(Passes::Culprit(culprit)) => culprit.names,
+                    Ok(Passes::Failed(failed)) => vec![failed.name],
+                    _ => Vec::new(),
+                };
+            }
+            known.insert(of, told.stages.len());
+            told.stages.push(event::Stage {
+                engines: vec![id.to_string()],
+                first: blamed.first,
+                last: blamed.last,
+                passes,
+            });
+        }
+        Ok(told)
+    }
+}
+
+/// What stages said of the compiled engines of a trial.
+#[derive(Default)]
+pub struct StageBlame {
+    /// The stages that are wrong.
+    pub stages: Vec<event::Stage>,
+    /// Of which engines none is known to be, and why.
+    pub notes: Vec<String>,
+}
+
+/// The engines of one Triton's stages, for one GPU.
+pub struct Stages {
+    toolchain: ToolchainId,
+    target: Target,
+    reference: Arc<Reference>,
+    /// What executes the IR after the frontend, the TTIR passes, the TTGIR passes.
+    ir: [(Stage, Arc<Ttir>); 3],
+    /// What executes the PTX. For another GPU than [`Ptx::TARGET`] it knows only code that both GPUs have.
+    ptx: Arc<Ptx>,
+}
+
+/// What a stage said.
+pub struct StageResult {
+    /// Which.
+    pub stage: Stage,
+    /// The engine that was asked, or that would have to be.
+    pub engine: String,
+    /// How what it leaves stands beside the reference.
+    pub standing: Standing,
+    /// How it ended; none if it was not run.
+    pub end: Option<OutcomeKind>,
+    /// What came of it, in few words.
+    pub words: String,
+}
+
+/// What all stages said.
+pub struct Answer {
+    /// One for each stage.
+    pub results: Vec<StageResult>,
+    /// The one that is wrong.
+    pub blamed: Option<Blamed>,
+}
+
+/// A pass after which the IR gives what is wrong.
+pub struct Culprit {
+    /// What MLIR calls the passes that may be it: one, or several where what they leave in between says nothing.
+    pub names: Vec<String>,
+    /// Its place among the passes, from 1, and how many there are.
+    pub place: (usize, usize),
+    /// The IR of the kernels before and after it.
+    pub ir: (String, String),
+}
+
+/// What the passes said.
+pub enum Passes {
+    /// This one.
+    Culprit(Box<Culprit>),
+    /// None before it leaves what is wrong, and this one fails.
+    Failed(Box<FailedPass>),
+    /// None up to TTGIR: how many were asked.
+    None(usize),
+    /// What the frontend makes is wrong already.
+    Before,
+    /// They cannot be asked, for this reason.
+    Unasked(String),
+}
+
+/// A Triton, and the GPU that it compiles for.
+type Compiles = (ToolchainId, Target);
+
+/// What a compiled engine's code comes from.
+fn find_compiler(id: &EngineId) -> Option<Compiles> {
+    match id {
+        EngineId::Ptx { toolchain } => Some((toolchain.clone(), Ptx::TARGET)),
+        EngineId::Cuda { toolchain, target } => Some((toolchain.clone(), target.unwrap_or(Target::HOPPER))),
+        _ => None,
+    }
+}
+
+/// The compiled engine of a trial whose stages are of interest: one that is to blame, else any; and the GPU that its code is for.
+pub fn choose_compiler(trial: &Trial) -> Compiles {
+    let of = |id: &EngineId| match id {
+        EngineId::Ttir { toolchain, .. } => Some((toolchain.clone(), Target::HOPPER)),
+        id => find_compiler(id),
+    };
+    let all = trial.other_records.iter().map(|record| &record.id);
+    trial
+        .verdict
+        .blame
+        .iter()
+        .chain(all)
+        .find_map(of)
+        .unwrap_or_else(|| (ToolchainId::of(Version::NEWEST), Ptx::TARGET))
+}
+
+impl Stages {
+    /// Of a toolchain, for a GPU.
+    ///
+    /// # Errors
+    /// Why they cannot be asked: no such Triton is installed, or processes cannot be started.
+    pub fn open((toolchain, target): Compiles, means: &Means<'_>) -> Result<Self, String> {
+        let Means {
+            reference,
+            offline,
+            jobs,
+            corpus,
+            host,
+        } = *means;
+        let compiles = if target == Ptx::TARGET {
+            EngineId::Ptx {
+                toolchain: toolchain.clone(),
+            }
+        } else {
+            EngineId::compiler(&toolchain)
+        };
+        // The assembler is not reached, or is told to make what `cuda@…:sm_80` keeps.
+        let compiler = || engines::open_compiler(&compiles, Target::HOPPER, offline, jobs, corpus, host);
+        let ir = |stage, ended| Ok::<_, String>((stage, Arc::new(Ttir::new(compiler()?, ended))));
+        Ok(Self {
+            ir: [
+                ir(Stage::Frontend, Ended::Source)?,
+                ir(Stage::Ttir, Ended::Ttir)?,
+                ir(Stage::Ttgir, Ended::Ttgir)?,
+            ],
+            ptx: Arc::new(Ptx::new(compiler()?)),
+            toolchain,
+            target,
+            reference: Arc::clone(reference),
+        })
+    }
+
+    /// Which Triton, and for what GPU: `Triton 3.6.0 for sm_80`.
+    pub fn describe(&self) -> String {
+        format!("Triton {} for {}", self.toolchain, self.target)
+    }
+
+    /// What each stage says of a case that a trial has judged.
+    pub fn ask(&self, case: &Case, trial: &Trial) -> Result<Answer, Stopped> {
+        let mut said = Vec::with_capacity(Stage::ALL.len());
+        for (stage, engine) in &self.ir {
+            said.push(self.run_stage(*stage, case, Arc::clone(engine) as Arc<dyn Engine>)?);
+        }
+        let mut ptx = self.run_stage(Stage::Llvm, case, Arc::clone(&self.ptx) as Arc<dyn Engine>)?;
+        if self.target != Ptx::TARGET {
+            ptx.engine = format!("{}, for {}", ptx.engine, self.target);
+        }
+        said.push(ptx);
+        said.push(self.find_execution(trial));
+        clear_those_before_a_crash(&mut said);
+        let standings: Vec<(Stage, Standing)> = said.iter().map(|said| (said.stage, said.standing)).collect();
+        Ok(Answer {
+            blamed: find_blamed(&standings),
+            results: said,
+        })
+    }
+
+    /// What the machine code did, if the trial had that.
+    fn find_execution(&self, trial: &Trial) -> StageResult {
+        let found = trial.other_records.iter().find(|record| match &record.id {
+            EngineId::Cuda { toolchain, target } => {
+                *toolchain == self.toolchain && target.unwrap_or(Target::HOPPER) == self.target
+            }
+            _ => false,
+        });
+        if let Some(record) = found {
+            return StageResult {
+                stage: Stage::Ptxas,
+                engine: record.id.to_string(),
+                standing: trial
+                    .verdict
+                    .find_standing(&record.id)
+                    .unwrap_or(Standing::Silent),
+                end: Some(record.outcome.kind()),
+                words: describe_result(trial, &record.id),
+            };
+        }
+        let target = if self.target == Target::HOPPER {
+            String::new()
+        } else {
+            format!(":{}", self.target)
+        };
+        let engine = format!("cuda@{}{target}", self.toolchain);
+        StageResult {
+            stage: Stage::Ptxas,
+            words: format!("not asked; `--engine {engine}` asks it"),
+            engine,
+            standing: Standing::Silent,
+            end: None,
+        }
+    }
+
+    /// What one stage says. Each is judged beside the reference alone: stages share what those before them did, so that they are no
+    /// witnesses for each other.
+    fn run_stage(&self, stage: Stage, case: &Case, engine: Arc<dyn Engine>) -> Result<StageResult, Stopped> {
+        let id = engine.id().clone();
+        let panel = Panel::new(Some(Arc::clone(&self.reference)), vec![engine]);
+        let trial = try_case(case, &panel)?;
+        let outcome = trial.other_records.first().map(|record| &record.outcome);
+        let invalid = matches!(outcome, Some(Outcome::Rejected(why)) if why.kind == INVALID_IR);
+        Ok(StageResult {
+            stage,
+            standing: if invalid {
+                // To reject a program is to say so, and not to make of it what the next one cannot read.
+                Standing::Differs
+            } else {
+                trial.verdict.find_standing(&id).unwrap_or(Standing::Silent)
+            },
+            end: outcome.map(Outcome::kind),
+            words: describe_result(&trial, &id),
+            engine: id.to_string(),
+        })
+    }
+
+    /// After which pass the IR of a case gives what is wrong.
+    ///
+    /// # Errors
+    /// Cerith was told to stop, or failed.
+    pub fn search_passes(&self, case: &Case) -> Result<Result<Passes, Failure>, Stopped> {
+        let (_, engine) = &self.ir[2];
+        let passes = match engine.compile_passes(case) {
+            Ok(Ok(passes)) => passes,
+            Ok(Err(outcome)) => {
+                return Ok(Ok(Passes::Unasked(format!(
+                    "the compiler does not come to the end of its passes: {}",
+                    describe_outcome(&outcome)
+                ))));
+            }
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let count = passes.names().len();
+        let mut known: HashMap<Vec<String>, Standing> = HashMap::new();
+        let mut standings = Vec::with_capacity(count + 1);
+        for nth in 0..=count {
+            let ir: Vec<String> = passes.ir_before(nth).map(without_places).collect();
+            let standing = if let Some(&standing) = known.get(&ir) {
+                standing
+            } else {
+                let engine = Arc::new(engine.with_compiled(passes.compiled_before(nth)));
+                let standing = self.run_stage(Stage::Ttgir, case, engine)?.standing;
+                known.insert(ir, standing);
+                standing
+            };
+            standings.push(standing);
+        }
+        let right = standings
+            .iter()
+            .rposition(|&standing| standing == Standing::Agrees);
+        let after = right.map_or(0, |right| right + 1);
+        let wrong = standings
+            .get(after..)
+            .and_then(|rest| rest.iter().position(|&standing| standing == Standing::Differs));
+        Ok(Ok(match (right, wrong) {
+            (_, None) => match passes.failed() {
+                Some(failed) => Passes::Failed(Box::new(FailedPass {
+                    before: without_places(&failed.before),
+                    ..failed.clone()
+                })),
+                None => Passes::None(count),
+            },
+            (None, Some(0)) => Passes::Before,
+            (right, Some(wrong)) => {
+                let (from, to) = (right.unwrap_or(0), after + wrong);
+                let ir = |nth| {
+                    let texts: Vec<String> = passes.ir_before(nth).map(without_places).collect();
+                    texts.join("\n")
+                };
+                Passes::Culprit(Box::new(Culprit {
+                    names: passes.names().get(from..to).unwrap_or_default().to_vec(),
+                    place: (from + 1, count),
+                    ir: (ir(from), ir(to)),
+                }))
+            }
+        }))
+    }
+}
+
+/// Where the compiler dies of a program that the reference rejects, nothing can be said of what a stage leaves that comes to its
+/// end. It is not what dies, and is cleared.
+fn clear_those_before_a_crash(said: &mut [StageResult]) {
+    let crashes =
+        |one: &StageResult| one.end == Some(OutcomeKind::Crashed) && one.standing == Standing::Differs;
+    let Some(first) = said.iter().position(crashes) else {
+        return;
+    };
+    for one in said.iter_mut().take(first) {
+        if one.standing == Standing::Silent && one.end == Some(OutcomeKind::Finished) {
+            one.standing = Standing::Agrees;
+        }
+    }
+}
+
+/// What came of an engine in few words: how it differs, or why it said nothing.
+fn describe_result(trial: &Trial, id: &EngineId) -> String {
+    let record = trial.other_records.iter().find(|record| record.id == *id);
+    let outcome = record.map(|record| &record.outcome);
+    let found = trial.verdict.differences.iter().find(|one| one.engine == *id);
+    match (found, outcome) {
+        (Some(difference), Some(Outcome::Finished(_))) => match &difference.comparison {
+            Some(comparison) => match comparison.differing {
+                1 => "1 element differs".to_owned(),
+                count => format!("{count} elements differ"),
+            },
+            None => format!("differs: {}", difference.kind),
+        },
+        (_, Some(outcome)) => describe_outcome(outcome),
+        (_, None) => "could not be run".to_owned(),
+    }
+}
+
+/// An outcome, with the first line of why it is no end of all launches.
+fn describe_outcome(outcome: &Outcome) -> String {
+    let why = outcome
+        .complaint()
+        .and_then(|complaint| complaint.message.lines().next());
+    match why {
+        Some(why) => format!("{}: {why}", outcome.kind()),
+        None => outcome.kind().to_string(),
+    }
+}
+
+/// IR without the places that it says it comes from.
+fn without_places(ir: &str) -> String {
+    let mut text = String::with_capacity(ir.len());
+    for line in ir.lines() {
+        if line.starts_with("#loc") || line.starts_with("// -----//") {
+            continue;
+        }
+        let mut rest = line;
+        while let Some(at) = rest.find(" loc(") {
+            text.push_str(&rest[..at]);
+            let mut depth = 0_usize;
+            let end = rest[at..].find(|letter| {
+                match letter {
+                    '(' => depth += 1,
+                    ')' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                letter == ')' && depth == 0
+            });
+            rest = end.map_or("", |end| &rest[at + end + 1..]);
+        }
+        text.push_str(rest);
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_places;
+
+    #[test]
+    fn ir_is_shown_without_its_places() {
+        let check = |ir: &str, expected: &str| assert_eq!(without_places(ir), expected);
+        check("#loc = loc(\"a.py\":1:2)\nmodule {\n}", "module {\n}\n");
+        check(
+            "tt.func @k(%x: i32 loc(\"x\"(#loc)), %y: i32 loc(#loc2)) {",
+            "tt.func @k(%x: i32, %y: i32) {\n",
+        );
+        check(
+            "%0 = tt.load %x : i32 loc(callsite(#loc1 at #loc2))",
+            "%0 = tt.load %x : i32\n",
+        );
+        check(
+            "// -----// SoftwarePipeliner internal IR Dump After: LowerLoops",
+            "",
+        );
+    }
+}

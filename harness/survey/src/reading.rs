@@ -1,0 +1,216 @@
+//! What launches pass where a kernel's text leaves it open, and what else they could. Left out: what is the same for all kernels
+//! ([`super::plan`]), and which reading a kernel likes, which an engine tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Draft;
+use cerith_launcher::skeleton::{quote_literal, required_parameters};
+use cerith_module::kernel::Parameter;
+use cerith_module::usage::Stride;
+
+/// Dtypes that a tensor may have which is not like the others.
+const DTYPES: [&str; 8] = ["i32", "f32", "f16", "u8", "i8", "i64", "i1", "f8e4m3"];
+
+/// Values that a number may have which is known when a kernel is compiled.
+const CONSTANTS: [&str; 14] = [
+    "1",
+    "0",
+    "2",
+    "4",
+    "16",
+    "32",
+    "64",
+    "128",
+    "true",
+    "false",
+    "null",
+    "tl.float32",
+    "tl.float16",
+    "tl.int32",
+];
+
+/// Values that a number may have which is passed at run time.
+const NUMBERS: [&str; 10] = ["1", "0", "2", "4", "16", "32", "64", "128", "0.5", "null"];
+
+/// Values of a size.
+const SIZES: [&str; 7] = ["16", "32", "64", "128", "1", "2", "4"];
+
+/// Lanes of blocks of which nothing says how many they have.
+const BLOCKS: [i64; 3] = [64, 16, 128];
+
+/// How often a tensor's room may be doubled.
+const DOUBLINGS_MOST: u32 = 4;
+
+/// What the plain launch of a kernel passes, where its text leaves it open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The dtype of its tensors.
+    pub dtype: &'static str,
+    /// Whether its flags are on.
+    pub flags: bool,
+    /// Whether every size is a multiple of its block.
+    pub even: bool,
+    /// Lanes of a block, if not as usual.
+    pub block: Option<i64>,
+    /// Values of parameters, in a case file's words, in place of those that their names and uses suggest.
+    pub values: BTreeMap<String, String>,
+    /// Tensors with a dtype of their own. A parameter that the text does not show to be a tensor is one then.
+    pub dtypes: BTreeMap<String, &'static str>,
+    /// Tensors with more room than the text tells of: how often each of their dimensions is doubled.
+    pub rooms: BTreeMap<String, u32>,
+}
+
+impl Reading {
+    /// All that are worth a try for any kernel, the likeliest first.
+    pub const ALL: [Self; 6] = [
+        Self::new("f32", true),
+        Self::new("f32", false),
+        Self::new("f16", true),
+        Self::new("f16", false),
+        Self::new("i32", true),
+        Self::new("i32", false),
+    ];
+
+    const fn new(dtype: &'static str, flags: bool) -> Self {
+        Self {
+            dtype,
+            flags,
+            even: false,
+            block: None,
+            values: BTreeMap::new(),
+            dtypes: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+        }
+    }
+
+    /// The parameters for which something else is passed than they suggest.
+    pub(super) fn parameters(&self) -> BTreeSet<&String> {
+        let tensors = self.dtypes.keys().chain(self.rooms.keys());
+        self.values.keys().chain(tensors).collect()
+    }
+
+    /// What is not as usual, in words.
+    pub(super) fn words(&self) -> Vec<String> {
+        let values = self
+            .values
+            .iter()
+            .map(|(name, value)| format!("`{name}` is {value}"));
+        let dtypes = self
+            .dtypes
+            .iter()
+            .map(|(name, dtype)| format!("`{name}` holds {dtype}"));
+        let rooms = self.rooms.keys().map(|name| format!("`{name}` has more room"));
+        let even = self
+            .even
+            .then(|| "sizes are multiples of their blocks".to_owned());
+        let block = self.block.map(|lanes| format!("blocks have {lanes} lanes"));
+        values
+            .chain(dtypes)
+            .chain(rooms)
+            .chain(even)
+            .chain(block)
+            .collect()
+    }
+}
+
+impl Draft {
+    /// The readings that differ from this one in one thing. Those about parameters that `said` names come first: it is what the
+    /// launch was stopped with. Other dtypes are worth a try only if the kernel was rejected: a value of another dtype hides what a kernel
+    /// does, and a kernel that compiles takes this one.
+    pub fn list_changes(&self, reading: &Reading, said: &str, is_rejected: bool) -> Vec<Reading> {
+        let words: BTreeSet<&str> = said.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let (named, others): (Vec<&Parameter>, Vec<&Parameter>) = required_parameters(&self.function)
+            .partition(|parameter| words.contains(parameter.name.as_str()));
+        // Its text says what else they may be.
+        let (choices, others): (Vec<&Parameter>, Vec<&Parameter>) = others
+            .into_iter()
+            .partition(|parameter| self.is_choice(&parameter.name));
+        let mut all = Vec::new();
+        for parameter in named.into_iter().chain(choices) {
+            self.changes_of(parameter, reading, is_rejected, &mut all);
+        }
+        if !reading.even {
+            all.push(Reading {
+                even: true,
+                ..reading.clone()
+            });
+        }
+        all.extend(BLOCKS.into_iter().map(|lanes| Reading {
+            block: Some(lanes),
+            ..reading.clone()
+        }));
+        for parameter in others {
+            self.changes_of(parameter, reading, is_rejected, &mut all);
+        }
+        all.retain(|other| other != reading);
+        all
+    }
+
+    /// Whether a parameter decides what the kernel does.
+    fn is_choice(&self, name: &str) -> bool {
+        let usage = &self.usage;
+        let texts = usage.texts.iter().map(|(one, _)| one);
+        let mut compared = texts.chain(usage.numbers.iter().map(|(one, _)| one));
+        usage.flags.contains(name) || compared.any(|one| one == name)
+    }
+
+    fn changes_of(
+        &self,
+        parameter: &Parameter,
+        reading: &Reading,
+        is_rejected: bool,
+        all: &mut Vec<Reading>,
+    ) {
+        let name = &parameter.name;
+        let usage = &self.usage;
+        let with_dtype = |dtype: &'static str| {
+            let mut one = reading.clone();
+            one.dtypes.insert(name.clone(), dtype);
+            one
+        };
+        let is_tensor = usage.tensors.iter().any(|tensor| tensor.name == *name);
+        if is_tensor || reading.dtypes.contains_key(name) {
+            let doubled = reading.rooms.get(name).copied().unwrap_or(0);
+            if doubled < DOUBLINGS_MOST {
+                let mut one = reading.clone();
+                one.rooms.insert(name.clone(), doubled + 1);
+                all.push(one);
+            }
+            if is_rejected {
+                all.extend(DTYPES.into_iter().map(with_dtype));
+            }
+            return;
+        }
+        let mut dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
+        if dimensions.any(|dimension| dimension.stride == Stride::Param(name.clone())) {
+            return;
+        }
+        let texts = usage.texts.iter().filter(|(one, _)| one == name);
+        let numbers = usage.numbers.iter().filter(|(one, _)| one == name);
+        let mut values: Vec<String> = texts
+            .map(|(_, text)| quote_literal(text))
+            .chain(numbers.map(|(_, number)| number.to_string()))
+            .collect();
+        if usage.flags.contains(name) {
+            values.extend(["true", "false"].map(str::to_owned));
+        }
+        let usual: &[&str] = if self.sizes().contains(name) {
+            &SIZES
+        } else if parameter.constexpr {
+            &CONSTANTS
+        } else {
+            &NUMBERS
+        };
+        values.extend(usual.iter().map(|value| (*value).to_owned()));
+        for value in values {
+            let mut one = reading.clone();
+            one.values.insert(name.clone(), value);
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+        if is_rejected && !parameter.constexpr {
+            all.extend(["f32", "i32", "i64"].map(with_dtype));
+        }
+    }
+}
