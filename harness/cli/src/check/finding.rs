@@ -286,9 +286,16 @@ impl Findings {
             message: format!("reference: {code}: {message}"),
             position: line.map(|line| to_position(file, *line)),
         };
-        let text = format!(
+        let mut text = format!(
             "error[{code}]: {message}\n{arrow}  = note: both launches have the same elements in all tensors\n"
         );
+        for storage in &dependent.difference.moved {
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
+                "  = note: storage `{storage}` is laid out in another way in the second"
+            );
+        }
         let case = format_case_id(survey, dependent.launch);
         self.note(&case, key, Some(OutcomeKind::Trapped), text, summary);
     }
@@ -686,7 +693,12 @@ fn is_conditional(one: &KernelFinding<'_>) -> bool {
 fn describe_guess(finding: &Finding, survey: &Survey) -> String {
     if !survey.guessed.is_empty() {
         let names = survey.guessed.join("`, `");
-        return format!("`{names}` are passed with other values");
+        let verb = if survey.guessed.len() == 1 {
+            "has another value"
+        } else {
+            "have other values"
+        };
+        return format!("`{names}` {verb}");
     }
     let is_open = |storage: &&str| !survey.certain.contains(*storage);
     match parse_storages(&finding.text).find(is_open) {

@@ -251,9 +251,12 @@ pub fn find_dependent(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
             case,
         ))
     });
-    let rewritten = match survey.host {
-        Some(_) => Vec::new(),
-        None => draft.list_block_attempts(&survey.reading),
+    // A number that is guessed may have to follow the blocks.
+    let is_guessed = !survey.guessed.is_empty() || !survey.changed.is_empty();
+    let rewritten = if survey.host.is_some() || is_guessed {
+        Vec::new()
+    } else {
+        draft.list_block_attempts(&survey.reading)
     };
     let rewritten = rewritten.into_iter().filter_map(|attempt| {
         let case = fitter.resolve(&attempt.text)?;

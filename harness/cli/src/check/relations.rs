@@ -58,6 +58,8 @@ pub struct Difference {
     pub parameter: String,
     /// The element in both launches, in words.
     pub text: String,
+    /// The storages whose tensors have another layout in the second launch.
+    pub moved: Vec<String>,
 }
 
 /// The values of an element in one launch.
@@ -220,6 +222,16 @@ fn move_elements(plain: &Case, other: &Case, pairs: &[Pair]) -> Option<Storages>
 }
 
 impl Related {
+    /// The storages of tensors whose layout differs from the plain launch's.
+    fn list_moved(&self) -> Vec<String> {
+        let has_moved = |pair: &&Pair| {
+            pair.plain.strides != pair.varied.strides || pair.plain.offset != pair.varied.offset
+        };
+        let moved = self.pairs.iter().filter(has_moved);
+        let storages = moved.filter_map(|pair| self.case.storages.get(pair.varied.storage));
+        storages.map(|storage| storage.name().to_owned()).collect()
+    }
+
     /// Compares what the variant leaves with what the plain launch leaves. `reference` launches both again if floats differ.
     pub fn compare(
         &self,
@@ -303,6 +315,7 @@ impl Related {
                     _ => continue,
                 };
                 return Some(Difference {
+                    moved: self.list_moved(),
                     parameter: pair.name.clone(),
                     text: format!(
                         "`{}{}` is {words}",
