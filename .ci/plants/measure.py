@@ -249,7 +249,8 @@ def lines_of(finding: Row) -> set[int]:
 def list_failures(row: Row, kernel: str) -> list[Row]:
     """Everything that makes a kernel fail: its findings, and its preconditions under a kind that names the condition."""
     conditions = [
-        f | {"kind": f"{f['kind']} unless {', '.join(f['unless'])}"} for f in findings(row, kernel, "preconditions")
+        f | {"kind": f"{f['kind']} unless {', '.join(f['unless'])}"}
+        for f in findings(row, kernel, "preconditions")
     ]
     return findings(row, kernel) + conditions
 

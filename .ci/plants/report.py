@@ -40,7 +40,10 @@ CAUSES = {
 
 # Failures of unmodified kernels: the end of the file's path, the kernel, and the result of reading it.
 JUDGED: dict[tuple[str, str], str] = {
-    ("dluo96+triton-kernels/tk/matmul.py", "kernel_matmul_naive"): "true: no mask in m and n, and the launcher allows any size",
+    (
+        "dluo96+triton-kernels/tk/matmul.py",
+        "kernel_matmul_naive",
+    ): "true: no mask in m and n, and the launcher allows any size",
     (
         "Alisehen+LLMKernel/results/level2/22_Matmul_Scale_ResidualAdd_Clamp_LogSumExp_Mish/code/kernel_20251215_072637.py",
         "matmul_scale_residual_clamp_kernel",
@@ -103,8 +106,10 @@ def list_clean(binary: Binary, rows: list[Row]) -> list[str]:
             place = one.get("place", "").rsplit(":", 1)[-1]
             lines.append(f"| {name}:{place} | `{kernel}` | {one['kind']} | {judged} |")
     head = [
-        f"{count['all']} unmodified kernels were checked: {count['with a finding']} have a finding and {count['with a precondition']} a "
-        "precondition.",
+        (
+            f"{count['all']} unmodified kernels were checked: {count['with a finding']} have a finding and {count['with a precondition']} a "
+            "precondition."
+        ),
         "",
         "| file | kernel | kind | read by hand |",
         "|---|---|---|---|",
@@ -116,31 +121,41 @@ def main() -> None:
     binary = Binary(Path(sys.argv[1]))
     rows = read_rows(sys.argv[2:])
     real = [row for row in rows if row["truth"] != "same"]
-    oracle = [row for row in real if row["kind"] in ("accumulator begins with another value", "other changed", "cast lost")]
+    oracle = [
+        row
+        for row in real
+        if row["kind"] in ("accumulator begins with another value", "other changed", "cast lost")
+    ]
     in_kernels = [row for row in real if not row["kind"].startswith("launcher")]
     masks = [row for row in real if "mask" in row["kind"]]
     files = {row["file"] for row in rows}
     lines = [
         "# How many mistakes does `cerith check` find?",
         "",
-        "`.ci/plants` plants one mistake at a time in kernels of libraries and of language models, and counts those that `cerith check` "
-        "reports with the reference alone. A mistake is found if the report fails where the unmodified kernel's does not: *at* its line, or "
-        "*caused* elsewhere in the kernel. Made with",
+        (
+            "`.ci/plants` plants one mistake at a time in kernels of libraries and of language models, and counts those that `cerith check` "
+            "reports with the reference alone. A mistake is found if the report fails where the unmodified kernel's does not: *at* its line, or "
+            "*caused* elsewhere in the kernel. Made with"
+        ),
         "",
         "```sh",
         "CERITH_PLANTS=target/plants .ci/plants/collect.py && .ci/plants/measure.py target/release/cerith --name after --percent 50",
         ".ci/plants/report.py target/release/cerith after > reports/check.md",
         "```",
         "",
-        f"{len(real)} mistakes of {len({row['kind'] for row in real})} kinds in {len({(r['file'], r['kernel']) for r in rows})} kernels of "
-        f"{len(files)} files.",
+        (
+            f"{len(real)} mistakes of {len({row['kind'] for row in real})} kinds in {len({(r['file'], r['kernel']) for r in rows})} kernels of "
+            f"{len(files)} files."
+        ),
         "",
         "| mistakes | found |",
         "|---|---|",
         f"| all | {format_share(sum(map(is_found, real)), len(real))} |",
         f"| in kernels | {format_share(sum(map(is_found, in_kernels)), len(in_kernels))} |",
-        f"| in kernels, except those that mostly an oracle sees | "
-        f"{format_share(sum(is_found(r) for r in in_kernels if r not in oracle), len([r for r in in_kernels if r not in oracle]))} |",
+        (
+            f"| in kernels, except those that mostly an oracle sees | "
+            f"{format_share(sum(is_found(r) for r in in_kernels if r not in oracle), len([r for r in in_kernels if r not in oracle]))} |"
+        ),
         f"| masks and `<=` | {format_share(sum(map(is_found, masks)), len(masks))} |",
         "",
         "## By kind",
@@ -152,9 +167,22 @@ def main() -> None:
         "| kind | removed | reason |",
         "|---|--:|---|",
     ]
-    out = collections.Counter((row["kind"], row.get("reason") or REASONS.get(row["kind"], "")) for row in rows if row["truth"] == "same")
+    out = collections.Counter(
+        (row["kind"], row.get("reason") or REASONS.get(row["kind"], ""))
+        for row in rows
+        if row["truth"] == "same"
+    )
     lines += [f"| {kind} | {count} | {reason} |" for (kind, reason), count in sorted(out.items())]
-    lines += ["", "## The most important misses", "", *list_misses(real), "", "## Precision", "", *list_clean(binary, rows)]
+    lines += [
+        "",
+        "## The most important misses",
+        "",
+        *list_misses(real),
+        "",
+        "## Precision",
+        "",
+        *list_clean(binary, rows),
+    ]
     print("\n".join(lines))
 
 
