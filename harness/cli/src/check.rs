@@ -118,7 +118,10 @@ fn add_contracts(subject: &Subject, findings: &mut Findings) {
         for condition in &survey.contracts {
             findings.add_condition(&subject.display_name, survey, condition);
         }
-        for dependent in subject.find_dependent(survey) {
+        // A launch that shows something has its line already.
+        let is_clean = |nth: usize| !findings.is_shown(survey, nth);
+        let dependent = subject.find_dependent(survey, is_clean);
+        for dependent in dependent {
             findings.add_dependent(&subject.display_name, survey, &dependent);
         }
         let standing = KernelReport::new(findings, &subject.display_name, survey).standing();

@@ -266,6 +266,13 @@ impl Findings {
         );
     }
 
+    /// Whether a launch of a kernel shows something.
+    pub fn is_shown(&self, survey: &Survey, nth: usize) -> bool {
+        let id = format_case_id(survey, nth);
+        let mut all = self.entries.iter().chain(&self.warned);
+        all.any(|finding| finding.is_of(&id))
+    }
+
     /// Notes a value that two launches on the same data don't leave alike.
     pub fn add_dependent(&mut self, file: &str, survey: &Survey, dependent: &Dependent) {
         let code = dependent.relation.code();

@@ -225,8 +225,13 @@ pub struct Dependent {
     pub launch: usize,
 }
 
-/// Compares the plain launch with others on the same data. Returns the first difference of each kind.
-pub fn find_dependent(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<Dependent> {
+/// Compares the plain launch with other clean ones on the same data. Returns the first difference of each kind.
+pub fn find_dependent(
+    subject: &Subject,
+    draft: &Draft,
+    survey: &Survey,
+    is_clean: impl Fn(usize) -> bool,
+) -> Vec<Dependent> {
     let mut found: Vec<Dependent> = Vec::new();
     let fitter = Fitter::new(subject, draft, survey.version);
     let Some(first) = survey.attempts.first() else {
@@ -241,7 +246,7 @@ pub fn find_dependent(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
     // Kernels that take the last stride for 1 are many, and their launchers' callers know it.
     let is_usual = |attempt: &Attempt| survey.host.is_none() || !attempt.variant.starts_with("transposed");
     let attempts = survey.attempts.iter().enumerate().skip(1);
-    let attempts = attempts.filter(|(_, attempt)| is_usual(attempt));
+    let attempts = attempts.filter(|(nth, attempt)| is_usual(attempt) && is_clean(*nth));
     let layouts = attempts.filter_map(|(nth, attempt)| {
         let case = fitter.resolve(&attempt.text)?;
         Some((

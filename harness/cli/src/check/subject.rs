@@ -120,10 +120,12 @@ impl Subject {
         draft.map_or_else(Vec::new, |draft| fitting::find_unwritten(self, draft, survey))
     }
 
-    /// Values that launches of a kernel on the same data don't leave alike.
-    pub fn find_dependent(&self, survey: &Survey) -> Vec<Dependent> {
+    /// Values that launches of a kernel on the same data don't leave alike. Only clean launches are compared.
+    pub fn find_dependent(&self, survey: &Survey, is_clean: impl Fn(usize) -> bool) -> Vec<Dependent> {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel);
-        draft.map_or_else(Vec::new, |draft| fitting::find_dependent(self, draft, survey))
+        draft.map_or_else(Vec::new, |draft| {
+            fitting::find_dependent(self, draft, survey, is_clean)
+        })
     }
 
     /// The last line of a kernel that a rendered diagnostic shows; 0 if it shows none. Its first place may be in a function that the

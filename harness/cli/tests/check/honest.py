@@ -24,7 +24,7 @@ def mask_stands_still(x_ptr, out_ptr, rows, cols, stride, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     ptrs = x_ptr + row * stride + at
     total = 0.0
-    for _ in range(tl.cdiv(cols, BLOCK)):
+    for _ in range(0, tl.cdiv(cols, BLOCK)):
         total += tl.sum(tl.load(ptrs, mask=at < cols, other=0.0), axis=0)
         ptrs += BLOCK
     tl.store(out_ptr + row, total, mask=row < rows)

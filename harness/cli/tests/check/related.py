@@ -26,7 +26,7 @@ def other_axis(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 @triton.jit
 def lost_offset(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    tl.program_id(0) * BLOCK
+    start = tl.program_id(0) * BLOCK
     at = tl.arange(0, BLOCK)
     tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n, other=0.0), mask=at < n)
 

@@ -12,7 +12,7 @@ def matmul(
     rn = tl.program_id(1) * BN + tl.arange(0, BN)
     rk = tl.arange(0, BK)
     acc = tl.zeros((BM, BN), dtype=tl.float32)
-    for k in range(tl.cdiv(K, BK)):
+    for k in range(0, tl.cdiv(K, BK)):
         a_at = a_ptr + rm[:, None] * stride_am + (k * BK + rk)[None, :] * stride_ak
         b_at = b_ptr + (k * BK + rk)[:, None] * stride_bk + rn[None, :] * stride_bn
         a = tl.load(a_at, mask=(rm[:, None] < M) & (k * BK + rk[None, :] < K), other=0.0)
