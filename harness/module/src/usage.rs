@@ -18,7 +18,7 @@ use ruff_python_ast::Expr;
 use ruff_python_ast::visitor::{self, Visitor};
 
 pub use self::contract::Contract;
-use self::contract::{find_overlaps, find_repeated_axes, find_stated, find_unused_stride};
+use self::contract::{find_overlaps, find_repeated_axes, find_unused_stride};
 use self::library::{Library, Texts};
 use self::polynomial::{Atom, Extent, Polynomial, Product, divide_product};
 use self::reader::Reader;
@@ -216,7 +216,9 @@ pub fn read_usage(library: &Library<'_>, module: &str, function: &Function, flag
         .cloned()
         .collect();
     usage.contracts = find_repeated_axes(body, &usage.control);
-    usage.contracts.extend(find_overlaps(&reader.accesses));
+    let stores = reader.accesses.iter().filter(|access| access.stores);
+    let stores = stores.map(|access| (&access.offset, access.at));
+    usage.contracts.extend(find_overlaps(stores));
     let stride = find_unused_stride(&parameters, &usage.unused, body);
     usage.contracts.extend(stride);
     usage
@@ -329,6 +331,96 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
         .map(|axis| axis_use(axis as u8, reader))
         .collect();
     usage
+}
+
+/// The dimensions of a tensor by the accesses that nothing moves, if others are moved by a number of elements. `None` if these don't tell
+/// the size, or several parts of the tensor are accessed on purpose.
+fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String]) -> Option<Vec<Dimension>> {
+    let is_shifted = |access: &&&Access| access.offset.number_term() > 0;
+    if accesses.iter().any(|access| is_moved_by_size(access)) {
+        return None;
+    }
+    let (shifted, plain): (Vec<&Access>, Vec<&Access>) =
+        accesses.iter().copied().partition(|access| is_shifted(&access));
+    if shifted.is_empty() && plain.len() < 2 {
+        return None;
+    }
+    // Neighbours of scalars are one table, such as the offsets of sequences.
+    if !shifted.is_empty() && !plain.is_empty() && !shifted.iter().any(|access| has_lanes(access)) {
+        return None;
+    }
+    let unshifted: Vec<Access>;
+    let stating: Vec<&Access> = if plain.is_empty() {
+        unshifted = shifted.iter().map(|access| without_number(access)).collect();
+        unshifted.iter().collect()
+    } else {
+        plain
+    };
+    let complete: Vec<&&Access> = stating
+        .iter()
+        .filter(|access| !counts_twice(access) && is_bounded(access, reader))
+        .collect();
+    let widest = complete.iter().max_by_key(|access| access.dimensions.len())?;
+    // Accesses in other strides are of another layout.
+    let strides = |access: &Access| -> BTreeSet<(Vec<Atom>, i64)> {
+        let dimensions = access.dimensions.iter();
+        dimensions
+            .map(|(product, factor, _)| (product.clone(), *factor))
+            .collect()
+    };
+    let known = strides(widest);
+    if stating.iter().any(|access| !strides(access).is_subset(&known)) {
+        return None;
+    }
+    let mut dimensions: Vec<(usize, Dimension)> = widest
+        .dimensions
+        .iter()
+        .map(|(product, factor, index)| {
+            let stride = to_stride(product, *factor);
+            let bound = find_bound(index, reader);
+            (place(&stride, parameters), Dimension { stride, bound })
+        })
+        .collect();
+    dimensions.sort_by_key(|&(place, _)| place);
+    Some(dimensions.into_iter().map(|(_, dimension)| dimension).collect())
+}
+
+fn is_moved_by_size(access: &Access) -> bool {
+    let mut terms = access.offset.terms();
+    terms.any(|(product, _)| !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_))))
+}
+
+fn has_lanes(access: &Access) -> bool {
+    access.offset.atoms().any(|atom| matches!(atom, Atom::Lane(_)))
+}
+
+/// The access without the number of elements that moves it.
+fn without_number(access: &Access) -> Access {
+    let offset = access.offset.without_number();
+    Access {
+        moved: false,
+        dimensions: access
+            .dimensions
+            .iter()
+            .map(|(product, factor, index)| (product.clone(), *factor, index.without_number()))
+            .collect(),
+        offset,
+        ..access.clone()
+    }
+}
+
+/// Whether the text bounds every index of an access by a size, or by the grid.
+fn is_bounded(access: &Access, reader: &Reader<'_>) -> bool {
+    access
+        .dimensions
+        .iter()
+        .all(|(_, _, index): &(_, _, Polynomial)| {
+            index.number_term() <= 0
+                && matches!(
+                    find_bound(index, reader),
+                    Bound::Size(_) | Bound::Programs(_) | Bound::Lanes(_) | Bound::Blocks(..)
+                )
+        })
 }
 
 /// Finds the parameter that whole offsets of all accesses are compared with: a flat tensor has so many elements.

@@ -339,6 +339,11 @@ impl Draft {
         self.build_planner(&usage, reading, config).list_block_attempts()
     }
 
+    /// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same.
+    pub fn scale_blocks(&self, grid: [u32; 3], find_integer: impl Fn(&str) -> Option<i64>) -> Vec<Scaling> {
+        scaled::scale_blocks(&self.usage, &self.function, grid, find_integer)
+    }
+
     /// A case file that varies sizes, dtypes and rows in its matrix; none if no launch can be written of what the text tells.
     pub fn case_file(&self, reading: &Reading) -> Option<String> {
         if self.not_tried().is_some() {

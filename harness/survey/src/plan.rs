@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::amount::Amount;
 use super::place::{self, Layout, ROW_PADDING};
 use super::reading::Reading;
-use super::scaled::{SCALES, depends_on_blocks, scale_block};
+use super::scaled::{DOT_BLOCK, SCALES, depends_on_blocks, scale_block};
 use super::{Attempt, ELEMENTS_MOST};
 use cerith_launcher::is_same_launch;
 use cerith_launcher::skeleton::{guess_of, required_parameters};
@@ -17,12 +17,6 @@ use cerith_module::usage::{Bound, Flags, Stride, TensorUse, Usage};
 
 /// Lanes of a block whose size is a parameter.
 pub(super) const BLOCK: i64 = 32;
-
-/// Lanes of a block of a kernel with products of matrices.
-pub(super) const DOT_BLOCK: i64 = 16;
-
-/// The most lanes of a block that is larger than another.
-pub(super) const MAX_BLOCK: i64 = 4096;
 
 /// Programs of an axis that any number will do for.
 const PERSISTENT: i64 = 2;

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::Draft;
-use super::plan::{DOT_BLOCK, MAX_BLOCK};
+use cerith_module::kernel::Function;
 use cerith_module::usage::polynomial::Extent;
 use cerith_module::usage::{AxisUse, Bound, Stride, TensorUse, Usage};
+
+/// Lanes of a block of a kernel with products of matrices.
+pub(super) const DOT_BLOCK: i64 = 16;
+
+/// The most lanes of a block that is larger than another.
+const MAX_BLOCK: i64 = 4096;
 
 /// The factors by which blocks are scaled: a description, and the fraction.
 pub(super) const SCALES: [(&str, i64, i64); 2] = [("twice", 2, 1), ("half", 1, 2)];
@@ -57,46 +62,48 @@ pub struct Scaling {
     pub grid: [u32; 3],
 }
 
-impl Draft {
-    /// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same.
-    pub fn scale_blocks(&self, grid: [u32; 3], find_integer: impl Fn(&str) -> Option<i64>) -> Vec<Scaling> {
-        let usage = &self.usage;
-        if depends_on_blocks(usage) {
-            return Vec::new();
-        }
-        let scaled = SCALES.into_iter().filter_map(|(words, times, by)| {
-            let constants = self.function.parameters.iter().filter(|one| one.constexpr);
-            let mut blocks = BTreeMap::new();
-            for parameter in constants.filter(|one| usage.blocks.contains(&one.name)) {
-                let lanes = find_integer(&parameter.name)?;
-                if let Some(lanes) = scale_block(usage, &parameter.name, lanes, (times, by)) {
-                    blocks.insert(parameter.name.clone(), lanes);
-                }
-            }
-            let find_scaled = |name: &str| blocks.get(name).copied().or_else(|| find_integer(name));
-            let mut scaled = grid;
-            for (axis, counted) in usage.axes.iter().enumerate() {
-                if counted.blocks.is_empty() {
-                    continue;
-                }
-                let programs = scaled.get_mut(axis)?;
-                // Only if the grid of the launch follows the blocks.
-                if counted.persistent
-                    || counted.quotient
-                    || count_programs(counted, &find_integer)? != i64::from(*programs)
-                {
-                    return None;
-                }
-                *programs = u32::try_from(count_programs(counted, find_scaled)?).ok()?;
-            }
-            Some(Scaling {
-                variant: format!("blocks {words} as large"),
-                blocks,
-                grid: scaled,
-            })
-        });
-        scaled.collect()
+/// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same.
+pub(super) fn scale_blocks(
+    usage: &Usage,
+    function: &Function,
+    grid: [u32; 3],
+    find_integer: impl Fn(&str) -> Option<i64>,
+) -> Vec<Scaling> {
+    if depends_on_blocks(usage) {
+        return Vec::new();
     }
+    let scaled = SCALES.into_iter().filter_map(|(words, times, by)| {
+        let constants = function.parameters.iter().filter(|one| one.constexpr);
+        let mut blocks = BTreeMap::new();
+        for parameter in constants.filter(|one| usage.blocks.contains(&one.name)) {
+            let lanes = find_integer(&parameter.name)?;
+            if let Some(lanes) = scale_block(usage, &parameter.name, lanes, (times, by)) {
+                blocks.insert(parameter.name.clone(), lanes);
+            }
+        }
+        let find_scaled = |name: &str| blocks.get(name).copied().or_else(|| find_integer(name));
+        let mut scaled = grid;
+        for (axis, counted) in usage.axes.iter().enumerate() {
+            if counted.blocks.is_empty() {
+                continue;
+            }
+            let programs = scaled.get_mut(axis)?;
+            // Only if the grid of the launch follows the blocks.
+            if counted.persistent
+                || counted.quotient
+                || count_programs(counted, &find_integer)? != i64::from(*programs)
+            {
+                return None;
+            }
+            *programs = u32::try_from(count_programs(counted, find_scaled)?).ok()?;
+        }
+        Some(Scaling {
+            variant: format!("blocks {words} as large"),
+            blocks,
+            grid: scaled,
+        })
+    });
+    scaled.collect()
 }
 
 /// The programs on an axis of a launch with these integers.

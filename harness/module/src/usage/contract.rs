@@ -1,5 +1,5 @@
-//! Contracts of a kernel that its text states without a launch: how many elements a tensor has by its other accesses, and axes of the
-//! grid that no address depends on. An access never says by itself how large its tensor is.
+//! Contracts of a kernel that its text states without a launch: axes of the grid and strides that no address depends on, and blocks that
+//! overlap.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,6 @@ use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged as _;
 
 use super::polynomial::{Atom, Extent, Polynomial, Product};
-use super::reader::Reader;
-use super::{Access, Bound, Dimension, find_bound, place, to_stride};
 
 /// A condition on the launch that the kernel's text states.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,100 +33,6 @@ const BUILTINS: [&str; 8] = [
     "float",
     "isinstance",
 ];
-
-/// The dimensions of a tensor by the accesses that nothing moves, if others are moved by a number of elements. `None` if these don't tell
-/// the size, or several parts of the tensor are accessed on purpose.
-pub(super) fn find_stated(
-    accesses: &[&Access],
-    reader: &Reader<'_>,
-    parameters: &[String],
-) -> Option<Vec<Dimension>> {
-    let is_shifted = |access: &&&Access| access.offset.number_term() > 0;
-    if accesses.iter().any(|access| is_moved_by_size(access)) {
-        return None;
-    }
-    let (shifted, plain): (Vec<&Access>, Vec<&Access>) =
-        accesses.iter().copied().partition(|access| is_shifted(&access));
-    if shifted.is_empty() && plain.len() < 2 {
-        return None;
-    }
-    // Neighbours of scalars are one table, such as the offsets of sequences.
-    if !shifted.is_empty() && !plain.is_empty() && !shifted.iter().any(|access| has_lanes(access)) {
-        return None;
-    }
-    let unshifted: Vec<Access>;
-    let stating: Vec<&Access> = if plain.is_empty() {
-        unshifted = shifted.iter().map(|access| without_number(access)).collect();
-        unshifted.iter().collect()
-    } else {
-        plain
-    };
-    let complete: Vec<&&Access> = stating
-        .iter()
-        .filter(|access| !super::counts_twice(access) && is_bounded(access, reader))
-        .collect();
-    let widest = complete.iter().max_by_key(|access| access.dimensions.len())?;
-    // Accesses in other strides are of another layout.
-    let strides = |access: &Access| -> BTreeSet<(Vec<Atom>, i64)> {
-        let dimensions = access.dimensions.iter();
-        dimensions
-            .map(|(product, factor, _)| (product.clone(), *factor))
-            .collect()
-    };
-    let known = strides(widest);
-    if stating.iter().any(|access| !strides(access).is_subset(&known)) {
-        return None;
-    }
-    let mut dimensions: Vec<(usize, Dimension)> = widest
-        .dimensions
-        .iter()
-        .map(|(product, factor, index)| {
-            let stride = to_stride(product, *factor);
-            let bound = find_bound(index, reader);
-            (place(&stride, parameters), Dimension { stride, bound })
-        })
-        .collect();
-    dimensions.sort_by_key(|&(place, _)| place);
-    Some(dimensions.into_iter().map(|(_, dimension)| dimension).collect())
-}
-
-fn is_moved_by_size(access: &Access) -> bool {
-    let mut terms = access.offset.terms();
-    terms.any(|(product, _)| !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_))))
-}
-
-fn has_lanes(access: &Access) -> bool {
-    access.offset.atoms().any(|atom| matches!(atom, Atom::Lane(_)))
-}
-
-/// The access without the number of elements that moves it.
-fn without_number(access: &Access) -> Access {
-    let offset = access.offset.without_number();
-    Access {
-        moved: false,
-        dimensions: access
-            .dimensions
-            .iter()
-            .map(|(product, factor, index)| (product.clone(), *factor, index.without_number()))
-            .collect(),
-        offset,
-        ..access.clone()
-    }
-}
-
-/// Whether the text bounds every index of an access by a size, or by the grid.
-fn is_bounded(access: &Access, reader: &Reader<'_>) -> bool {
-    access
-        .dimensions
-        .iter()
-        .all(|(_, _, index): &(_, _, Polynomial)| {
-            index.number_term() <= 0
-                && matches!(
-                    find_bound(index, reader),
-                    Bound::Size(_) | Bound::Programs(_) | Bound::Lanes(_) | Bound::Blocks(..)
-                )
-        })
-}
 
 /// Finds axes of the grid that no address, mask, condition or loop depends on: their programs all do the same. An axis that the kernel
 /// does not name is one if it names a higher one.
@@ -234,35 +138,41 @@ fn read_number(expr: &Expr) -> Option<i64> {
 }
 
 /// Finds stores at which the blocks of two programs overlap: the number of the program and a lane are added, and neither is multiplied.
-pub(super) fn find_overlaps(accesses: &[Access]) -> Vec<Contract> {
-    let overlap = accesses.iter().filter(|access| access.stores).find_map(|access| {
-        let lanes = access.offset.terms().filter_map(|(product, factor)| {
-            let at = product.iter().position(|atom| match atom {
+pub(super) fn find_overlaps<'a>(
+    stores: impl Iterator<Item = (&'a Polynomial, Option<u32>)>,
+) -> Vec<Contract> {
+    let mut stores = stores;
+    let overlap = stores.find_map(|(offset, at)| {
+        let lanes = offset.terms().filter_map(|(product, factor)| {
+            let position = product.iter().position(|atom| match atom {
                 Atom::Lane(Extent::Number(number)) => *number > 1,
                 Atom::Lane(_) => true,
                 _ => false,
             })?;
-            Some((without_atom(product, at), factor))
+            Some((without_atom(product, position), factor))
         });
         let lanes: Vec<(Product, i64)> = lanes.collect();
-        let axis = access.offset.terms().find_map(|(product, factor)| {
-            let (at, axis) = product.iter().enumerate().find_map(|(at, atom)| match atom {
-                Atom::Program(axis) => Some((at, *axis)),
-                _ => None,
-            })?;
+        let axis = offset.terms().find_map(|(product, factor)| {
+            let (position, axis) = product
+                .iter()
+                .enumerate()
+                .find_map(|(position, atom)| match atom {
+                    Atom::Program(axis) => Some((position, *axis)),
+                    _ => None,
+                })?;
             lanes
-                .contains(&(without_atom(product, at), factor))
+                .contains(&(without_atom(product, position), factor))
                 .then_some(axis)
         })?;
         // Another term may keep the programs apart.
-        let times = access.offset.terms().filter(|(product, _)| {
+        let times = offset.terms().filter(|(product, _)| {
             product
                 .iter()
                 .any(|atom| matches!(atom, Atom::Program(other) if *other == axis))
         });
-        (times.count() == 1).then_some((axis, access.at?))
+        (times.count() == 1).then_some((axis, at?))
     });
-    let build = |(axis, offset)| Contract {
+    let build = |(axis, offset): (u8, u32)| Contract {
         kind: "overlapping-blocks",
         message: format!(
             "a program on axis {axis} of the grid begins one element after the one before, and each stores a block"
