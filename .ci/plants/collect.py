@@ -53,7 +53,7 @@ SOURCES: list[tuple[str, str, int, int, str]] = [
 ]
 
 
-def git(repo: Path, *args: str) -> str:
+def run_git(repo: Path, *args: str) -> str:
     return subprocess.run(["git", "-C", str(repo), *args], capture_output=True, text=True, check=False).stdout
 
 
@@ -85,22 +85,22 @@ ALONE = {
 }
 
 
-def tree(repo: Path, into: Path, top: str) -> None:
+def copy_tree(repo: Path, into: Path, top: str) -> None:
     """The other Python files of the package, for imports."""
     into.mkdir(parents=True, exist_ok=True)
-    names = git(repo, "ls-tree", "-r", "--name-only", "HEAD", *([] if top == "*" else [top])).splitlines()
+    names = run_git(repo, "ls-tree", "-r", "--name-only", "HEAD", *([] if top == "*" else [top])).splitlines()
     for name in names:
         if name.endswith(".py") and "test" not in name and not (into / name).exists():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
-            (into / name).write_text(git(repo, "show", f"HEAD:{name}"))
+            (into / name).write_text(run_git(repo, "show", f"HEAD:{name}"))
 
 
 def main() -> None:
     rows: list[dict[str, Any]] = []
     for source, pattern, few, many, by in SOURCES:
         repo = MIRROR / source / "repo"
-        commit = git(repo, "rev-parse", "HEAD").strip()
-        hits = git(repo, "grep", "-l", r"jit\b", "HEAD", "--", "*.py").splitlines()
+        commit = run_git(repo, "rev-parse", "HEAD").strip()
+        hits = run_git(repo, "grep", "-l", r"jit\b", "HEAD", "--", "*.py").splitlines()
         paths = sorted(h.removeprefix("HEAD:") for h in hits)
         paths = [p for p in paths if re.match(pattern, p) and "/test" not in p]
         if source.startswith("Alisehen"):  # the last attempt at each problem
@@ -112,7 +112,7 @@ def main() -> None:
         for path in paths:
             if first >= few and second >= many:
                 break
-            text = git(repo, "show", f"HEAD:{path}")
+            text = run_git(repo, "show", f"HEAD:{path}")
             names = kernels_of(text)
             if not names:
                 continue
@@ -140,7 +140,7 @@ def main() -> None:
             top = pattern.split("/")[0].lstrip("^")
             for kind, wanted in (("kernels", first), ("more", second)):
                 if wanted:
-                    tree(repo, HERE / kind / source, top if re.fullmatch(r"\w+", top) else "*")
+                    copy_tree(repo, HERE / kind / source, top if re.fullmatch(r"\w+", top) else "*")
         print(source, first, second)
     with open(HERE / "provenance.jsonl", "w") as out:
         out.writelines(json.dumps(row) + "\n" for row in rows)

@@ -1,7 +1,7 @@
 """How many planted mistakes does `cerith check` find?
 
 `measure.py BINARY [--plants all.jsonl] [--name before] [--only KIND] [--no-truth]`: checks every unmodified kernel, then every
-planted one, and writes NAME.md (the table by kind), NAME.jsonl (every planted mistake with what came of it) and NAME-misses.md.
+planted one, and writes NAME.md (the table by kind), NAME.jsonl (every planted mistake with its result) and NAME-misses.md.
 Results are kept in cache/ by the hashes of binary and file.
 
 Found: a finding (exit code 1) that the unmodified kernel does not have, by kind and line. `at`: its place or its text names a line
@@ -59,7 +59,7 @@ def digest(*parts: bytes | str) -> str:
     return hasher.hexdigest()
 
 
-def cached(key: str) -> Path:
+def cache_path(key: str) -> Path:
     path = HERE / "cache" / key[:2] / f"{key}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -81,7 +81,7 @@ class Binary:
         self.hash = digest(path.read_bytes())
 
     def check(self, name: str, data: bytes, kernel: str | None) -> Row:
-        key = cached(digest("check", self.hash, name, data, kernel or ""))
+        key = cache_path(digest("check", self.hash, name, data, kernel or ""))
         if key.exists():
             return dict(json.loads(key.read_text()))
         original = (WORK / name).read_bytes()
@@ -100,9 +100,9 @@ class Binary:
         key.write_text(json.dumps(row))
         return row
 
-    def kept(self, name: str, data: bytes, kernel: str) -> Row:
+    def keep_cases(self, name: str, data: bytes, kernel: str) -> Row:
         """The cases that `check` tries for a kernel, and the files beside them."""
-        key = cached(digest("kept", self.hash, name, data, kernel))
+        key = cache_path(digest("kept", self.hash, name, data, kernel))
         if key.exists():
             return dict(json.loads(key.read_text()))
         shutil.rmtree(WORK / "keep", ignore_errors=True)
@@ -122,12 +122,12 @@ class Binary:
         key.write_text(json.dumps(found))
         return found
 
-    def truth(self, name: str, data: bytes, planted: bytes, kernel: str, masked: str) -> dict[str, str]:
-        """Of each launch: same, wrong, undefined bytes, or how the reference stopped."""
-        key = cached(digest("truth with views", self.hash, name, data, planted, kernel, masked))
+    def find_truth(self, name: str, data: bytes, planted: bytes, kernel: str, masked: str) -> dict[str, str]:
+        """The result of each launch: same, wrong, undefined bytes, or how the reference stopped."""
+        key = cache_path(digest("truth with views", self.hash, name, data, planted, kernel, masked))
         if key.exists():
             return dict(json.loads(key.read_text()))
-        kept = self.kept(name, data, kernel)
+        kept = self.keep_cases(name, data, kernel)
         if not kept["cases"]:
             return {}
         main = kept["cases"][0]["kernel"].split(":")[0]
@@ -145,7 +145,7 @@ class Binary:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
         for i, case in enumerate(kept["cases"]):
-            (folder / f"c{i:03d}.yaml").write_text(json.dumps(both(case)))
+            (folder / f"c{i:03d}.yaml").write_text(json.dumps(launch_both(case)))
         options = [
             "--engine",
             "reference",
@@ -162,12 +162,12 @@ class Binary:
         for line in out.splitlines():
             event = json.loads(line)
             if event["event"] == "verdict":
-                said[event["case"]] = outcome(event)
+                said[event["case"]] = outcome_of(event)
         key.write_text(json.dumps(said))
         return said
 
 
-def outcome(event: Row) -> str:
+def outcome_of(event: Row) -> str:
     end = event.get("outcomes", {}).get("reference", {"outcome": "finished"})
     if end["outcome"] in ("trapped", "rejected") and end.get("launch", 1) <= 1:
         return f"{'undefined' if end['outcome'] == 'trapped' else 'rejected'} {end.get('error', '')}".strip()
@@ -180,7 +180,7 @@ def outcome(event: Row) -> str:
     return "wrong" if event["verdict"] == "differ" else "same"
 
 
-def both(case: Row) -> Row:
+def launch_both(case: Row) -> Row:
     """A case that launches the original and the planted kernel over two copies of the same memory, and counts what differs."""
     names = [*case["storages"], *case.get("tensors", {})]
     pattern = re.compile(
@@ -231,7 +231,7 @@ def both(case: Row) -> Row:
     return made | ({"tensors": tensors} if tensors else {})
 
 
-def findings(row: Row, kernel: str, field: str = "findings") -> list[Row]:
+def findings_of(row: Row, kernel: str, field: str = "findings") -> list[Row]:
     return [f for r in row["rows"] if r["kernel"] == kernel for f in r.get(field, [])]
 
 
@@ -250,9 +250,9 @@ def list_failures(row: Row, kernel: str) -> list[Row]:
     """Everything that makes a kernel fail: its findings, and its preconditions under a kind that names the condition."""
     conditions = [
         f | {"kind": f"{f['kind']} unless {', '.join(f['unless'])}"}
-        for f in findings(row, kernel, "preconditions")
+        for f in findings_of(row, kernel, "preconditions")
     ]
-    return findings(row, kernel) + conditions
+    return findings_of(row, kernel) + conditions
 
 
 def judge(base: Row, now: Row, kernel: str, first: int, last: int) -> Row:
@@ -268,12 +268,12 @@ def judge(base: Row, now: Row, kernel: str, first: int, last: int) -> Row:
             "text": best["text"],
         }
     result = {r["kernel"]: r["result"] for r in now["rows"]}.get(kernel, "none")
-    known = {(f["kind"], f.get("place")) for f in findings(base, kernel, "warnings")}
-    warned = [f for f in findings(now, kernel, "warnings") if (f["kind"], f.get("place")) not in known]
+    known = {(f["kind"], f.get("place")) for f in findings_of(base, kernel, "warnings")}
+    warned = [f for f in findings_of(now, kernel, "warnings") if (f["kind"], f.get("place")) not in known]
     if warned:
         return said | {"result": "warned", "finding": warned[0]["kind"], "text": warned[0]["text"]}
-    known = {key_of(f) for f in findings(base, kernel, "not_judged")}
-    doubts = [f for f in findings(now, kernel, "not_judged") if key_of(f) not in known]
+    known = {key_of(f) for f in findings_of(base, kernel, "not_judged")}
+    doubts = [f for f in findings_of(now, kernel, "not_judged") if key_of(f) not in known]
     if now["rc"] in (2, 124, 101, 134, 137) or result == "none":
         return said | {"result": f"exit {now['rc']}", "text": now["err"][-300:]}
     if result in ("not-judged", "not-tried"):
@@ -317,8 +317,8 @@ REASONS = {
 }
 
 
-def unchanged(plant: Row, said: Row) -> tuple[str, str]:
-    """`same`, with the reason, if the mistake is none; else `unseen`: it changes nothing in the launches, and may in others."""
+def explain_unchanged(plant: Row, said: Row) -> tuple[str, str]:
+    """`same`, with the reason, if the change is not a mistake; otherwise `unseen`: no launch shows it, but another might."""
     kind = str(plant["kind"])
     if kind not in REASONS or said["result"] in ("at", "caused"):
         return "unseen", ""
@@ -358,10 +358,10 @@ def measure(
                 if judge_truth and truth == "unknown":
                     # what is masked off is zero, as on NVIDIA's GPUs, except where that is the question
                     masked = "undefined" if plant["kind"] == "other removed" else "zero"
-                    alone = oracle.truth(name, data, data, kernel, masked)
-                    truth = truth_of(oracle.truth(name, data, planted, kernel, masked), alone)
+                    alone = oracle.find_truth(name, data, data, kernel, masked)
+                    truth = truth_of(oracle.find_truth(name, data, planted, kernel, masked), alone)
                     if truth == "same":
-                        truth, plant["reason"] = unchanged(plant, said)
+                        truth, plant["reason"] = explain_unchanged(plant, said)
                 rows.append(
                     {
                         **plant,
@@ -376,7 +376,7 @@ def measure(
     return rows
 
 
-def table(rows: list[Row]) -> list[str]:
+def write_table(rows: list[Row]) -> list[str]:
     head = [
         "kind",
         "planted",
@@ -419,7 +419,7 @@ def table(rows: list[Row]) -> list[str]:
     return lines
 
 
-def misses(rows: list[Row]) -> list[str]:
+def write_misses(rows: list[Row]) -> list[str]:
     lines = ["# Misses", ""]
     for r in rows:
         if r["result"] in ("at", "caused") or r["truth"] == "same":
@@ -449,9 +449,9 @@ def main() -> None:
     rows = measure(Binary(args.binary), not args.no_truth, args.only, files, args.percent)
     with open(HERE / f"{args.name}.jsonl", "w") as out:
         out.writelines(json.dumps(r) + "\n" for r in rows)
-    (HERE / f"{args.name}-table.md").write_text("\n".join(table(rows)) + "\n")
-    (HERE / f"{args.name}-misses.md").write_text("\n".join(misses(rows)) + "\n")
-    print("\n".join(table(rows)))
+    (HERE / f"{args.name}-table.md").write_text("\n".join(write_table(rows)) + "\n")
+    (HERE / f"{args.name}-misses.md").write_text("\n".join(write_misses(rows)) + "\n")
+    print("\n".join(write_table(rows)))
 
 
 if __name__ == "__main__":

@@ -42,29 +42,29 @@ class Text:
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
 
-    def span(self, node: ast.AST) -> tuple[int, int]:
+    def span_of(self, node: ast.AST) -> tuple[int, int]:
         a = self.lines[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
         b = self.lines[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
         return a, b
 
-    def of(self, node: ast.AST) -> str:
-        a, b = self.span(node)
+    def text_of(self, node: ast.AST) -> str:
+        a, b = self.span_of(node)
         return self.data[a:b].decode()
 
     def replace(self, node: ast.AST, text: str) -> Edit:
         """`text` for `node`, with as many lines."""
-        a, b = self.span(node)
+        a, b = self.span_of(node)
         lost = self.data[a:b].count(b"\n") - text.count("\n")
         if lost:
             text = f"({text}" + "\n" * lost + ")"
         return Edit(a, b, text)
 
-    def line(self, offset: int) -> int:
+    def line_of(self, offset: int) -> int:
         return self.data.count(b"\n", 0, offset) + 1
 
-    def outer(self, node: ast.AST) -> tuple[int, int]:
+    def outer_span(self, node: ast.AST) -> tuple[int, int]:
         """The span with its own parentheses."""
-        a, b = self.span(node)
+        a, b = self.span_of(node)
         while True:
             before, after = self.data[:a].rstrip(), self.data[b:].lstrip()
             inside = isinstance(
@@ -76,19 +76,19 @@ class Text:
                 return a, b
             a, b = len(before) - 1, len(self.data) - len(after) + 1
 
-    def without(self, call: ast.Call, names: set[str], at: int | None) -> Edit | None:
+    def drop_arguments(self, call: ast.Call, names: set[str], at: int | None) -> Edit | None:
         """`call` without these keywords and everything from its positional argument `at`."""
-        kept = [self.of(a) for i, a in enumerate(call.args) if at is None or i < at]
-        kept += [self.keyword(k) for k in call.keywords if k.arg not in names]
+        kept = [self.text_of(a) for i, a in enumerate(call.args) if at is None or i < at]
+        kept += [self.keyword_text(k) for k in call.keywords if k.arg not in names]
         if len(kept) == len(call.args) + len(call.keywords):
             return None
-        return self.replace(call, f"{self.of(call.func)}({', '.join(kept)})")
+        return self.replace(call, f"{self.text_of(call.func)}({', '.join(kept)})")
 
-    def keyword(self, node: ast.keyword) -> str:
-        return self.data[slice(*self.span(node))].decode()
+    def keyword_text(self, node: ast.keyword) -> str:
+        return self.data[slice(*self.span_of(node))].decode()
 
 
-def called(node: ast.AST, *names: str) -> bool:
+def is_call(node: ast.AST, *names: str) -> bool:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -97,14 +97,14 @@ def called(node: ast.AST, *names: str) -> bool:
     )
 
 
-def calls(where: ast.AST, *names: str) -> Iterator[ast.Call]:
+def find_calls(where: ast.AST, *names: str) -> Iterator[ast.Call]:
     for node in ast.walk(where):
-        if called(node, *names):
+        if is_call(node, *names):
             assert isinstance(node, ast.Call)
             yield node
 
 
-def argument(call: ast.Call, name: str, at: int) -> ast.expr | None:
+def find_argument(call: ast.Call, name: str, at: int) -> ast.expr | None:
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
@@ -113,16 +113,16 @@ def argument(call: ast.Call, name: str, at: int) -> ast.expr | None:
 
 def mask_of(call: ast.Call) -> ast.expr | None:
     loads = call.func.attr == "load"  # type: ignore[attr-defined]
-    return argument(call, "mask", 1 if loads else 2)
+    return find_argument(call, "mask", 1 if loads else 2)
 
 
-def masks(kernel: ast.FunctionDef) -> list[ast.expr]:
+def find_masks(kernel: ast.FunctionDef) -> list[ast.expr]:
     """Expressions that masks are made of, through up to four names."""
     made: dict[str, list[ast.expr]] = {}
     for node in ast.walk(kernel):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             made.setdefault(node.targets[0].id, []).append(node.value)
-    new: list[ast.expr] = [m for c in calls(kernel, "load", "store") if (m := mask_of(c)) is not None]
+    new: list[ast.expr] = [m for c in find_calls(kernel, "load", "store") if (m := mask_of(c)) is not None]
     seen: list[ast.expr] = []
     for _ in range(4):
         seen += [e for e in new if e not in seen]
@@ -133,15 +133,15 @@ def masks(kernel: ast.FunctionDef) -> list[ast.expr]:
             for v in made.get(n, [])
             if any(isinstance(x, ast.Compare) for x in ast.walk(v))
             and v not in seen
-            and not any(calls(v, "load"))
+            and not any(find_calls(v, "load"))
         ]
     return seen
 
 
-def bounds(kernel: ast.FunctionDef) -> list[ast.Compare]:
+def find_bounds(kernel: ast.FunctionDef) -> list[ast.Compare]:
     """`offsets < size`, in masks."""
     found: list[ast.Compare] = []
-    for mask in masks(kernel):
+    for mask in find_masks(kernel):
         for node in ast.walk(mask):
             if (
                 isinstance(node, ast.Compare)
@@ -167,24 +167,24 @@ def rule(name: str) -> Callable[[Rule], Rule]:
 
 @rule("mask removed")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "load"):
-        yield t.without(call, {"mask", "other"}, 1)
-    for call in calls(k, "store"):
-        yield t.without(call, {"mask"}, 2)
+    for call in find_calls(k, "load"):
+        yield t.drop_arguments(call, {"mask", "other"}, 1)
+    for call in find_calls(k, "store"):
+        yield t.drop_arguments(call, {"mask"}, 2)
 
 
 @rule("mask < made <=")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for node in bounds(k):
-        yield t.replace(node, f"{t.of(node.left)} <= {t.of(node.comparators[0])}")
+    for node in find_bounds(k):
+        yield t.replace(node, f"{t.text_of(node.left)} <= {t.text_of(node.comparators[0])}")
 
 
 @rule("mask with the wrong size")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
     params = [a.arg for a in k.args.args]
-    sizes = [n.comparators[0].id for n in bounds(k) if isinstance(n.comparators[0], ast.Name)]
+    sizes = [n.comparators[0].id for n in find_bounds(k) if isinstance(n.comparators[0], ast.Name)]
     sizes = sorted({s for s in sizes if s in params})
-    for node in bounds(k):
+    for node in find_bounds(k):
         right = node.comparators[0]
         if isinstance(right, ast.Name) and right.id in sizes and len(sizes) > 1:
             yield t.replace(right, sizes[(sizes.index(right.id) + 1) % len(sizes)])
@@ -192,26 +192,26 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
 
 @rule("half of a mask lost")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for mask in masks(k):
+    for mask in find_masks(k):
         for node in ast.walk(mask):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
                 for kept in (node.left, node.right):
-                    yield t.replace(node, t.data[slice(*t.outer(kept))].decode())
+                    yield t.replace(node, t.data[slice(*t.outer_span(kept))].decode())
 
 
 @rule("other removed")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "load"):
+    for call in find_calls(k, "load"):
         if mask_of(call) is not None:
-            yield t.without(call, {"other"}, 2)
+            yield t.drop_arguments(call, {"other"}, 2)
 
 
 @rule("other changed")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "load"):
-        other = argument(call, "other", 2)
+    for call in find_calls(k, "load"):
+        other = find_argument(call, "other", 2)
         if other is not None:
-            number = re.fullmatch(r"0(\.0*)?", t.of(other))
+            number = re.fullmatch(r"0(\.0*)?", t.text_of(other))
             yield t.replace(other, ("1.0" if number[1] else "1") if number else "0")
 
 
@@ -219,10 +219,10 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
     params = {a.arg for a in k.args.args}
 
-    def factors(node: ast.AST) -> list[ast.Name]:
+    def list_factors(node: ast.AST) -> list[ast.Name]:
         """The parameters that products of this sum have as a factor."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            return factors(node.left) + factors(node.right)
+            return list_factors(node.left) + list_factors(node.right)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             return [
                 n
@@ -233,10 +233,10 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
 
     for node in ast.walk(k):
         if isinstance(node, ast.BinOp) and not isinstance(t.parents[node], ast.BinOp):
-            names = factors(node)
+            names = list_factors(node)
             if len(names) >= 2 and names[-1].id != names[-2].id:
                 a, b = names[-2:]
-                (a0, a1), (b0, b1) = t.span(a), t.span(b)
+                (a0, a1), (b0, b1) = t.span_of(a), t.span_of(b)
                 yield Edit(a0, b1, b.id + t.data[a1:b0].decode() + a.id)
 
 
@@ -246,32 +246,34 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             for name, kept in ((node.left, node.right), (node.right, node.left)):
                 if isinstance(name, ast.Name) and "stride" in name.id.lower():
-                    yield t.replace(node, t.data[slice(*t.outer(kept))].decode())
+                    yield t.replace(node, t.data[slice(*t.outer_span(kept))].decode())
 
 
 @rule("row and column swapped")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
     for node in ast.walk(k):
         if isinstance(node, ast.Subscript):
-            inner = t.of(node.slice).replace(" ", "")
+            inner = t.text_of(node.slice).replace(" ", "")
             other = {":,None": "None, :", "None,:": ":, None"}.get(inner)
             if other:
-                yield t.replace(node, f"{t.of(node.value)}[{other}]")
+                yield t.replace(node, f"{t.text_of(node.value)}[{other}]")
 
 
 @rule("neighbour's program")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "program_id"):
-        yield t.replace(call, f"({t.of(call)} + 1)")
+    for call in find_calls(k, "program_id"):
+        yield t.replace(call, f"({t.text_of(call)} + 1)")
 
 
 @rule("wrong axis of program_id")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    axes = {t.of(a) for c in calls(k, "program_id") if (a := argument(c, "axis", 0)) is not None}
-    for call in calls(k, "program_id"):
-        axis = argument(call, "axis", 0)
-        if axis is not None and t.of(axis) in ("0", "1", "2"):
-            others = sorted(axes - {t.of(axis)}) or [str((int(t.of(axis)) + 1) % 3)]
+    axes = {
+        t.text_of(a) for c in find_calls(k, "program_id") if (a := find_argument(c, "axis", 0)) is not None
+    }
+    for call in find_calls(k, "program_id"):
+        axis = find_argument(call, "axis", 0)
+        if axis is not None and t.text_of(axis) in ("0", "1", "2"):
+            others = sorted(axes - {t.text_of(axis)}) or [str((int(t.text_of(axis)) + 1) % 3)]
             yield t.replace(axis, others[0])
 
 
@@ -280,8 +282,8 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
     for node in ast.walk(k):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             for side in (node.left, node.right):
-                if called(side, "arange"):
-                    yield t.replace(node, t.of(side))
+                if is_call(side, "arange"):
+                    yield t.replace(node, t.text_of(side))
 
 
 @rule("block's size lost")
@@ -294,31 +296,31 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
             and "BLOCK" in node.right.id.upper()
             and isinstance(node.left, ast.Name | ast.Call)
         ):
-            yield t.replace(node, t.of(node.left))
+            yield t.replace(node, t.text_of(node.left))
 
 
 @rule("+ 1 in an index")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
     for name in ("load", "store"):
-        for call in calls(k, name):
+        for call in find_calls(k, name):
             if call.args:
-                yield t.replace(call.args[0], f"{t.of(call.args[0])} + 1")
+                yield t.replace(call.args[0], f"{t.text_of(call.args[0])} + 1")
 
 
 @rule("atomic made a store")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "atomic_add", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg"):
+    for call in find_calls(k, "atomic_add", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg"):
         if isinstance(t.parents[call], ast.Expr):
-            whole = [t.of(a) for a in call.args] + [
-                t.keyword(w) for w in call.keywords if w.arg not in ("sem", "scope")
+            whole = [t.text_of(a) for a in call.args] + [
+                t.keyword_text(w) for w in call.keywords if w.arg not in ("sem", "scope")
             ]
             yield t.replace(call, f"tl.store({', '.join(whole)})")
 
 
-def floors(t: Text, where: ast.AST) -> Iterator[Edit | None]:
-    for call in calls(where, "cdiv"):
+def plant_floors(t: Text, where: ast.AST) -> Iterator[Edit | None]:
+    for call in find_calls(where, "cdiv"):
         if len(call.args) == 2:
-            yield t.replace(call, f"(({t.of(call.args[0])}) // ({t.of(call.args[1])}))")
+            yield t.replace(call, f"(({t.text_of(call.args[0])}) // ({t.text_of(call.args[1])}))")
     for node in ast.walk(where):  # (a + b - 1) // b
         if (
             isinstance(node, ast.BinOp)
@@ -327,25 +329,25 @@ def floors(t: Text, where: ast.AST) -> Iterator[Edit | None]:
         ):
             match = re.fullmatch(r"(.+) \+ (\w+) - 1|(.+) \+ \(?(\w+) - 1\)?", ast.unparse(node.left))
             if match and (match[2] or match[4]) == ast.unparse(node.right):
-                yield t.replace(node, f"({match[1] or match[3]}) // {t.of(node.right)}")
+                yield t.replace(node, f"({match[1] or match[3]}) // {t.text_of(node.right)}")
 
 
 @rule("loop's bound floored")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    yield from floors(t, k)
+    yield from plant_floors(t, k)
     for node in ast.walk(k):  # range(0, n, block)
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and len(node.iter.args) == 3:
             start, stop, step = node.iter.args
-            if t.of(start) == "0" and t.of(step) != "1":
-                yield t.replace(stop, f"({t.of(stop)}) // {t.of(step)} * {t.of(step)}")
+            if t.text_of(start) == "0" and t.text_of(step) != "1":
+                yield t.replace(stop, f"({t.text_of(stop)}) // {t.text_of(step)} * {t.text_of(step)}")
 
 
 @rule("accumulator begins with another value")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "zeros"):
-        rest = [t.of(a) for a in call.args[1:]] + [t.keyword(w) for w in call.keywords]
+    for call in find_calls(k, "zeros"):
+        rest = [t.text_of(a) for a in call.args[1:]] + [t.keyword_text(w) for w in call.keywords]
         if call.args and rest:
-            yield t.replace(call, f"tl.full({', '.join([t.of(call.args[0]), '1', *rest])})")
+            yield t.replace(call, f"tl.full({', '.join([t.text_of(call.args[0]), '1', *rest])})")
 
 
 @rule("accumulator not reset")
@@ -361,24 +363,24 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
             for node in loop.body:
                 if (
                     isinstance(node, ast.Assign)
-                    and called(node.value, "zeros", "full")
-                    and "\n" not in t.of(node)
+                    and is_call(node.value, "zeros", "full")
+                    and "\n" not in t.text_of(node)
                 ):
-                    (_, end), (a, b) = t.span(before), t.span(node)
-                    yield Edit(end, b, f"; {t.of(node)}{t.data[end:a].decode()}pass")
+                    (_, end), (a, b) = t.span_of(before), t.span_of(node)
+                    yield Edit(end, b, f"; {t.text_of(node)}{t.data[end:a].decode()}pass")
 
 
 @rule("accumulator narrowed")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "zeros", "full"):
-        dtype = argument(call, "dtype", 1 if call.func.attr == "zeros" else 2)  # type: ignore[attr-defined]
-        if dtype is not None and t.of(dtype) == "tl.float32":
+    for call in find_calls(k, "zeros", "full"):
+        dtype = find_argument(call, "dtype", 1 if call.func.attr == "zeros" else 2)  # type: ignore[attr-defined]
+        if dtype is not None and t.text_of(dtype) == "tl.float32":
             yield t.replace(dtype, "tl.float16")
 
 
 @rule("store before load")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    """A load changes places with the store before it or behind it, or happens after the first store where its value is stored."""
+    """A load changes places with the store before or after it, or happens after the first store where its value is stored."""
     for owner in ast.walk(k):
         body = getattr(owner, "body", None)
         if not isinstance(body, list):
@@ -389,15 +391,15 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
             if (
                 isinstance(node, ast.Assign)
                 and isinstance(node.targets[0], ast.Name)
-                and called(node.value, "load")
+                and is_call(node.value, "load")
             ):
                 assert isinstance(node.value, ast.Call)
                 loads[node.targets[0].id] = i, node.value
-            if not (isinstance(node, ast.Expr) and called(node.value, "store")):
+            if not (isinstance(node, ast.Expr) and is_call(node.value, "store")):
                 continue
             for name in ast.walk(node):
                 if isinstance(name, ast.Name) and name.id in loads and loads[name.id][0] < stored:
-                    load = t.of(loads[name.id][1])
+                    load = t.text_of(loads[name.id][1])
                     if "\n" not in load:
                         yield t.replace(name, load)
             stored = i
@@ -406,12 +408,12 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
                 if (
                     isinstance(other, ast.Assign)
                     and isinstance(other.targets[0], ast.Name)
-                    and any(calls(other.value, "load"))
+                    and any(find_calls(other.value, "load"))
                 ):
                     used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
                     if other.targets[0].id not in used:
-                        (a0, a1), (b0, b1) = t.span(a), t.span(b)
-                        yield Edit(a0, b1, t.of(b) + t.data[a1:b0].decode() + t.of(a))
+                        (a0, a1), (b0, b1) = t.span_of(a), t.span_of(b)
+                        yield Edit(a0, b1, t.text_of(b) + t.data[a1:b0].decode() + t.text_of(a))
 
 
 @rule("cast lost")
@@ -424,7 +426,7 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
             and len(node.args) == 1
         ):
             inner = node.func.value
-            text = t.of(inner)
+            text = t.text_of(inner)
             if not isinstance(inner, ast.Name | ast.Call | ast.Attribute | ast.Subscript):
                 text = f"({text})"
             yield t.replace(node, text)
@@ -432,51 +434,51 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
 
 @rule("reduction over the wrong axis")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    if not re.search(r"\[\s*(:\s*,\s*None|None\s*,\s*:)\s*\]", t.of(k)):
+    if not re.search(r"\[\s*(:\s*,\s*None|None\s*,\s*:)\s*\]", t.text_of(k)):
         return
-    for call in calls(k, "sum", "max", "min", "argmax", "argmin", "cumsum"):
-        axis = argument(call, "axis", 1)
-        if axis is not None and t.of(axis) in ("0", "1"):
-            yield t.replace(axis, str(1 - int(t.of(axis))))
+    for call in find_calls(k, "sum", "max", "min", "argmax", "argmin", "cumsum"):
+        axis = find_argument(call, "axis", 1)
+        if axis is not None and t.text_of(axis) in ("0", "1"):
+            yield t.replace(axis, str(1 - int(t.text_of(axis))))
 
 
 @rule("num_programs mixed up")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "num_programs"):
-        axis = argument(call, "axis", 0)
-        if axis is not None and t.of(axis) in ("0", "1", "2"):
-            yield t.replace(axis, str((int(t.of(axis)) + 1) % 3))
+    for call in find_calls(k, "num_programs"):
+        axis = find_argument(call, "axis", 0)
+        if axis is not None and t.text_of(axis) in ("0", "1", "2"):
+            yield t.replace(axis, str((int(t.text_of(axis)) + 1) % 3))
 
 
 @rule("neighbour's cell read after the write")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
     """The cell that was written becomes the mean of it and the next one, which another program may write."""
-    for call in calls(k, "store"):
+    for call in find_calls(k, "store"):
         if isinstance(t.parents[call], ast.Expr) and len(call.args) >= 2:
             mask = mask_of(call)
-            given = f", mask={t.of(mask)}" if mask is not None else ""
-            p = t.of(call.args[0])
+            given = f", mask={t.text_of(mask)}" if mask is not None else ""
+            p = t.text_of(call.args[0])
             yield (
-                t.replace(call, f"{t.of(call)}; tl.store({p}, tl.load({p} + 1{given}){given})")
-                if "\n" not in t.of(call)
+                t.replace(call, f"{t.text_of(call)}; tl.store({p}, tl.load({p} + 1{given}){given})")
+                if "\n" not in t.text_of(call)
                 else None
             )
 
 
 @rule("barrier removed")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    for call in calls(k, "debug_barrier"):
+    for call in find_calls(k, "debug_barrier"):
         yield t.replace(call, "None")
 
 
-def launches(t: Text, kernel: str) -> list[ast.FunctionDef]:
+def find_launches(t: Text, kernel: str) -> list[ast.FunctionDef]:
     """The functions that launch this kernel."""
     found = []
     for node in ast.walk(t.tree):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Subscript)
-            and t.of(node.func.value) == kernel
+            and t.text_of(node.func.value) == kernel
         ):
             up: ast.AST | None = node
             while up is not None and not isinstance(up, ast.FunctionDef):
@@ -487,47 +489,49 @@ def launches(t: Text, kernel: str) -> list[ast.FunctionDef]:
 
 
 def in_launcher(t: Text, kernel: str) -> Iterator[tuple[str, Edit]]:
-    for function in launches(t, kernel):
-        for edit in floors(t, function):
+    for function in find_launches(t, kernel):
+        for edit in plant_floors(t, function):
             if edit:
                 yield "launcher: grid floored", edit
-        for call in calls(function, "cdiv"):
-            yield "launcher: grid one short", t.replace(call, f"({t.of(call)} - 1)")
-            yield "launcher: grid one too many", t.replace(call, f"({t.of(call)} + 1)")
+        for call in find_calls(function, "cdiv"):
+            yield "launcher: grid one short", t.replace(call, f"({t.text_of(call)} - 1)")
+            yield "launcher: grid one too many", t.replace(call, f"({t.text_of(call)} + 1)")
         for node in ast.walk(function):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Subscript)
-                and t.of(node.func.value) == kernel
+                and t.text_of(node.func.value) == kernel
             ):
-                given = [c for c in node.args if re.search(r"\.stride\(", t.of(c))]
+                given = [c for c in node.args if re.search(r"\.stride\(", t.text_of(c))]
                 for a, b in itertools.pairwise(given):
-                    if t.of(a).split(".")[0] == t.of(b).split(".")[0] and t.of(a) != t.of(b):
-                        (a0, a1), (b0, b1) = t.span(a), t.span(b)
+                    if t.text_of(a).split(".")[0] == t.text_of(b).split(".")[0] and t.text_of(a) != t.text_of(
+                        b
+                    ):
+                        (a0, a1), (b0, b1) = t.span_of(a), t.span_of(b)
                         yield (
                             "launcher: strides swapped",
-                            Edit(a0, b1, t.of(b) + t.data[a1:b0].decode() + t.of(a)),
+                            Edit(a0, b1, t.text_of(b) + t.data[a1:b0].decode() + t.text_of(a)),
                         )
                 sizes = [
                     c
                     for c in node.args
-                    if re.search(r"\.(shape\[|size\(|numel\()|^[A-Z]$|^(n|m)_\w+$|^n$", t.of(c))
+                    if re.search(r"\.(shape\[|size\(|numel\()|^[A-Z]$|^(n|m)_\w+$|^n$", t.text_of(c))
                 ]
                 for a, b in itertools.pairwise(sizes):
-                    if t.of(a) != t.of(b) and ".stride" not in t.of(a) + t.of(b):
-                        (a0, a1), (b0, b1) = t.span(a), t.span(b)
+                    if t.text_of(a) != t.text_of(b) and ".stride" not in t.text_of(a) + t.text_of(b):
+                        (a0, a1), (b0, b1) = t.span_of(a), t.span_of(b)
                         yield (
                             "launcher: sizes swapped",
-                            Edit(a0, b1, t.of(b) + t.data[a1:b0].decode() + t.of(a)),
+                            Edit(a0, b1, t.text_of(b) + t.data[a1:b0].decode() + t.text_of(a)),
                         )
 
 
-def some(edits: list[Edit]) -> list[Edit]:
+def pick_sites(edits: list[Edit]) -> list[Edit]:
     edits = sorted(set(edits), key=lambda e: (e.start, e.end, e.text))
     return edits if len(edits) <= SITES else [edits[0], edits[-1]]
 
 
-def plants(path: Path, data: bytes, only: set[str] | None = None) -> Iterator[dict[str, object]]:
+def make_plants(path: Path, data: bytes, only: set[str] | None = None) -> Iterator[dict[str, object]]:
     t = Text(data)
     for kernel in ast.walk(t.tree):
         if not isinstance(kernel, ast.FunctionDef) or (only is not None and kernel.name not in only):
@@ -540,7 +544,7 @@ def plants(path: Path, data: bytes, only: set[str] | None = None) -> Iterator[di
         for kind, edit in in_launcher(t, kernel.name):
             found.setdefault(kind, []).append(edit)
         for kind, edits in found.items():
-            for edit in some(edits):
+            for edit in pick_sites(edits):
                 new = data[: edit.start] + edit.text.encode() + data[edit.end :]
                 try:
                     changed = ast.dump(ast.parse(new)) != ast.dump(t.tree)
@@ -555,7 +559,7 @@ def plants(path: Path, data: bytes, only: set[str] | None = None) -> Iterator[di
                     "kernel": kernel.name,
                     "kind": kind,
                     "line": line,
-                    "last": t.line(edit.end),
+                    "last": t.line_of(edit.end),
                     "before": old.decode().strip(),
                     "after": now.decode().strip(),
                     "start": edit.start,
@@ -567,7 +571,7 @@ def plants(path: Path, data: bytes, only: set[str] | None = None) -> Iterator[di
 def main() -> None:
     with open(sys.argv[1], "w") as out:
         for name in sys.argv[2:]:
-            out.writelines(json.dumps(row) + "\n" for row in plants(Path(name), Path(name).read_bytes()))
+            out.writelines(json.dumps(row) + "\n" for row in make_plants(Path(name), Path(name).read_bytes()))
 
 
 if __name__ == "__main__":

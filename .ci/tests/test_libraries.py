@@ -1,4 +1,4 @@
-"""What `.ci/libraries` makes of results."""
+"""The page that `.ci/libraries` makes from results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "libraries"
 
 
-def script() -> ModuleType:
+def load_script() -> ModuleType:
     """The script, which has no ending that imports know."""
     loader = importlib.machinery.SourceFileLoader("libraries", str(SCRIPT))
     spec = importlib.util.spec_from_loader("libraries", loader)
@@ -28,35 +28,37 @@ def script() -> ModuleType:
     return module
 
 
-def kernel(name: str, result: str, **more: Any) -> dict[str, Any]:
+def make_line(name: str, result: str, **more: Any) -> dict[str, Any]:
     """A line of results."""
     return {"file": "lib-x-1.2/ops/rows.py", "kernel": name, "result": result, "launches": 3, **more}
 
 
-def thing(kind: str, text: str) -> dict[str, Any]:
+def make_finding(kind: str, text: str) -> dict[str, Any]:
     """A thing that launches show."""
     return {"engine": "reference", "kind": kind, "place": "rows.py:7", "text": text, "launches": [""]}
 
 
 LINES = [
-    kernel("good", "clean"),
-    kernel(
-        "bad", "found", findings=[thing("trapped out-of-bounds", "error[out-of-bounds]: load of 4 bytes")]
+    make_line("good", "clean"),
+    make_line(
+        "bad",
+        "found",
+        findings=[make_finding("trapped out-of-bounds", "error[out-of-bounds]: load of 4 bytes")],
     ),
-    kernel("worse", "found", findings=[thing("trapped race", "error[race]: store")]),
-    kernel("inner", "not-tried", why="it is a function that kernels call"),
-    kernel("gluon", "not-tried", why="it is written in Gluon, not in Triton"),
-    kernel(
+    make_line("worse", "found", findings=[make_finding("trapped race", "error[race]: store")]),
+    make_line("inner", "not-tried", why="it is a function that kernels call"),
+    make_line("gluon", "not-tried", why="it is written in Gluon, not in Triton"),
+    make_line(
         "a",
         "not-judged",
-        not_judged=[thing("rejected rejected", "error[rejected]: `x` is 3, of fp32\n  --> here")],
+        not_judged=[make_finding("rejected rejected", "error[rejected]: `x` is 3, of fp32\n  --> here")],
     ),
-    kernel(
+    make_line(
         "b",
         "not-judged",
-        not_judged=[thing("rejected rejected", "error[rejected]: `y` is 48, of int8\n  --> here")],
+        not_judged=[make_finding("rejected rejected", "error[rejected]: `y` is 48, of int8\n  --> here")],
     ),
-    kernel("c", "not-judged", not_judged=[thing("trapped race", "error[race]: store of bytes")]),
+    make_line("c", "not-judged", not_judged=[make_finding("trapped race", "error[race]: store of bytes")]),
 ]
 
 LOOKED = [
@@ -66,7 +68,7 @@ LOOKED = [
         "file": "ops/rows.py",
         "kernel": "bad",
         "is": "wrong",
-        "words": "the mask lets one more through.",
+        "words": "the mask has one lane too many.",
     },
     {
         "library": "lib-x",
@@ -74,7 +76,7 @@ LOOKED = [
         "file": "ops/rows.py",
         "kernel": "a",
         "is": "harmless",
-        "words": "nobody passes that.",
+        "words": "no caller passes that.",
     },
 ]
 
@@ -90,7 +92,7 @@ class Libraries(unittest.TestCase):
             looked.write_text(json.dumps(LOOKED))
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
-                code = script().main(["--date", "2026-11-24", "--looked", str(looked), str(results)])
+                code = load_script().main(["--date", "2026-11-24", "--looked", str(looked), str(results)])
         self.assertEqual(code, 0)
         return out.getvalue().splitlines()
 
@@ -109,13 +111,13 @@ class Libraries(unittest.TestCase):
     def test_findings_say_what_they_are(self) -> None:
         page = self.page(LINES)
         self.assertIn(
-            "- lib-x 1.2, `ops/rows.py:bad` (out-of-bounds at rows.py:7): **wrong**: the mask lets one more through.",
+            "- lib-x 1.2, `ops/rows.py:bad` (out-of-bounds at rows.py:7): **wrong**: the mask has one lane too many.",
             page,
         )
         self.assertIn("- lib-x 1.2, `ops/rows.py:worse` (race at rows.py:7): not looked into", page)
 
     def test_a_kernel_that_is_not_judged_may_be_looked_into(self) -> None:
-        line = "- lib-x 1.2, `ops/rows.py:a` (rejected at rows.py:7): **harmless as the library launches it**: nobody passes that."
+        line = "- lib-x 1.2, `ops/rows.py:a` (rejected at rows.py:7): **harmless as the library launches it**: no caller passes that."
         self.assertIn(line, self.page(LINES))
 
     def test_a_library_without_findings_says_so(self) -> None:

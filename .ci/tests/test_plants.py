@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "plants"))
 
-from plant import plants
+from plant import make_plants
 
 KERNEL = b"""import triton
 import triton.language as tl
@@ -24,7 +24,7 @@ def scale(x_ptr, out_ptr, n, factor, BLOCK: tl.constexpr):
 
 class Plants(unittest.TestCase):
     def test_mistakes_of_a_masked_kernel(self) -> None:
-        found = list(plants(Path("scale.py"), KERNEL))
+        found = list(make_plants(Path("scale.py"), KERNEL))
         kinds = {str(plant["kind"]) for plant in found}
         for kind in ["mask removed", "mask < made <=", "+ 1 in an index", "neighbour's program"]:
             self.assertIn(kind, kinds)

@@ -29,7 +29,7 @@ MOVES = (
 )  # fmt: skip
 
 
-def computes(name: str) -> bool:
+def is_computing(name: str) -> bool:
     return name.startswith("create_") and not any(part in name for part in MOVES)
 
 
@@ -43,7 +43,7 @@ class File:
 
         self.inside: list[str] = []
 
-    def longest(self, name: str) -> tuple[str, ...]:
+    def longest_path(self, name: str) -> tuple[str, ...]:
         """The computing operations on the longest path through a function; of a recursion, on its first round."""
         if name in self.inside:
             return ()
@@ -76,22 +76,22 @@ class File:
             if not isinstance(call, ast.Call):
                 continue
             called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-            if computes(called):
+            if is_computing(called):
                 found += (called.removeprefix("create_"),)
             elif called in self.functions and called not in CONVERTS and called != name:
                 base = call.func.value if isinstance(call.func, ast.Attribute) else None
                 if base is None or (isinstance(base, ast.Name) and base.id in ("self", "semantic")):
-                    found += tuple(f"{called}:{one}" for one in self.longest(called))
+                    found += tuple(f"{called}:{one}" for one in self.longest_path(called))
         return found
 
 
-def expanded(path: Path) -> dict[str, tuple[str, ...]]:
+def find_expanded(path: Path) -> dict[str, tuple[str, ...]]:
     file = File(path)
     found = {}
     for name in file.functions:
         if name.startswith("_") or name in CONVERTS:
             continue
-        made = file.longest(name)
+        made = file.longest_path(name)
         if len(made) > 1 or any(":" in one for one in made):
             found[name] = made
     return found
@@ -106,7 +106,7 @@ def main() -> None:
     by_version = {}
     for version in versions:
         (path,) = root.glob(f"{version}/lib/python*/site-packages/triton/language/semantic.py")
-        by_version[version] = expanded(path)
+        by_version[version] = find_expanded(path)
     print("# Operations that `semantic.py` makes of others\n")
     print("Made by `docs/internals/expansions.py` from the wheels " + ", ".join(versions) + ".\n")
     print(

@@ -23,7 +23,7 @@ MODULES = {
     "tl.extra.libdevice": ["triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice"],
 }
 CLASSES = ["tensor", "tensor_descriptor"]
-# What Python asks of every class, and no kernel writes.
+# Python's own methods of every class, which no kernel writes.
 OF_PYTHON = {"__init__", "__hash__", "__str__", "__repr__", "__new__", "__bool__", "__len__", "__set_name__"}
 
 
@@ -31,7 +31,7 @@ def is_own(value: Any) -> bool:
     """Whether it is Triton's language: its functions, types and constants."""
     if isinstance(value, (ModuleType, TypeVar)):
         return False
-    # What is decorated is told by the function in it.
+    # A decorated function belongs to the module of the function inside.
     value = getattr(value, "fn", value)
     home = getattr(value, "__module__", None) or type(value).__module__
     # An interpreter that executes a function gives its module names of its own, from `semantic`.

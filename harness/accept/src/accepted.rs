@@ -1,4 +1,4 @@
-//! What is accepted of an element of memory, and of a launch. Left out: working it out.
+//! The result of a run with intervals: for an element of memory, and for a launch.
 
 use cerith_tile::ir::Rounding;
 use cerith_tile::source::Span;
@@ -7,25 +7,25 @@ use cerith_tile::{DType, numeric};
 use super::lane::Lane;
 use cerith_interp::outcome::LaunchOutcome;
 
-/// What a conforming implementation may leave in an element of memory.
+/// The values that a conforming implementation may store in an element of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accepted {
     /// The reference's bits, or any NaN for a NaN.
     Exact,
     /// A value of the dtype between the two, inclusive, or one beside them; signs of zeros do not count.
     Within {
-        /// What was stored.
+        /// The dtype of the store.
         dtype: DType,
         /// The least value.
         low: f64,
-        /// The greatest value. Where it is below the least, there is no value between.
+        /// The greatest value. If it is below the least, there is no number in between.
         high: f64,
         /// Whether minus infinity and infinity are as good.
         infinities: [bool; 2],
         /// Whether a NaN is as good.
         nan: bool,
     },
-    /// Nobody can say: it depends on what a conforming implementation may decide either way, or nothing bounds it.
+    /// Any value: it depends on a decision that conforming implementations may take either way, or it has no bound.
     Unknown,
 }
 
@@ -49,10 +49,10 @@ impl Accepted {
         }
     }
 
-    /// What is accepted of a lane that was stored as a dtype.
+    /// The accepted values of a lane that was stored as a dtype.
     pub(super) fn from_lane(lane: Lane, dtype: Option<DType>) -> Self {
         match (lane, dtype) {
-            // What every number is accepted in is bounded by nothing.
+            // An interval of all numbers bounds nothing.
             (Lane::Within { low, high, .. }, Some(dtype)) if is_everything(dtype, low, high) => Self::Unknown,
             (Lane::Within { low, high, nan, .. }, Some(dtype)) => Self::Within {
                 dtype,
@@ -100,8 +100,8 @@ fn is_everything(dtype: DType, low: f64, high: f64) -> bool {
 pub enum Acceptance {
     /// The map holds what is accepted.
     Known,
-    /// A conforming implementation may do something else altogether, because `what` depends on what may be decided either
-    /// way, and cannot be followed.
+    /// The intervals can't follow conforming implementations, because `what` depends on a decision that they may take
+    /// either way.
     Inconclusive {
         /// What depends on it.
         decision: &'static str,

@@ -1,12 +1,12 @@
 //! Atomics on lanes that need not be exact.
 //!
 //! Floats that are added up are bounded in every order, as the elements of a reduction are. Integers are exact in memory, as
-//! long as one operation is done at a place, whose order does not matter. What is returned where programs or lanes meet is a
-//! guess, and so is what an exchange, or a second kind of operation, leaves there: see [`super::doubt`]. Which places are met
-//! at is known when the launch has run once; a launch in which that matters is run a second time.
+//! long as one operation is done at an address, and its order does not matter. If programs or lanes meet, the returned value is a
+//! guess, and so is the result of an exchange, or of a second kind of operation: see [`super::doubt`]. The addresses where they
+//! meet are known after the launch has run once; if that matters, it runs a second time.
 //!
-//! An order of whole programs is not every order: two programs may run side by side. So nothing that is computed from what
-//! an atomic returned is ever taken for exact; only where execution goes is, as far as the orders agree on what it leaves.
+//! An order of whole programs is not every order: two programs may run side by side. So a value computed from the
+//! result of an atomic is never exact; only control flow is, if the orders agree on the memory that it leaves.
 //! With many programs, not every order is tried. Then one element on which the orders disagree makes its whole storage unknown.
 
 use cerith_memory::Place;
@@ -43,7 +43,7 @@ fn flush_subnormals(lane: Lane, dtype: DType) -> Lane {
 }
 
 impl Machine<'_> {
-    /// Leaves what an atomic makes of a place, or may make of it.
+    /// Stores the possible results of an atomic.
     fn leave(
         &mut self,
         reach: Reach,
@@ -68,7 +68,7 @@ impl Machine<'_> {
         self.put(place, size, dtype, new);
     }
 
-    /// What an atomic returns: where others come there, it depends on who is first.
+    /// The value that an atomic returns. If others access the address, it depends on their order.
     fn guess_returned(&self, place: Place, old: Lane) -> Lane {
         if old != Lane::Poison && self.touched.is_met(place) {
             return Lane::Unknown.or_guess(old);
@@ -100,7 +100,7 @@ impl Machine<'_> {
             let value = self.value(step.ins[1]).lane_at(lane).plain();
             let old = self.get(place, layout.size, seen);
             let adds = op == AtomicOp::Add && dtype.is_float();
-            // What may not happen at all is no term of a sum.
+            // An atomic that may not run is not a term of a sum.
             let sure = matches!(reach, Reach::At(_)) && self.trying == 0;
             if !(adds && sure) {
                 self.forget_sums(place, layout.size);

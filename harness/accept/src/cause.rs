@@ -28,7 +28,7 @@ pub(crate) struct Book {
 pub struct Widening {
     /// The launch, from 0.
     pub launch: usize,
-    /// Its result's number in the launch's function: what [`cerith_interp::Program::find_operation`] takes.
+    /// The number of its result in the launch's function, for [`crate::find_operation`].
     pub value: u32,
     /// By how much: the width by the magnitude, less that of the widest operand. Infinite where a NaN or an infinity
     /// came in.

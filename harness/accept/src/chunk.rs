@@ -78,7 +78,7 @@ impl UniformChunk {
 }
 
 impl Wide {
-    /// So many lanes behind as many chunks; none of a rest that is smaller.
+    /// The `nth` chunk of lanes; `None` for a rest that is smaller.
     #[inline]
     pub(super) fn chunk(&self, nth: usize) -> Option<Chunk<'_>> {
         let factors = match &self.factors {
@@ -112,7 +112,7 @@ impl Chunk<'_> {
             }) == 0
     }
 
-    /// The ends of what is added to a sum, and whether each is one number.
+    /// The ends of the terms of a sum, and whether each term is one number.
     pub(super) fn terms(&self) -> Terms {
         let mut room = [[0.0; LANES]; 2];
         let [&low, &high] = self.compute_unrounded::<false>(&mut room);
@@ -120,7 +120,7 @@ impl Chunk<'_> {
         Terms { low, high, exact }
     }
 
-    /// What is added to a sum, with `NEGATIVE` with the other sign: products are not rounded.
+    /// The terms of a sum, negated if `NEGATIVE`: products are not rounded.
     #[inline(always)]
     fn compute_unrounded<'b, const NEGATIVE: bool>(&'b self, room: &'b mut [Ends; 2]) -> [&'b Ends; 2] {
         let products = if self.kinds().has_products() {
@@ -174,7 +174,7 @@ pub(super) struct Out<'a> {
     pub odd: &'a mut [u64; LANES],
 }
 
-/// The factors of a block, of which those of no product mean nothing.
+/// The factors of a block; they mean nothing for lanes that are not products.
 pub(super) fn ensure_factors<'a>(
     to: &'a mut Option<Box<[Vec<f64>; 2]>>,
     spare: &mut Option<Box<[Vec<f64>; 2]>>,
@@ -188,7 +188,7 @@ pub(super) fn ensure_factors<'a>(
 #[derive(Debug)]
 pub(super) struct Factors<'a> {
     pub to: &'a mut Option<Box<[Vec<f64>; 2]>>,
-    /// Vectors that nobody needs any more.
+    /// Vectors to reuse.
     pub spare: &'a mut Option<Box<[Vec<f64>; 2]>>,
     pub first: usize,
     pub lanes: usize,
@@ -223,7 +223,7 @@ impl Out<'_> {
         }
     }
 
-    /// Takes the lanes that are exact in both from what `exact` makes of all.
+    /// Takes the lanes that are exact in both from the result of `exact`.
     #[inline(always)]
     fn merge_exact(&mut self, x: Chunk<'_>, y: Chunk<'_>, exact: impl Fn(&mut Out<'_>)) {
         let both = |lane: usize| (x.tags[lane] | y.tags[lane]) & INTERVAL == 0;
@@ -340,7 +340,7 @@ fn add_bits<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mu
     out.tags.fill(BITS);
 }
 
-/// Sums of exact numbers of which some of the first are products, or some of the second.
+/// Sums of exact numbers. Some of the first are products if `FIRST`, some of the second if `SECOND`.
 fn add_product<R: Round, const NEGATIVE: bool, const FIRST: bool, const SECOND: bool>(
     x: Chunk<'_>,
     y: Chunk<'_>,
@@ -491,8 +491,8 @@ pub(super) fn divide(x: Chunk<'_>, y: Chunk<'_>, units: f64, out: &mut Out<'_>) 
     true
 }
 
-/// A function of `f32` that only rises or only falls, within `units` of `function` for an operand of some magnitude. What is not
-/// in its domain is NaN.
+/// A monotone function of `f32`, within `units` of `function` for an operand of some magnitude. Outside of its domain the result
+/// is NaN.
 #[inline(always)]
 pub(super) fn apply_monotone(
     x: Chunk<'_>,
@@ -576,7 +576,7 @@ pub(super) fn select(bits: &[u8; LANES], x: Chunk<'_>, y: Chunk<'_>, out: &mut O
     true
 }
 
-/// What a comparison of two intervals that have nothing in common says: whether the first is above. Nothing where some have.
+/// Whether the first interval is above the second, for disjoint ones. `None` if some overlap.
 pub(super) fn compare_disjoint(x: Chunk<'_>, y: Chunk<'_>) -> Option<[u8; LANES]> {
     if (x.kinds().0 | y.kinds().0) & !INTERVAL != BITS {
         return None;

@@ -27,7 +27,7 @@ impl Machine<'_> {
             && step.ins.iter().any(|&slot| self.dots.is_mergeable(slot))
     }
 
-    /// Widens a sum by what it is as the accumulator of a dot among its operands.
+    /// Widens a sum to cover its value as the accumulator of a dot among its operands.
     pub(super) fn merge(&mut self, step: &Step) -> Result<(), Halt> {
         let [x, y] = [step.ins[0], step.ins[1]];
         for (dot, other) in [(x, y), (y, x)] {

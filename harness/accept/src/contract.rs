@@ -34,7 +34,7 @@ fn negate_bits(dtype: DType, bits: u64) -> u64 {
 }
 
 /// A lane with the other sign, still a product if it was one. Intervals are not rounded by it: a product of intervals may be
-/// fused behind it.
+/// fused after it.
 pub(super) fn negate_lane(dtype: DType, lane: Lane) -> Option<Lane> {
     match lane {
         Lane::Product { bits, x, y } => Some(Lane::Product {
@@ -76,7 +76,7 @@ fn replace_bits(lane: Lane, bits: u64) -> Option<Lane> {
     }
 }
 
-/// Sum or difference of exact floats, of which products may be fused.
+/// Sum or difference of exact floats. Products among them may be fused.
 pub(super) fn fuse_sum(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
     let Computed::Bits(bits) = numeric::apply_binary(op, dtype, xb, yb) else {
         return convert_computed(numeric::apply_binary(op, dtype, xb, yb));
@@ -153,8 +153,8 @@ pub(super) fn simplify_fma(dtype: DType, x: Lane, y: Lane, z: Lane) -> Option<La
     Some(fuse_sum(BinaryOp::Add, dtype, lane, z, lane.bits()?, zb))
 }
 
-/// What a remainder may be, given what it is of the rounded dividend: it is the dividend less a whole number of divisors,
-/// which a product is fused into.
+/// The interval of a remainder, from that of the rounded dividend: a product may be fused into the subtraction of a whole number
+/// of divisors.
 pub(super) fn remainder(dtype: DType, x: Lane, rest: Interval) -> Interval {
     let Some(exact) = exact_product(dtype, x).filter(|_| !rest.only_nan()) else {
         return rest;

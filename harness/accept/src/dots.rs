@@ -25,7 +25,7 @@ const ZERO: i16 = i16::MAX / 4;
 const LEAST: i16 = -4000;
 const GREATEST: i16 = 4000;
 
-/// Terms after which it is asked whether the smallest bit still matters.
+/// Terms between two checks whether the smallest bit still matters.
 const STRIDE: usize = 16;
 
 /// An operand, row by row.
@@ -149,8 +149,8 @@ impl Products {
         })
     }
 
-    /// For each lane the exponent of the smallest bit of its terms, where all of them are exact. Where orders of them round, it may be
-    /// one that is too large and does not fit either.
+    /// For each lane the exponent of the smallest bit of its terms, if all of them are exact. If some orders round, it may be too
+    /// large, and then it does not fit either.
     fn quanta(&self) -> Vec<Option<i32>> {
         let Extent { m, n, k, .. } = self.extent;
         let bits = self.steps.bits.min(self.steps.inherited_bits);
@@ -174,7 +174,7 @@ impl Products {
                             *lane = (*lane).min(x + y);
                         }
                     }
-                    // What does not fit now will not either with smaller bits and more terms.
+                    // Smaller bits and more terms don't fit either.
                     let matters = |(&lane, &magnitude): (&i16, &f64)| {
                         number(lane).is_some_and(|quantum| fits(magnitude, quantum, bits))
                     };
@@ -210,7 +210,7 @@ impl Products {
         (0..self.totals.low.len()).filter_map(sum).collect()
     }
 
-    /// The sums with an accumulator of `f32`, as [`Sum::result`] has them. Nothing where a lane is out of the ordinary.
+    /// The sums with an accumulator of `f32`, equal to those of [`Sum::result`]. `None` if a lane is special.
     pub(super) fn add_accumulator(&self, start: impl Fn(usize) -> Option<Parts>) -> Option<Wide> {
         let Steps {
             bits,
@@ -308,7 +308,7 @@ fn sum_products<const POINTS: bool>(
     totals
 }
 
-/// The elements from a column on, zeros behind the last.
+/// The elements from a column on, then zeros.
 #[inline]
 fn load_columns(row: &[f64], column: usize) -> [f64; COLUMNS] {
     let row = row.get(column..).unwrap_or(&[]);

@@ -1,17 +1,17 @@
-//! What is not the same for every conforming implementation and yet decides something: a mask, an address, a branch, how
-//! often a loop runs. Doubt stays with the bytes that it can reach.
+//! Unknown values that control something: a mask, an address, a branch, the iterations of a loop. Only the bytes that they
+//! can reach become unknown.
 //!
 //! | unknown | what follows |
 //! |---|---|
-//! | the mask of an access | the place holds what it held or what is written, whichever; a load may give either |
+//! | the mask of an access | the element holds the old value or the new one; a load may return either |
 //! | the address of a load | the lane is unknown |
 //! | the address of a store | the storage that the pointer was made from is unknown; all of them if that is not known |
 //! | the condition of `if` | both branches are run, each from the same memory: what they leave is what either leaves |
 //! | the range of a loop, or the condition of `while` | the body may run or not, again and again, until nothing changes; what goes on changing is unknown |
 //!
-//! Where an atomic meets others, what it returns depends on who comes first. Such a lane is a guess ([`Lane::Guess`]): it has
-//! the bits of the order of programs that is followed, which decide where execution goes, but as data it is unknown. What a
-//! guess decided is tried with the programs in other orders ([`orders`]): what all of them leave alike is what it is.
+//! If an atomic meets others, its result depends on their order. Such a lane is a guess ([`Lane::Guess`]): control flow uses the
+//! bits of the current order of programs, but as data it is unknown. If a guess controls something, the launch is repeated with
+//! other orders ([`orders`]): a byte is known if all of them leave the same value.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ const EVERY_PLACE: u64 = 16;
 type Element = (StorageId, usize, usize, Option<DType>);
 
 impl AcceptanceMap {
-    /// Nothing is known of a storage any more.
+    /// Makes a storage unknown.
     pub(super) fn doubt_storage(&mut self, storage: StorageId) {
         self.doubtful.insert(storage);
     }
@@ -219,7 +219,7 @@ impl<'a> Machine<'a> {
         mut carried: Vec<Lanes>,
         step: &'a Step,
     ) -> Result<(), Halt> {
-        // A `for` has its index in front of what it carries.
+        // The index of a `for` comes before the carried values.
         let args = body.args.get(usize::from(before.is_none())..).unwrap_or(&[]);
         for round in 0..ROUNDS {
             let since = self.undo.len();
@@ -269,7 +269,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The storages that a pointer may point into, of which nothing is known from now on.
+    /// Makes the storages unknown that a pointer may point into.
     pub(super) fn doubt_behind(&mut self, pointer: Slot) {
         let home = match self.program.origins.get(pointer as usize) {
             Some(Origin::Param(param)) => self.homes.get(*param as usize).and_then(Option::as_ref),

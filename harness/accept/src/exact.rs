@@ -1,9 +1,9 @@
-//! What is exact runs as it does in a plain execution, whole blocks at a time. A plain machine has the memory and those
-//! values whose lanes are the same bits in every conforming implementation; an operation on nothing else that gives
-//! nothing else is its own. Between the two, lanes are written out and packed again as they are needed.
+//! Exact values, executed by a plain machine, whole blocks at a time. It holds the memory and the values with the same bits in
+//! every conforming implementation, and runs operations whose operands and results are all such values. Lanes move between the
+//! two executions as needed.
 //!
-//! Invariant: what comes out is what the operations on single lanes give. An execution that keeps book of what widens
-//! uses only those, and tests hold the two to each other.
+//! Invariant: results equal those of operations on single lanes. An execution that records which operations widen uses only
+//! those, and tests compare the two.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CastKind, Combine, OpKind, TernaryOp, UnaryOp};
@@ -40,13 +40,13 @@ impl<'a> Machine<'a> {
         if !exact || !self.is_exact_step(step) {
             return false;
         }
-        // What is left of the launch's fuel is counted here.
+        // The rest of the launch's fuel is counted here.
         self.plain.fuel = u64::MAX;
-        // What the first execution did not stop at is told by the operations on single lanes.
+        // Operations on single lanes decide about faults that the first execution did not stop at.
         if self.plain.step(step).is_err() {
             return false;
         }
-        // Where a value without a bin is counted, is not known.
+        // A value outside of the bins may be counted in any.
         let counts = matches!(step.op, Op::Plain(OpKind::Histogram { .. }));
         if counts
             && step
@@ -63,8 +63,8 @@ impl<'a> Machine<'a> {
         true
     }
 
-    /// Reduces exact lanes by a function that is not well known, if that gives the same in other orders. False, and nothing
-    /// done, where it does not, or may not.
+    /// Reduces exact lanes by an arbitrary function, if other orders have the same result. Returns false, and does nothing, if they
+    /// may differ.
     fn combined_exactly(&mut self, step: &'a Step) -> bool {
         let Op::Reduce { combine, region, .. } = &step.op else {
             return false;
@@ -187,7 +187,7 @@ impl<'a> Machine<'a> {
                     .ins
                     .iter()
                     .any(|&slot| float(self, slot) && self.any_nan(slot)),
-                // A clamp is two extrema, of which one may be between zeros. Which number it makes of a NaN is open.
+                // A clamp is two extrema, and one may be of two zeros. The language leaves its result for a NaN open.
                 OpKind::Ternary(op) => {
                     !float(self, step.outs[0])
                         || *op != TernaryOp::Fma
@@ -296,7 +296,7 @@ impl<'a> Machine<'a> {
         exact
     }
 
-    /// Forgets what is known of the bytes that a store writes. False where it is not known which those are.
+    /// Removes the entries of the bytes that a store writes. Returns false if the bytes are unknown.
     fn clear_reached(&mut self, pointer: Slot, mask: Option<Slot>, size: usize, step: &Step) -> bool {
         if self.reaches_exact(pointer, mask, size, step) {
             return true;
@@ -349,7 +349,7 @@ impl<'a> Machine<'a> {
         Ok(self.value(slot).clone())
     }
 
-    /// Whether what is written need not be noted for anybody.
+    /// Whether no later step needs a record of the written bytes.
     pub(super) fn writes_freely(&self) -> bool {
         self.sums.is_empty() && self.trying == 0 && self.written.is_none() && self.map.doubtful.is_empty()
     }
@@ -428,8 +428,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What is known of the kernel's operations for all programs, once the prologue was run; nothing where a value that
-    /// outlives a program is not exact and may be taken for one that is.
+    /// The survey of the kernel's operations for all programs, after the prologue. `None` if a value that outlives a program is not
+    /// exact, because the survey would treat it as exact.
     pub(super) fn survey(&mut self, programs: u64) -> Option<Survey<'a>> {
         let program = self.program;
         let kept = program.persistent.iter().zip(&self.exact).zip(&program.layouts);
@@ -464,7 +464,7 @@ impl<'a> Machine<'a> {
         self.spend(survey.trailing_cost)
     }
 
-    /// Whether an operation does nothing that intervals know of.
+    /// Whether an operation has no effect on intervals.
     pub(super) const fn is_idle(op: &Op) -> bool {
         matches!(
             op,
@@ -479,7 +479,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Exact lanes as a plain machine has them.
+/// Exact lanes, as a value of a plain machine.
 fn build_dense(
     pool: &mut Pool,
     layout: Layout,

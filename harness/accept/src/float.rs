@@ -12,7 +12,7 @@ use super::{contract, image, remainder};
 
 /// A function of the reference's at an exact number.
 fn evaluate_unary(op: UnaryOp, dtype: DType, x: f64) -> f64 {
-    // What is neither subnormal nor near the largest number has a form that is as good for all but `f64`, and faster.
+    // For numbers that are neither subnormal nor near the largest one, this form is faster, and as exact except in `f64`.
     let fast = if dtype == DType::F64 {
         None
     } else {
@@ -163,10 +163,10 @@ pub(crate) fn apply_unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     let (least, most) = find_domain(op);
     let outside = interval.low < least || interval.high > most;
     let (low, high) = (interval.low.max(least), interval.high.min(most));
-    // What is exact, or rounded correctly, is so at the ends, and rounding keeps the order of what is between.
+    // If the function is exact or correctly rounded, so are the ends, and rounding keeps the order of values in between.
     let units = |magnitude: f64| accuracy.count_units(dtype, magnitude).unwrap_or(0.0);
     let at = |x: f64| widen_value(evaluate_unary(op, dtype, x), units(x.abs()), dtype);
-    // Zero may be taken and given for what is too small to be a normal number. That comes first: the root of a negative
+    // Subnormal operands and results may be flushed to zero. Flushing comes first: the root of a negative
     // subnormal number is that of the zero of its sign.
     let zeros = if accuracy.flushes() {
         [-0.0, 0.0].map(|zero: f64| flushed_to(interval, zero).then(|| at(zero)))
@@ -382,7 +382,7 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             .round_to(dtype, near)
         }
         BinaryOp::Mul => {
-            // Where the product is fused into a sum, it is not rounded.
+            // A product that is fused into a sum is not rounded.
             let exact = multiply_intervals(a, b);
             exact.round_to(dtype, near).hull(exact)
         }

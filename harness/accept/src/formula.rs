@@ -208,7 +208,7 @@ impl Instruction<'_> {
         let exact = |f: fn(f64, f64, f64) -> bool| {
             let of = |x: f64, y: f64, bits: u64| {
                 let result = decode(dtype, bits);
-                // What is infinite or NaN for exact operands is so without rounding, unless it overflowed.
+                // A result that is infinite or NaN for exact operands is so without rounding, unless it overflowed.
                 let special = !x.is_finite() || !y.is_finite();
                 special || result.is_finite() && f(x, y, result)
             };

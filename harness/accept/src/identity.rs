@@ -35,7 +35,7 @@ pub struct StoredElement {
     pub storage: StorageId,
     /// The element's first byte.
     pub byte: usize,
-    /// What was stored.
+    /// The dtype of the store.
     pub dtype: DType,
     /// Whether the sign of a zero may be another one.
     pub any_zero: bool,
@@ -78,7 +78,7 @@ enum Origin {
     Moved,
 }
 
-/// What is known of the identities of a program's values.
+/// The identities of a program's values.
 #[derive(Debug)]
 pub(super) struct Tracking {
     origins: Vec<Origin>,
@@ -98,7 +98,7 @@ struct Definition<'p> {
 #[derive(Default)]
 struct Text<'p> {
     definitions: BTreeMap<Slot, Definition<'p>>,
-    /// What is stored, and in how many loops.
+    /// The stored values, each with the number of loops around its store.
     stores: Vec<(Slot, usize)>,
     constants: BTreeMap<Slot, f64>,
 }
@@ -196,7 +196,7 @@ fn find_unchanged(step: &Step, constants: &BTreeMap<Slot, f64>) -> Option<(usize
 }
 
 impl Tracking {
-    /// What to track of a program, if it may store a value more than once.
+    /// The values to track, if a program may store one more than once.
     pub(super) fn from_program(program: &Program) -> Option<Self> {
         let mut prologue = Text::default();
         prologue.read(program, &program.prologue, 0);

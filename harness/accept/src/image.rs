@@ -1,4 +1,4 @@
-//! What a function makes of intervals: the least and the greatest that engines may give for operands that lie in them.
+//! Images of intervals: the least and the greatest result of a function that engines may compute for operands in them.
 //!
 //! | function | extremes |
 //! |---|---|
@@ -7,10 +7,10 @@
 //! | with a pole: `rcp`, `div_*`, `rcbrt`, `tan` | at the ends, where the pole is not between |
 //! | `sinpi`, `cospi`, `fast_sinf`, `j0`, `y0` and theirs | as far from the middle as the slope lets them go |
 //! | `tgamma`, `lgamma` | at the ends, and the one minimum between two poles |
-//! | `fmod`, `remainder`, `%` | where the whole quotient is one number, dividend less that; else the divisor's magnitude |
+//! | `fmod`, `remainder`, `%` | if the whole quotient is one number, the dividend less that; otherwise the divisor's magnitude |
 //! | `pow` of a base that is not negative | at the ends; of another by the parity of a known exponent |
 //!
-//! `None` is no bound: across a pole, beyond what documents speak of, or for integers that are not known.
+//! `None` means no bound: across a pole, outside of the documented range, or for unknown integers.
 
 mod wave;
 
@@ -101,8 +101,8 @@ fn round_outward(dtype: DType, value: f64, up: bool) -> u64 {
     }
 }
 
-/// What engines may give at every combination of points. `None` where some combination of numbers has no number, or no
-/// bound: there may be anything around it.
+/// The results that engines may compute at every combination of points. `None` if some combination has no number as its result,
+/// or no bound: its neighbours may have any.
 fn bound_combinations(
     points: &[Points],
     result: DType,
@@ -139,7 +139,7 @@ fn bound_combinations(
     Some(Interval { low, high, nan })
 }
 
-/// Where a function has numbers, of its operand of this number.
+/// The domain of a function's operand, by the operand's number.
 fn find_domain(stem: &str, nth: usize) -> (f64, f64) {
     match (stem, nth) {
         ("sqrt" | "rsqrt_rn" | "fast_logf" | "fast_log2f" | "fast_log10f" | "fast_powf" | "y0" | "y1", 0)
@@ -221,7 +221,7 @@ fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Inter
             at_ends()
         }
         "cbrt" => {
-            // Of a subnormal number Triton's PTX gives a NaN.
+            // Triton's PTX returns NaN for a subnormal number.
             let torn = has_subnormal(first.interval()) && symbol.result == DType::F32;
             let points = if torn {
                 first.collect_points(extend_to_normal(first.interval()), &[])
@@ -232,7 +232,7 @@ fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Inter
         }
         "ldexp" | "scalbn" => {
             whole(1)?;
-            // Of a subnormal number Triton's PTX gives twice the result.
+            // Triton's PTX returns twice the result for a subnormal number.
             let torn = has_subnormal(first.interval()) && symbol.result == DType::F32;
             let points = if torn {
                 first.collect_points(extend_to_normal(first.interval()), &[])
@@ -313,7 +313,7 @@ fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Inter
     }
 }
 
-/// What a function of the library whose result is an integer gives, where that is one number.
+/// The integer result of a library function, if only one is possible.
 pub(super) fn library_integer(symbol: &Symbol, lanes: &[Lane]) -> Option<u64> {
     let mut points: Vec<Points> = Vec::with_capacity(lanes.len());
     for (&lane, &dtype) in lanes.iter().zip(symbol.operands) {
@@ -463,7 +463,7 @@ fn bound_power(
     at_points(&[base.collect_points(to_magnitudes(x), &[]), ends])
 }
 
-/// `pow` and `atan2` of operands of which one is not exact.
+/// `pow` and `atan2` if an operand is not exact.
 pub(super) fn bound_binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Option<Interval> {
     let [x, y] = [x, y].map(|lane| Operand {
         dtype,

@@ -1,4 +1,4 @@
-//! Intervals: the numbers that a float may be. Left out: what else is known of a lane (`lane`).
+//! Intervals: the numbers that a float may be. See `lane` for other lanes.
 
 use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
@@ -91,7 +91,7 @@ impl Interval {
         }
     }
 
-    /// What `tf32` may make of every value: the numbers of 11 bits on both sides, and all between.
+    /// The values after rounding to `tf32`: the numbers of 11 bits on both sides, and all in between.
     pub(crate) fn to_tf32(self) -> Self {
         let around = |value: f64| {
             // `f32` values, whose last 13 bits `tf32` has no room for; as `f64` they are the last 42.
@@ -172,7 +172,7 @@ impl Interval {
         }
         let round = |value: f64| decode(dtype, encode(dtype, value, rounding));
         let (low, high) = (round(self.low), round(self.high));
-        // A dtype without infinity makes a NaN of what is out of range.
+        // A dtype without infinity has NaN for values out of range.
         let nan = self.nan || low.is_nan() || high.is_nan();
         Self {
             low: if low.is_nan() { f64::NEG_INFINITY } else { low },
@@ -204,7 +204,7 @@ pub(super) fn combine_corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> 
 
 /// The products of two intervals.
 pub(crate) fn multiply_intervals(a: Interval, b: Interval) -> Interval {
-    // Zero between the ends, times infinity, is no number either.
+    // Zero between the ends, times infinity, is NaN too.
     let lost = |a: Interval, b: Interval| a.holds(0.0) && b.magnitude().is_infinite();
     combine_corners(a, b, |x, y| x * y)
         .outward()

@@ -1,4 +1,4 @@
-//! What is known of one lane of every conforming implementation. Left out: blocks of lanes (`lanes`, `wide`).
+//! One lane: the values that conforming implementations may hold in it. See `lanes` and `wide` for blocks.
 
 use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
@@ -7,7 +7,7 @@ use cerith_tile::numeric::{Computed, decode, encode};
 use super::cause::Cause;
 use super::interval::{Interval, multiply_intervals};
 
-/// What is known of a lane.
+/// The possible values of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Lane {
     /// The same bits everywhere; of a NaN, that it is one.
@@ -93,7 +93,7 @@ impl Lane {
         self
     }
 
-    /// Whether the same is known of both, whatever made them so wide.
+    /// Whether both have the same values, whatever their causes.
     pub(super) fn is_equivalent(self, other: Self) -> bool {
         let alone = |lane: Self| lane.with_cause(Cause::default());
         alone(self) == alone(other)
@@ -158,7 +158,7 @@ impl Interval {
         if self.low == self.high && !self.nan && self.low != 0.0 {
             return Lane::Bits(encode(dtype, self.low, Rounding::NearestEven));
         }
-        // What is infinite is NaN where the dtype has no infinity.
+        // A dtype without infinity has NaN instead.
         let infinite = self.low.is_infinite() || self.high.is_infinite();
         let nan = self.nan
             || infinite && decode(dtype, encode(dtype, f64::INFINITY, Rounding::NearestEven)).is_nan();
@@ -175,7 +175,7 @@ impl Interval {
 pub(super) fn convert_computed(computed: Computed) -> Lane {
     match computed {
         Computed::Bits(bits) => Lane::Bits(bits),
-        // The first execution would have stopped at a zero divisor; behind an unknown value it has no meaning.
+        // The first execution would have stopped at a zero divisor; after an unknown value it has no meaning.
         Computed::Poison | Computed::DivisionByZero => Lane::Poison,
     }
 }
@@ -200,7 +200,7 @@ pub(super) fn to_unrounded(dtype: DType, lane: Lane) -> Interval {
     exact_product(dtype, lane).map_or(interval, |exact| interval.hull(exact))
 }
 
-/// What a function makes of lanes of which some may be guesses: what it makes of unknown ones, or its result as a guess.
+/// Applies a function to lanes that may be guesses: the result is that for unknown lanes, or a guess.
 pub(super) fn map_guesses(lanes: &[Lane], f: &impl Fn(&[Lane]) -> Lane) -> Lane {
     if !lanes.iter().any(|lane| matches!(lane, Lane::Guess(_))) {
         return f(lanes);
@@ -219,7 +219,7 @@ pub(super) fn map_guesses(lanes: &[Lane], f: &impl Fn(&[Lane]) -> Lane) -> Lane 
     }
 }
 
-/// What holds of a lane whichever of the two it is.
+/// A lane that covers both.
 pub(super) fn merge_either(one: Lane, other: Lane, dtype: Option<DType>) -> Lane {
     match (one.plain(), other.plain()) {
         (one, other) if one == other => one,

@@ -1,4 +1,4 @@
-//! The lanes of a value, as they are kept. Left out: what is known of one (`lane`), and blocks of floats (`wide`).
+//! The lanes of a value. See `lane` for one lane, and `wide` for blocks of floats.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use super::wide::Wide;
 /// The lanes of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Lanes {
-    /// The same in every lane.
+    /// One value for all lanes.
     Uniform(Lane),
     /// One for each.
     Each(Vec<Lane>),

@@ -44,13 +44,13 @@ pub(crate) fn apply_library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     }
 }
 
-/// How many numbers a lane may be for a model's function to be asked of each.
+/// Maximum numbers of a lane for calling a model's function with each of them.
 const MOST_NUMBERS: usize = 64;
-/// How often it is asked at most for one lane of the result.
+/// Maximum calls for one lane of the result.
 const MOST_ASKED: usize = 512;
 
-/// What a function of a model of somebody's bug gives. Where an operand is not exact, it is asked of all that the operands may
-/// be, if those are few, or of the ends if it rises; of any other nothing is known.
+/// The results of a known bug's model. If an operand is not exact, the model is called with all its numbers, if those are few, or
+/// with the ends if it is monotone; otherwise the result is unknown.
 pub(crate) fn apply_foreign(
     foreign: &Foreign,
     lanes: &[Lane],
@@ -130,8 +130,8 @@ fn join_results(mut results: impl Iterator<Item = u64>, to: Option<DType>) -> Op
     Some(range.to_lane(to))
 }
 
-/// The numbers of a dtype between two, both zeros where there is one; the least and the largest alone if the ends are enough.
-/// None where there are too many, or none at all.
+/// The numbers of a dtype between two, with both zeros; only the least and the largest if the ends are enough. `None` if there
+/// are too many, or none.
 fn list_numbers(dtype: DType, low: f64, high: f64, ends: bool) -> Option<Operands> {
     let inside = |value: f64| encode(dtype, value, Rounding::NearestEven);
     let mut bits = inside(low);
@@ -167,7 +167,7 @@ fn flip_sign(dtype: DType, bits: u64) -> u64 {
     bits ^ (1 << (dtype.bits() - 1))
 }
 
-/// The next larger number of a dtype; of a zero of either sign the least positive one. None behind the last.
+/// The next larger number of a dtype; of a zero of either sign the least positive one. `None` after the last.
 fn next(dtype: DType, bits: u64) -> Option<u64> {
     let sign = 1u64 << (dtype.bits() - 1);
     let larger = match (bits & sign != 0, bits & (sign - 1)) {

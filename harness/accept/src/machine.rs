@@ -1,5 +1,5 @@
 //! Running a launch with intervals: programs, their order, and control flow. Code inside of an operation (branches, loops,
-//! combine functions) is run by [`Machine::block`] again, whoever finds it. Left out: what other operations do.
+//! combine functions) is run by [`Machine::block`] again. See `operation` for other operations.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub(super) fn accept(
         args,
         config,
     };
-    // What an atomic returns is a guess where it meets another, which only the end of the launch tells.
+    // The result of an atomic that meets another is a guess, and only after the launch is it known which ones meet.
     let first = ordered.then(|| (memory.clone(), map.clone()));
     let mut ran = launch.run(memory, map, Order::Ascending, Touched::default())?;
     if let Some((first_memory, first_map)) = first {
@@ -124,7 +124,7 @@ pub(super) fn accept(
     })
 }
 
-/// What is launched.
+/// The launch.
 struct Launch<'a> {
     /// Whether its programs may be run in other orders.
     ordered: bool,
@@ -242,8 +242,8 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The bits of a lane that decides where execution goes; nothing where they are not known. Poison would have stopped the
-    /// first execution: here it can only come from what is unknown.
+    /// The bits of a lane that controls execution; `None` if they are unknown. Poison would have stopped the first execution, so
+    /// here it can only come from unknown values.
     fn read_decision(&mut self, lane: Lane) -> Option<u64> {
         if let Lane::Guess(bits) = lane {
             self.followed = true;

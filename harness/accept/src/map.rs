@@ -17,7 +17,7 @@ use super::lane::Lane;
 use super::wide::{INTERVAL, Wide, encode_nearest};
 use cerith_interp::value::{read, write};
 
-/// What is known of an element in place of its bytes.
+/// The values of an element, instead of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub dtype: Option<DType>,
@@ -26,19 +26,19 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// What is accepted in place of its bytes.
+    /// The accepted values.
     pub(super) fn accepted(&self) -> Accepted {
         Accepted::from_lane(self.lane, self.dtype)
     }
 
-    /// Whether the same is known of both, whatever made them so wide.
+    /// Whether both have the same values, whatever their causes.
     pub(super) fn is_equivalent(self, other: Self) -> bool {
         (self.dtype, self.size) == (other.dtype, other.size) && self.lane.is_equivalent(other.lane)
     }
 }
 
-/// The least number of a dtype that is no less than `low`, and the greatest that is no greater than `high`; none where one is
-/// infinite, or no number is between.
+/// The least number of a dtype that is no less than `low`, and the greatest that is no greater than `high`; `None` if one is
+/// infinite, or no number is in between.
 fn round_inward(dtype: DType, low: f64, high: f64) -> Option<[u64; 2]> {
     let inward = |end: f64, falls: bool| {
         let bits = encode_nearest(dtype, end);
@@ -84,9 +84,9 @@ pub struct AcceptanceMap {
     shelves: Vec<Option<Box<Shelf>>>,
     /// The bytes of each storage.
     sizes: Vec<usize>,
-    /// Storages of which nothing is known.
+    /// Unknown storages.
     pub(super) doubtful: BTreeSet<StorageId>,
-    /// What is needed to say which operation widened an element, where that is kept.
+    /// The causes of widening, if they are recorded.
     pub(super) book: Option<Book>,
     /// Elements that hold one value of the program.
     pub(super) identities: Identities,
@@ -104,14 +104,14 @@ const CONTINUATION: u8 = 0xff;
 /// Beside the number of a dtype: a NaN is as good.
 const NAN: u8 = 0x40;
 
-/// What is not exact in one storage: of all its bytes, where its size is known, or up to the last that ever was not exact.
+/// The elements of one storage that are not exact: of all its bytes if its size is known, otherwise up to the last such byte.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Shelf {
     /// For each byte [`EXACT`], [`IRREGULAR`], [`CONTINUATION`], or where an interval begins, the number of its dtype from 1.
     marks: Vec<u8>,
     low: Vec<u8>,
     high: Vec<u8>,
-    /// What is no interval whose ends are of its dtype.
+    /// Entries that are not intervals with ends of their dtype.
     irregular: BTreeMap<usize, Entry>,
     /// The elements that are not exact.
     count: usize,
@@ -213,7 +213,7 @@ impl Shelf {
         ) = (entry.lane, entry.dtype)
         {
             let ends = [low, high].map(|end| encode(dtype, end, Rounding::NearestEven));
-            // What overflows is no number of the dtype.
+            // An overflow is not a number of the dtype.
             let same = [low, high]
                 .iter()
                 .zip(ends)
@@ -239,7 +239,7 @@ impl Shelf {
         self.count += 1;
     }
 
-    /// Takes lanes that are intervals in, one behind the other; the bytes are exact so far.
+    /// Inserts adjacent lanes that are intervals; the bytes are exact so far.
     fn insert_wide(&mut self, start: usize, wide: &Wide, lanes: Range<usize>) {
         let (dtype, size) = (wide.dtype, wide.dtype.size());
         let end = start + lanes.len() * size;
@@ -283,8 +283,7 @@ impl Shelf {
         }
     }
 
-    /// The same of intervals of `f32` alone, all at once. False, and nothing meant by it, where an end cannot be
-    /// stored.
+    /// Inserts intervals of `f32` all at once. Returns false if an end cannot be stored; the entries are then invalid.
     fn insert_singles(&mut self, start: usize, wide: &Wide, lanes: &Range<usize>) -> bool {
         let bytes = start..start + lanes.len() * 4;
         let (Some(low), Some(high), Some(to_low), Some(to_high)) = (
@@ -380,8 +379,8 @@ impl AcceptanceMap {
         }
     }
 
-    /// The operation that widened the element with this byte most. None where the element is exact or no interval, or where
-    /// no book was kept. An interval that bounds nothing has one.
+    /// The operation that widened the element with this byte most. `None` if the element is exact or not an interval, or if
+    /// causes are not recorded. An unbounded interval has one.
     pub fn find_widening(&self, storage: StorageId, byte: usize) -> Option<Widening> {
         let (_, entry) = self.find_entry(storage, byte)?;
         let (Accepted::Within { .. } | Accepted::Unknown, Some(cause)) =
@@ -454,7 +453,7 @@ impl AcceptanceMap {
         })
     }
 
-    /// What is accepted in the element that holds a byte, and the element's first byte.
+    /// The accepted values of the element that holds a byte, and the element's first byte.
     pub fn accepted_at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         if self.doubtful.contains(&storage) {
             return (byte, Accepted::Unknown);
@@ -465,7 +464,7 @@ impl AcceptanceMap {
             })
     }
 
-    /// What is known of the element that holds a byte, where it is not exact, and the element's first byte.
+    /// The entry of the element that holds a byte, if it is not exact, and the element's first byte.
     pub(super) fn find_entry(&self, storage: StorageId, byte: usize) -> Option<(usize, Entry)> {
         self.shelf(storage)?.find_entry(byte)
     }
@@ -513,7 +512,7 @@ impl AcceptanceMap {
         self.shelf(storage).is_none_or(|shelf| shelf.clean(range))
     }
 
-    /// What is known of an element in place of its bytes; `None` when its bytes are exact.
+    /// The entry of an element; `None` if its bytes are exact.
     pub(crate) fn get(
         &self,
         storage: StorageId,
@@ -540,7 +539,7 @@ impl AcceptanceMap {
         }
     }
 
-    /// Replaces what is known of an element; exact bits are in memory and need no entry.
+    /// Replaces the entry of an element; exact bits are in memory and need no entry.
     pub(crate) fn set(
         &mut self,
         storage: StorageId,
@@ -555,7 +554,7 @@ impl AcceptanceMap {
         }
     }
 
-    /// Replaces what is known of elements that follow each other.
+    /// Replaces the entries of adjacent elements.
     pub(super) fn set_wide(&mut self, storage: StorageId, byte: usize, wide: &Wide, lanes: Range<usize>) {
         self.clear(storage, byte..byte + lanes.len() * wide.dtype.size());
         self.shelf_mut(storage).insert_wide(byte, wide, lanes);

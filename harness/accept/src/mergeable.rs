@@ -22,7 +22,7 @@ pub(super) enum Open {
     },
 }
 
-/// What is known of the dots of a launch.
+/// The dots of a launch that may be merged.
 #[derive(Debug, Default)]
 pub(super) struct Dots {
     /// Results of dots that a sum may be made the accumulator of.

@@ -24,7 +24,7 @@ fn narrow_exactly(from: DType, to: DType, lane: Lane) -> Option<Lane> {
 }
 
 impl Machine<'_> {
-    /// Keeps what a cast to a wider dtype was made of, if there are products in it.
+    /// Keeps the operand of a cast to a wider dtype, if it has products.
     pub(super) fn keep_narrow(&mut self, step: &Step) {
         let (source, out) = (step.ins[0], step.outs[0]);
         let (from, to) = (

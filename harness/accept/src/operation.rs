@@ -1,5 +1,5 @@
-//! Operations that compute, move or pick lanes one by one. Left out: what they make of a lane (`float`, `library`), and those
-//! that touch memory, combine lanes or run code.
+//! Operations that compute, move or pick lanes one by one. See `float` and `library` for
+//! their arithmetic.
 
 use std::rc::Rc;
 

@@ -145,7 +145,7 @@ impl Product {
         self.magnitude[0] = self.magnitude[0].scale(least);
         self.magnitude[1] = self.magnitude[1].scale(most);
         self.max_part = self.max_part.scale(most.max(1.0));
-        // What is not zero is at least the smallest number.
+        // A value other than zero is at least the smallest number.
         self.min_part = self.min_part.scale(least.max(decode(dtype, 1)).min(1.0));
     }
 

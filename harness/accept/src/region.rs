@@ -227,7 +227,7 @@ impl<'a> Machine<'a> {
         Ok((0..along.count).map(element).collect())
     }
 
-    /// What a reduction of a row by a function that rounds may give.
+    /// The result of reducing a row by a function that rounds.
     fn bounded_row(
         &mut self,
         along: Axis,
@@ -249,7 +249,7 @@ impl<'a> Machine<'a> {
         Ok(lanes.into_vec())
     }
 
-    /// The same of a scan, prefix by prefix.
+    /// The results of a scan, prefix by prefix.
     fn bounded_scan(
         &mut self,
         along: Axis,
@@ -272,10 +272,10 @@ impl<'a> Machine<'a> {
         Ok(prefixes)
     }
 
-    /// What other orders than that of the elements make of a row: neighbours in pairs and halves in pairs, again and
+    /// Reduces a row in orders other than that of its elements: neighbours in pairs and halves in pairs, again and
     /// again, as devices do. Without a NaN, from the last element to the first as well, where a tie falls the other way.
     /// With one, the first element stays to the left of all others, since functions like that of `tl.argmax` skip a NaN
-    /// on their left, and Triton's tests hold engines to that.
+    /// on their left, and Triton's tests check this.
     fn combine_reordered(
         &mut self,
         along: Axis,
@@ -570,7 +570,7 @@ fn dot_integers(
     })
 }
 
-/// What a dot may do to its inputs and sums.
+/// The freedom of a dot in rounding its inputs and sums.
 ///
 /// Tensor cores multiply exactly, line the products of a few terms and the sum up with the largest of them, and cut off
 /// what sticks out, so that a step keeps less than `f32` has (Fasi, Higham, Mikaitis and Pranesh, *Numerical behavior of

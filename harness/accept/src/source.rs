@@ -12,13 +12,13 @@ use cerith_interp::value::{Poison, Repr, Value, read};
 
 /// An operand.
 pub(super) enum Source {
-    /// The same in every lane.
+    /// One value for all lanes.
     One(Parts),
     Many(Rc<Wide>),
 }
 
 impl Source {
-    /// What stands for a chunk of it, where it is the same everywhere.
+    /// A chunk of it, if all lanes are equal.
     pub(super) fn uniform_chunk(&self) -> Option<UniformChunk> {
         match self {
             Self::One(parts) => Some(UniformChunk::new(parts.low, parts.high, parts.tag, parts.factors)),
@@ -97,8 +97,8 @@ pub(super) fn pack_exact(dtype: DType, lanes: usize, value: &Value) -> Option<Wi
     })
 }
 
-/// A block whose chunks are made at once where `at_once` can, and else lane by lane; `None` where a lane cannot be. `room` is a
-/// block that nobody needs any more.
+/// A block whose chunks are made at once where `at_once` can, and else lane by lane; `None` if a lane cannot be. `room` is a
+/// block to reuse.
 #[inline]
 pub(super) fn collect_wide(
     dtype: DType,
@@ -163,7 +163,7 @@ pub(super) fn collect_wide(
 pub(super) struct OperandPair {
     pub(super) dtype: DType,
     pub(super) lanes: usize,
-    /// A block that nobody needs any more.
+    /// A block to reuse.
     pub(super) room: Option<Wide>,
     pub(super) x: Source,
     pub(super) y: Source,

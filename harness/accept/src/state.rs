@@ -1,5 +1,4 @@
-//! What an execution with intervals holds: its values, its memory, and what is known of both. Left out: what operations do
-//! to it (the modules beside this one), and control flow (`machine`).
+//! The state of an execution with intervals: values, memory, and the intervals of both. See `machine` for control flow.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -64,12 +63,12 @@ pub(super) type Written = BTreeMap<(StorageId, usize), (usize, Option<DType>)>;
 pub(super) struct Narrow(pub(super) BTreeMap<Slot, (DType, Lanes)>);
 
 impl Narrow {
-    /// Forgets what was known of a slot before.
+    /// Removes the operand of an earlier cast.
     pub(super) fn forget(&mut self, slot: Slot) {
         self.0.remove(&slot);
     }
 
-    /// Whether anything is known of one of these.
+    /// Whether a slot is the result of such a cast.
     pub(super) fn has_any<'a>(&self, slots: impl IntoIterator<Item = &'a Slot>) -> bool {
         !self.0.is_empty() && slots.into_iter().any(|slot| self.0.contains_key(slot))
     }
@@ -89,12 +88,12 @@ pub(super) struct Machine<'a> {
     pub map: &'a mut AcceptanceMap,
     pub grid: [u32; 3],
     pub fuel: u64,
-    /// What is left of it at the next look at the watch.
+    /// The fuel that is left at the next look at the watch.
     pub look_at: u64,
     /// Bytes of lanes that are written out.
     pub live: usize,
     pub slots: Vec<Lanes>,
-    /// Blocks that nobody needs any more: room for others.
+    /// Blocks to reuse.
     pub spare: Vec<Wide>,
     /// For each slot, whether the plain machine has its value.
     pub exact: Vec<bool>,
@@ -108,9 +107,9 @@ pub(super) struct Machine<'a> {
     pub homes: Vec<Option<Rc<Home>>>,
     /// How many constructs that may be taken back are being run.
     pub trying: usize,
-    /// What they wrote over.
+    /// The values that they overwrote.
     pub undo: Vec<Undo>,
-    /// What atomics of this launch touched.
+    /// The addresses that atomics of this launch access.
     pub touched: Touched,
     /// Whether what an atomic returned, which another order of programs may change, decided where execution goes.
     pub followed: bool,

@@ -166,7 +166,7 @@ impl Reach {
     }
 }
 
-/// Terms that are no finite numbers.
+/// Terms that are not finite.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Infinite {
@@ -309,7 +309,7 @@ impl Sum {
             },
             // Not known; what is wider holds as well.
             floor: None,
-            // What a tensor core makes of the signs of zeros, no document says.
+            // The signs of zeros from a tensor core are not documented.
             minus_zeros: false,
             count: count as f64,
             quantum,
@@ -375,7 +375,7 @@ impl Sum {
             .map(|before| before.max(floor));
     }
 
-    /// A sum of which only terms that follow each other are added up before others.
+    /// A sum that may only add adjacent terms first.
     pub(crate) fn in_order() -> Self {
         Self {
             reach: Reach::Neighbours {
@@ -486,7 +486,7 @@ impl Sum {
         self.inherited_bits = bits;
     }
 
-    /// What the sum may be, when each step is rounded to `bits` bits and the result to `dtype`.
+    /// The interval of the sum, if each step is rounded to `bits` bits and the result to `dtype`.
     pub(crate) fn bound_result(&self, dtype: DType, bits: i32) -> Lane {
         if self.poison {
             return Lane::Poison;
@@ -504,7 +504,7 @@ impl Sum {
         // The second part is the rounding of this computation itself.
         let relative =
             self.count * power_of_two(-bits) * 1.01 + self.inherited + self.count * power_of_two(-52);
-        // Where bits hold every partial sum, no order rounds.
+        // If the bits hold every partial sum, no order rounds.
         let least_bit = precision::least_bit(dtype);
         let exact = self.quantum.is_some_and(|quantum| {
             quantum >= least_bit && fits(self.magnitude[0], quantum, bits.min(self.inherited_bits))
@@ -581,7 +581,7 @@ impl Outcomes {
             rounded: again,
         } = self;
         let largest = find_largest(dtype);
-        // The ends, rounded. What is rounded to an infinity is one.
+        // The ends, rounded, to an infinity too.
         let mut end = |value: f64| {
             let rounded = decode(dtype, encode(dtype, value, Rounding::NearestEven));
             if rounded.is_finite() {
@@ -631,7 +631,7 @@ impl Outcomes {
     }
 }
 
-/// Whether a number is rounded to infinity. `scaled` is the same as a multiple of [`SCALE`], for what is infinite in `f64`.
+/// Whether a number is rounded to infinity. `scaled` is the number in multiples of [`SCALE`], in case it is infinite in `f64`.
 pub(super) fn is_overflow(value: f64, scaled: f64, dtype: DType) -> bool {
     let bits = precision::count_bits(dtype);
     // Half a unit above the largest number.

@@ -8,7 +8,7 @@ use cerith_tile::ir::{AtomicOp, OpKind};
 
 use cerith_interp::program::{Code, Op, Program};
 
-/// What is done to a place.
+/// An access to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     Rmw(AtomicOp),
@@ -30,7 +30,7 @@ pub(super) struct Touched {
     /// Counts the operations, so that the lanes of one are known.
     pub(super) access: u64,
     places: BTreeMap<(StorageId, usize), Touch>,
-    /// Where programs or lanes meet, and which of those places see more than one kind of operation.
+    /// The addresses where programs or lanes meet, and which of those see more than one kind of operation.
     met: BTreeSet<(StorageId, usize)>,
     mixed: BTreeSet<(StorageId, usize)>,
     known_count: usize,

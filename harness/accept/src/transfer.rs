@@ -25,7 +25,7 @@ impl Machine<'_> {
     /// The lane's place, if it may be active.
     pub(super) fn place(&self, (pointer, mask): (Slot, Option<Slot>), lane: usize, size: usize) -> Reach {
         let active = mask.map_or(Lane::Bits(1), |mask| self.read_lane(mask, lane).plain());
-        // Where a guess decides, the place is touched as in the order that is followed, and may be or not.
+        // If a guess controls the access, the current order decides whether the address is touched.
         let (bits, sure) = match active {
             Lane::Guess(bits) => (bits, false),
             active => match active.bits() {
@@ -44,7 +44,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What is known of an element of memory.
+    /// The lane that a load of an element returns.
     pub(super) fn get(&self, place: Place, size: usize, dtype: Option<DType>) -> Lane {
         let range = place.offset..place.offset + size;
         let states = self

@@ -1,6 +1,6 @@
 //! Bounds of reductions and scans by a combine function that rounds.
 //!
-//! No theorem bounds every order of an unknown function. What is done instead: the function is evaluated with intervals in several
+//! No theorem bounds every order of an unknown function. So the function is evaluated with intervals in several
 //! orders, deep and shallow, regular and random. In each, every rounding goes either way, so that each order's range holds the exact
 //! result, and what the errors of that order's intermediate results may add up to. If the function is associative (and, in a
 //! reduction, commutative) on the elements, the exact results are one number, and the ranges have it in common. Then the bounds are
@@ -23,7 +23,7 @@ const SEEDS: [u32; 2] = [1, 2];
 /// Combined elements of a scan beyond which no random brackets are tried.
 const MAX_BRACKETED: usize = 1 << 16;
 
-/// What is known of one operand's result, order by order.
+/// The results of one operand, order by order.
 #[derive(Clone)]
 struct Bound {
     /// In the reference's own order.
@@ -65,7 +65,7 @@ impl Bound {
         self.greatest = self.greatest.max(measure_magnitude(lane, dtype));
     }
 
-    /// What is accepted after `count` elements.
+    /// The accepted values after `count` elements.
     fn settle(&self, dtype: DType, count: usize, decided: bool) -> Lane {
         if self.unanimous && self.reference.bits().is_some() {
             return self.reference;
@@ -224,7 +224,7 @@ impl<'f, 'a> Run<'f, 'a> {
     }
 }
 
-/// What a reduction of a row may give. `decided` is whether orders that exclude each other have been looked at already.
+/// The result of reducing a row. `decided` is whether orders that exclude each other were checked already.
 pub(super) fn bound_reduction(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Element {
     let mut run = Run::new(formula);
     let own = run.fold(elements.iter());
@@ -239,7 +239,7 @@ pub(super) fn bound_reduction(formula: &Formula<'_>, elements: &[Element], decid
     bounds.settle(elements.len(), decided)
 }
 
-/// What a scan of a row may give, prefix by prefix.
+/// The results of a scan of a row, prefix by prefix.
 pub(super) fn bound_scan(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Vec<Element> {
     let count = elements.len();
     let mut run = Run::new(formula);

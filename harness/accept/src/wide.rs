@@ -1,8 +1,7 @@
-//! Blocks of floats that need not be exact, an array for each part of a lane: what operations on them do where nothing is
-//! out of the ordinary. Lanes that are out of the ordinary (infinities, NaNs, poison, subnormal quotients) go through the
-//! operations on single lanes, one by one.
+//! Blocks of floats that need not be exact, an array for each part of a lane: operations on ordinary lanes.
+//! Special lanes (infinities, NaNs, poison, subnormal quotients) go through the operations on single lanes, one by one.
 //!
-//! Invariant: a lane comes out as [`super::float`] makes it, to the bit.
+//! Invariant: results equal those of [`super::float`] to the bit.
 
 use std::rc::Rc;
 
@@ -62,7 +61,7 @@ impl Parts {
         }
     }
 
-    /// As [`super::interval::Interval::lane`] makes it; `None` where an end is no finite number.
+    /// Equal to [`super::interval::Interval::lane`]; `None` if an end is not finite.
     pub(crate) fn from_ends(low: f64, high: f64) -> Option<Self> {
         let tag = if low == high && low != 0.0 { BITS } else { INTERVAL };
         (low.is_finite() && high.is_finite()).then_some(Self {
@@ -118,7 +117,7 @@ impl Parts {
         self.tag != INTERVAL
     }
 
-    /// The ends of what it adds to a sum, a product not rounded.
+    /// Its ends as a term of a sum: a product is not rounded.
     fn unrounded(self) -> (f64, f64) {
         if self.is_product() {
             let exact = self.factors[0] * self.factors[1];
@@ -168,7 +167,7 @@ pub(super) fn encode_nearest(dtype: DType, value: f64) -> u64 {
     let single = value as f32;
     match dtype {
         DType::F32 if !value.is_nan() => u64::from(single.to_bits()),
-        // A number of the dtype has the bits that it has in `f32`, but for the last ones.
+        // A number of the dtype has its bits of `f32`, except for the last ones.
         DType::BF16 if f64::from(single) == value && single.to_bits().trailing_zeros() >= 16 => {
             u64::from(single.to_bits() >> 16)
         }
@@ -243,7 +242,7 @@ impl Wide {
         })
     }
 
-    /// What holds of the lanes of both, where all are exact or intervals.
+    /// Lanes that cover both, if all are exact or intervals.
     pub(super) fn hull(&self, other: &Self) -> Option<Self> {
         let mut hull = Self::with_capacity(self.dtype, self.len());
         for lane in 0..self.len() {
@@ -379,7 +378,7 @@ pub(crate) fn to_parts(dtype: DType, lane: Lane) -> Option<Parts> {
 #[inline]
 pub(crate) fn add(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
     if x.tag | y.tag == BITS {
-        // Also of infinities, but for opposite ones.
+        // Infinities too, except opposite ones.
         let sum = round_nearest(dtype, x.low + y.low);
         return (!sum.is_nan()).then_some(Parts::from_exact(sum));
     }
@@ -396,7 +395,7 @@ pub(crate) fn add(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
     )
 }
 
-/// The sum of exact numbers of which one at least is a product.
+/// The sum of exact numbers, at least one of them a product.
 fn add_product(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
     // Beside a zero a product may stay one.
     if x.low == 0.0 || y.low == 0.0 {

@@ -12,13 +12,13 @@ use cerith_gen::case::breach::{Broken, Foretold};
 use cerith_laws::broken::{check_foretold, is_whole};
 use cerith_laws::case::run;
 use cerith_tile::rules::{Rules, Version};
-use cerith_verdict::{Panel, Record, try_case};
+use cerith_verdict::{EngineRun, Panel, try_case};
 
+use crate::case_source::{CaseSource, KERNEL};
 use crate::finding::Finding;
-use crate::made::{CaseSource, KERNEL};
+use crate::fuzz_result::{FuzzResult, News};
 use crate::recipe::Recipe;
 use crate::signature::Signature;
-use crate::tried::{FuzzResult, News};
 
 /// Makes a case that breaks a rule and holds every engine to it; nothing where the run was stopped.
 pub fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
@@ -66,7 +66,7 @@ fn judge_broken(
     }
     let is_foretold_illegal = broken.breach.foretold == Foretold::Rejected && missed.is_none();
     // An older version may take what the newest does not: the reference says so by that version's rules.
-    let is_illegal = |record: &Record| {
+    let is_illegal = |record: &EngineRun| {
         let references = || trial.references.iter();
         let same = references().find(|one| one.rules == record.rules);
         let by_its_rules = same.or(references().next());
@@ -112,7 +112,7 @@ fn judge_broken(
 }
 
 /// What an engine may not do with a case that breaks a rule.
-fn classify_fault(record: &Record, is_illegal: bool) -> Option<&'static str> {
+fn classify_fault(record: &EngineRun, is_illegal: bool) -> Option<&'static str> {
     let compiles = matches!(
         record.id,
         EngineId::Cuda { .. } | EngineId::Ptx { .. } | EngineId::Jit { .. }
@@ -121,9 +121,7 @@ fn classify_fault(record: &Record, is_illegal: bool) -> Option<&'static str> {
         Outcome::Crashed(_) if compiles || is_illegal => Some("crash"),
         Outcome::Finished(_) if compiles && is_illegal => Some("taken"),
         // Without a GPU, what compiles is not executed, and says so.
-        Outcome::Unavailable(complaint) if is_illegal && complaint.message.contains("; it compiles") => {
-            Some("taken")
-        }
+        Outcome::Unavailable(complaint) if is_illegal && complaint.is_compiled => Some("taken"),
         _ => None,
     }
 }

@@ -185,7 +185,7 @@ impl Campaign {
 
 /// The engines asked for and the reference, without which nothing is explained; or it and the newest interpreter.
 pub fn with_reference(asked: &[EngineId]) -> Vec<EngineId> {
-    let newest = EngineId::interpreter(ToolchainId::of(Version::NEWEST));
+    let newest = EngineId::interpreter(ToolchainId::from_triton(Version::NEWEST));
     // The reference alone is held to itself.
     let others = if asked.is_empty() {
         std::slice::from_ref(&newest)

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_case::Case;
 use cerith_cuda::build_outcome;
-use cerith_cuda::bundle::{BundleError, Reader, Writer};
+use cerith_cuda::bundle::{self, Reader, Writer};
 use cerith_cuda::record::Record;
 use cerith_engine::job::Ran;
 use cerith_engine::{Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation};
@@ -17,9 +17,10 @@ use cerith_gen::case::Detail;
 use cerith_tile::rules::Rules;
 use cerith_toolchain::compiled::Target;
 
+use cerith_runner::OpenError;
 use cerith_runner::bundle::{CompileResult, compile_case};
 use cerith_runner::engines;
-use cerith_runner::part::Part;
+use cerith_runner::part::{Part, PartError};
 use cerith_runner::pipeline;
 use cerith_runner::readable::Readable;
 
@@ -28,6 +29,54 @@ use cerith_runner::host::Host;
 
 /// Cases of a bundle where neither a count nor a time is given.
 pub const MAX_CASES: u64 = 10_000;
+
+/// Why there is no bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// A file or folder cannot be written.
+    #[error("{}: {error}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What failed.
+        error: io::Error,
+    },
+    /// The file of the bundle cannot be written.
+    #[error(transparent)]
+    Part(#[from] PartError),
+    /// The bundle cannot be written.
+    #[error("{}: {error}", path.display())]
+    Bundle {
+        /// Its file.
+        path: PathBuf,
+        /// What failed.
+        error: bundle::BundleError,
+    },
+    /// A compiler cannot run.
+    #[error("failed to compile with {engine}: {error}")]
+    Compiler {
+        /// The engine.
+        engine: EngineId,
+        /// Why.
+        error: OpenError,
+    },
+}
+
+/// Why the results of a bundle cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// They cannot be read.
+    #[error("{}: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        error: bundle::BundleError,
+    },
+    /// The compiler has no result.
+    #[error("the results have nothing of {0}")]
+    Nothing(EngineId),
+}
 
 /// What a bundle is made of.
 pub struct Order<'a> {
@@ -47,21 +96,27 @@ pub struct Order<'a> {
 /// comes early where `until` says so.
 ///
 /// # Errors
-/// Words for the user.
-pub fn bundle(
+/// A compiler cannot run, or the bundle cannot be written.
+pub fn write_bundle(
     order: &Order<'_>,
     out: &Path,
     findings: &Path,
     host: Host<'_>,
     until: impl Fn() -> bool + Sync,
-) -> Result<(PathBuf, u64), String> {
+) -> Result<(PathBuf, u64), BundleError> {
     let folder = out.join("bundles");
-    cerith_files::create_folders(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    cerith_files::create_folders(&folder).map_err(|error| BundleError::Write {
+        path: folder.clone(),
+        error,
+    })?;
     let first = order.numbers.start;
     let path = folder.join(format!("from-{first:07}.cerith"));
-    let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let shown = |error| BundleError::Bundle {
+        path: path.clone(),
+        error,
+    };
     let part = Part::create(&path)?;
-    let mut writer = Writer::begin_cases(BufWriter::new(part.file())).map_err(|error| shown(&error))?;
+    let mut writer = Writer::begin_cases(BufWriter::new(part.file())).map_err(shown)?;
     let mut compilers = Vec::new();
     let readable = Readable::new_generated(findings);
     for id in order.engines {
@@ -69,7 +124,10 @@ pub fn bundle(
             continue;
         }
         let compiler = engines::open_compiler(id, Target::HOPPER, order.offline, order.jobs, &readable, host)
-            .map_err(|why| format!("failed to compile with {id}: {why}"))?;
+            .map_err(|error| BundleError::Compiler {
+                engine: id.clone(),
+                error,
+            })?;
         compilers.push((id, compiler));
     }
     let console = host.console;
@@ -100,7 +158,7 @@ pub fn bundle(
                 steer.note(number / together);
             }
             end = number + 1;
-            let all = all.unwrap_or_else(|message| vec![CompileResult::Failed(message)]);
+            let all = all.unwrap_or_else(|error| vec![CompileResult::Failed(error.to_string())]);
             for done in all {
                 let written = match done {
                     CompileResult::Ready(entry) => {
@@ -129,9 +187,9 @@ pub fn bundle(
         compiler.stop();
     }
     if let Some(error) = unwritten {
-        return Err(shown(&error));
+        return Err(shown(error));
     }
-    drop(writer.finish().map_err(|error| shown(&error))?);
+    drop(writer.finish().map_err(shown)?);
     part.keep()?;
     console.print(&format!(
         "{}: cases {first} to {}, {compiled} compiled, {decided} ended when they were compiled\n",
@@ -158,14 +216,17 @@ impl Executed {
     /// Those of a compiler, out of files of results.
     ///
     /// # Errors
-    /// Words for the user.
-    pub fn read(id: &EngineId, files: &[PathBuf]) -> Result<Self, String> {
+    /// They cannot be read, or have no result of it.
+    pub fn read(id: &EngineId, files: &[PathBuf]) -> Result<Self, ResultsError> {
         let mut found = HashMap::new();
         for path in files {
-            of_file(id, path, &mut found).map_err(|error| format!("{}: {error}", path.display()))?;
+            read_file(id, path, &mut found).map_err(|error| ResultsError::Read {
+                path: path.clone(),
+                error,
+            })?;
         }
         if found.is_empty() {
-            return Err(format!("the results have nothing of {id}"));
+            return Err(ResultsError::Nothing(id.clone()));
         }
         let capabilities = Capabilities {
             dtypes: Vec::new(),
@@ -186,8 +247,12 @@ impl Executed {
     }
 }
 
-fn of_file(id: &EngineId, path: &Path, found: &mut HashMap<String, RemoteResult>) -> Result<(), BundleError> {
-    let file = File::open(path).map_err(BundleError::Read)?;
+fn read_file(
+    id: &EngineId,
+    path: &Path,
+    found: &mut HashMap<String, RemoteResult>,
+) -> Result<(), bundle::BundleError> {
+    let file = File::open(path).map_err(bundle::BundleError::Read)?;
     let mut reader = Reader::begin_results(BufReader::new(file))?;
     while let Some(result) = reader.next_result()? {
         if result.label.engine == *id {

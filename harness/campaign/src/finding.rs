@@ -18,8 +18,8 @@ use cerith_report::{Human, Palette, describe};
 use cerith_verdict::{Difference, Panel, Trial, try_case};
 
 use super::{page, repro};
+use crate::case_source::{CASE, CaseSource, KERNEL};
 use crate::facts::{Facts, REPRO};
-use crate::made::{CASE, CaseSource, KERNEL};
 use crate::recipe::Recipe;
 use crate::signature::Signature;
 

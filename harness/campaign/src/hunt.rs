@@ -5,6 +5,7 @@
 mod smaller;
 mod stage;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,18 +16,18 @@ use cerith_engine::{Engine, EngineId, Reference, catch_panic};
 use cerith_gen::case::Detail;
 use cerith_verdict::{Panel, Trial, try_case};
 
-use cerith_runner::corpus::Selected;
+use cerith_runner::corpus::{CorpusError, Selected};
 use cerith_runner::engines::{Setup, set_up};
 use cerith_runner::exit::Exit;
 use cerith_runner::pipeline;
 use cerith_runner::readable::Readable;
 use cerith_runner::stages::Means;
 
-use crate::campaign::{Campaign, with_reference};
-use crate::compiled::{self, Executed};
+use crate::campaign::{BadFolder, Campaign, with_reference};
+use crate::compiled::{self, BundleError, Executed};
+use crate::fuzz_result::{FuzzResult, News};
 use crate::recipe::{Recipe, make};
 use crate::steer::Steer;
-use crate::tried::{FuzzResult, News};
 use crate::{broken, finding, twins};
 use cerith_runner::host::Host;
 use cerith_runner::options::EngineChoice;
@@ -67,8 +68,19 @@ const WAITING: usize = 8;
 /// The word for a difference that a second try did not show again.
 const UNREPEATED: &str = "unrepeated";
 
+/// Why a campaign cannot begin.
+#[derive(Debug, thiserror::Error)]
+enum HuntError {
+    #[error("error: {0}")]
+    Folder(#[from] BadFolder),
+    #[error("error: {}: {error}", path.display())]
+    Create { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+}
+
 /// Fuzzes, and answers with the exit code.
-pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
+pub fn run_campaign(options: &FuzzOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let out = options
         .resume
@@ -76,22 +88,26 @@ pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
         .flatten()
         .unwrap_or_else(|| options.out.clone());
     let findings = out.join("findings");
-    let opened = open_campaign(options, &out).and_then(|(wanted, campaign)| {
-        cerith_files::create_folders(&findings)
-            .map_err(|error| format!("error: {}: {error}", findings.display()))?;
-        let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
-        Ok((wanted, campaign, selected))
-    });
+    let opened = open_campaign(options, &out)
+        .map_err(HuntError::from)
+        .and_then(|(wanted, campaign)| {
+            cerith_files::create_folders(&findings).map_err(|error| HuntError::Create {
+                path: findings.clone(),
+                error,
+            })?;
+            let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
+            Ok((wanted, campaign, selected))
+        });
     let (wanted, campaign, selected) = match opened {
         Ok(opened) => opened,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
     let jobs = pipeline::count_jobs(options.jobs);
     if !options.results.is_empty() {
-        return judge(options, out, &selected, &wanted, campaign, host);
+        return judge_results(options, out, &selected, &wanted, campaign, host);
     }
     let compilers: Vec<EngineId> = wanted.iter().filter(|id| is_compiler(id)).cloned().collect();
     // Of a rule that is broken, what the compiler says is enough.
@@ -103,7 +119,7 @@ pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
             );
             return Exit::Wrong;
         }
-        return send(options, &out, &findings, &compilers, campaign, host);
+        return send_bundle(options, &out, &findings, &compilers, campaign, host);
     }
     let Setup {
         mut panel,
@@ -158,21 +174,19 @@ pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
 }
 
 /// The campaign that goes on or begins, and its engines.
-fn open_campaign(options: &FuzzOptions, out: &Path) -> Result<(Vec<EngineId>, Campaign), String> {
-    let failed = |error| format!("error: {error}");
+fn open_campaign(options: &FuzzOptions, out: &Path) -> Result<(Vec<EngineId>, Campaign), BadFolder> {
     if options.resume.is_some() {
         let named = if options.engines.engines.is_empty() {
             Vec::new()
         } else {
             format_engines(&with_reference(&options.engines.engines))
         };
-        let campaign = Campaign::resume(out, options.seed, &named).map_err(failed)?;
+        let campaign = Campaign::resume(out, options.seed, &named)?;
         let wanted = campaign.engines.iter().filter_map(|id| id.parse().ok()).collect();
         return Ok((wanted, campaign));
     }
     let wanted = with_reference(&options.engines.engines);
-    let campaign =
-        Campaign::begin(out, options.seed.unwrap_or(0), format_engines(&wanted)).map_err(failed)?;
+    let campaign = Campaign::begin(out, options.seed.unwrap_or(0), format_engines(&wanted))?;
     Ok((
         wanted,
         campaign
@@ -190,7 +204,7 @@ fn has_gpu() -> bool {
 }
 
 /// Compiles cases for a machine with a GPU.
-fn send(
+fn send_bundle(
     options: &FuzzOptions,
     out: &Path,
     findings: &Path,
@@ -218,12 +232,13 @@ fn send(
     };
     let began = Instant::now();
     let over = || options.time.is_some_and(|time| began.elapsed() >= time);
-    let written = compiled::bundle(&order, out, findings, host, over).and_then(|(bundle, end)| {
+    let written = compiled::write_bundle(&order, out, findings, host, over).and_then(|(bundle, end)| {
         campaign.bundled = end;
         campaign.sent = steer.map(|steer| steer.history());
-        campaign
-            .save(out)
-            .map_err(|error| format!("{}: {error}", out.display()))?;
+        campaign.save(out).map_err(|error| BundleError::Write {
+            path: out.to_owned(),
+            error,
+        })?;
         Ok(bundle)
     });
     match written {
@@ -240,15 +255,15 @@ fn send(
                 Exit::AsExpected
             }
         }
-        Err(message) => {
-            console.note(&format!("error: {message}"));
+        Err(error) => {
+            console.note(&format!("error: {error}"));
             Exit::Wrong
         }
     }
 }
 
 /// Judges the results of bundles that were executed on another machine.
-fn judge(
+fn judge_results(
     options: &FuzzOptions,
     out: PathBuf,
     selected: &Selected,
@@ -265,8 +280,8 @@ fn judge(
                 end = end.max(executed.end(&recipe));
                 others.push(Arc::new(executed));
             }
-            Err(message) => {
-                host.console.note(&format!("error: {message}"));
+            Err(error) => {
+                host.console.note(&format!("error: {error}"));
                 return Exit::Wrong;
             }
         }
@@ -312,7 +327,7 @@ struct Hunt<'a> {
     campaign: Campaign,
     saved: Instant,
     /// Why something could not be kept.
-    unwritten: Option<std::io::Error>,
+    unwritten: Option<io::Error>,
     /// What chooses among kernels.
     steer: Option<Arc<Steer>>,
     /// How many case numbers share one kernel.
@@ -375,8 +390,8 @@ impl<'a> Hunt<'a> {
                 }
                 let tried = recipe.choose(number / together).and_then(|_| match &alone {
                     _ if breaks => broken::attempt(&recipe, number, panel, &folder),
-                    Some(reference) => Some(held_to_itself(reference, &recipe, number, &folder)),
-                    None => attempt(&recipe, number, panel, &folder),
+                    Some(reference) => Some(compare_with_twins(reference, &recipe, number, &folder)),
+                    None => try_number(&recipe, number, panel, &folder),
                 });
                 if tried.is_none() {
                     end_steering();
@@ -540,11 +555,11 @@ impl<'a> Hunt<'a> {
 }
 
 /// Makes a case and judges it; nothing where the run was stopped.
-fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
+fn try_number(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
     let judged = catch_panic(|| {
         let made = match make(recipe, number, Detail::Chosen, folder) {
             Ok(made) => made,
-            Err(message) => return Some(FuzzResult::Failed(message)),
+            Err(error) => return Some(FuzzResult::Failed(error.to_string())),
         };
         let trial = try_case(&made.case, panel).ok()?;
         if let Some(failed) = trial.failed.first() {
@@ -572,7 +587,7 @@ fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option
 }
 
 /// Compares the reference with itself: a kernel and its twins.
-fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &Path) -> FuzzResult {
+fn compare_with_twins(reference: &Reference, recipe: &Recipe, number: u64, folder: &Path) -> FuzzResult {
     match catch_panic(|| twins::compare(reference, recipe, number, folder)) {
         Ok(Ok(compared)) => FuzzResult::Judged {
             verdict: match (&compared.unlike, compared.silent) {
@@ -584,7 +599,8 @@ fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &
             explained: Vec::new(),
             news: compared.unlike.map(|unlike| News::Unlike(Box::new(unlike))),
         },
-        Ok(Err(message)) | Err(message) => FuzzResult::Failed(message),
+        Ok(Err(error)) => FuzzResult::Failed(error.to_string()),
+        Err(panic) => FuzzResult::Failed(panic),
     }
 }
 

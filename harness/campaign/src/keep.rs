@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use cerith_case::{Case, Shard};
 use cerith_engine::Reference;
-use cerith_verdict::{Panel, try_case};
+use cerith_verdict::{Panel, Stopped, try_case};
 
 use crate::campaign::with_reference;
+use crate::case_source::{CaseSource, KERNEL};
 use crate::finding::{Finding, find_unexplained};
-use crate::made::{CaseSource, KERNEL};
-use crate::range::only_case;
+use crate::finding_error::FindingError;
+use crate::range::find_only_case;
 use crate::signature::Signature;
 use cerith_runner::corpus::Selected;
 use cerith_runner::engines::set_up;
@@ -36,7 +37,7 @@ pub struct KeepOptions {
 }
 
 /// Keeps a case as a finding, and answers with the exit code.
-pub fn keep(options: &KeepOptions, host: Host<'_>) -> Exit {
+pub fn keep_finding(options: &KeepOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match keep_case(options, host) {
         Ok(Some(text)) => {
@@ -47,14 +48,14 @@ pub fn keep(options: &KeepOptions, host: Host<'_>) -> Exit {
             console.print("nothing new was found\n");
             Exit::AsExpected
         }
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             Exit::Wrong
         }
     }
 }
 
-fn keep_case(options: &KeepOptions, host: Host<'_>) -> Result<Option<String>, String> {
+fn keep_case(options: &KeepOptions, host: Host<'_>) -> Result<Option<String>, FindingError> {
     let mut filters: Vec<String> = options.filter.iter().cloned().collect();
     let selected = if options.cases.is_file() {
         filters.insert(0, options.cases.to_string_lossy().into_owned());
@@ -62,8 +63,8 @@ fn keep_case(options: &KeepOptions, host: Host<'_>) -> Result<Option<String>, St
     } else {
         Selected::open(Some(&options.cases), &filters)?
     };
-    let case = only_case(&selected)?;
-    let made = as_made(&case, &selected)?;
+    let case = find_only_case(&selected)?;
+    let made = build_source(&case, &selected)?;
     let setup = set_up(
         Reference::default(),
         &with_reference(&options.engines.engines),
@@ -73,13 +74,10 @@ fn keep_case(options: &KeepOptions, host: Host<'_>) -> Result<Option<String>, St
         host,
     );
     if let Some(silent) = setup.failed.first().or(setup.left_out.first()) {
-        return Err(format!(
-            "error: engine {} cannot run: {}",
-            silent.engine, silent.why
-        ));
+        return Err(FindingError::LeftOut(silent.clone()));
     }
     let panel: Panel = setup.panel;
-    let trial = try_case(&case, &panel).map_err(|_| "error: interrupted".to_owned())?;
+    let trial = try_case(&case, &panel).map_err(|Stopped| FindingError::Interrupted)?;
     let known = trial.verdict.differences.first().filter(|_| options.known);
     let Some(difference) = find_unexplained(&trial).or(known) else {
         return Ok(None);
@@ -100,25 +98,25 @@ fn keep_case(options: &KeepOptions, host: Host<'_>) -> Result<Option<String>, St
         });
         let told = blaming
             .blame_stages(&case, &trial, std::slice::from_ref(&difference.engine))
-            .map_err(|_| "error: interrupted".to_owned())?;
+            .map_err(|Stopped| FindingError::Interrupted)?;
         if !(told.stages.is_empty() && told.notes.is_empty()) {
             finding.found_in(told.stages);
         }
     }
     finding
         .keep(&options.out)
-        .map_err(|error| format!("error: {}: {error}", options.out.display()))?;
+        .map_err(FindingError::write(&options.out))?;
     Ok(Some(format!("{}\n", options.out.join(finding.name()).display())))
 }
 
 /// A case as the two files of a finding: its own text where that has no matrix, so that its fills stay as they are.
-fn as_made(case: &Case, selected: &Selected) -> Result<CaseSource, String> {
+fn build_source(case: &Case, selected: &Selected) -> Result<CaseSource, FindingError> {
     let alone = case
         .launches
         .iter()
         .all(|launch| launch.kernel.module.path == case.module.path);
     if !alone || !case.module.imports.is_empty() {
-        return Err("error: its kernels are in several files, and a finding has only one".to_owned());
+        return Err(FindingError::SeveralFiles);
     }
     let entry = selected.entries(Shard::ALL).next();
     let own_text = entry
@@ -126,7 +124,7 @@ fn as_made(case: &Case, selected: &Selected) -> Result<CaseSource, String> {
         .and_then(|entry| fs::read_to_string(selected.root().join(&entry.file().path)).ok());
     let text = own_text
         .or_else(|| case.to_case_file())
-        .ok_or("error: the case cannot be written as a file of its own")?;
+        .ok_or(FindingError::Inexpressible)?;
     let own = case.module.path.rsplit('/').next().unwrap_or_default();
     let yaml = text.lines().fold(String::new(), |mut yaml, line| {
         yaml += &match line.strip_prefix("kernel:") {
@@ -135,6 +133,5 @@ fn as_made(case: &Case, selected: &Selected) -> Result<CaseSource, String> {
         };
         yaml + "\n"
     });
-    CaseSource::read("finding", &case.module.file.text, &yaml, Path::new(""))
-        .map_err(|why| format!("error: the case does not read back: {why}"))
+    CaseSource::read("finding", &case.module.file.text, &yaml, Path::new("")).map_err(FindingError::ReadBack)
 }

@@ -4,13 +4,15 @@
 
 mod broken;
 mod campaign;
+mod case_source;
 mod compiled;
 pub mod covered;
 mod facts;
 mod finding;
+pub mod finding_error;
+mod fuzz_result;
 pub mod hunt;
 pub mod keep;
-mod made;
 mod page;
 pub mod promote;
 pub mod range;
@@ -19,6 +21,5 @@ pub mod reduce;
 mod repro;
 mod signature;
 mod steer;
-mod tried;
 pub mod trophies;
 mod twins;

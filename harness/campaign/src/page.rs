@@ -187,7 +187,7 @@ fn link(signature: &Signature) -> String {
 /// What the engine runs in, a line each.
 pub fn describe_environment(engine: &EngineId) -> Vec<String> {
     let toolchain = match engine {
-        EngineId::Jit { version } => Some(ToolchainId::of(*version)),
+        EngineId::Jit { version } => Some(ToolchainId::from_triton(*version)),
         other => other.toolchain().cloned(),
     };
     let found = toolchain.and_then(|id| {

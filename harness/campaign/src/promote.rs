@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use cerith_case::FoundState;
 use cerith_case::print::quote_yaml;
 use cerith_engine::EngineId;
-use cerith_verdict::try_case;
+use cerith_verdict::{Stopped, try_case};
 
 use super::{page, trophies};
+use crate::case_source::KERNEL;
 use crate::facts::VersionResult;
 use crate::finding::Finding;
-use crate::made::KERNEL;
+use crate::finding_error::FindingError;
 use crate::range;
 use cerith_runner::corpus::Selected;
 use cerith_runner::exit::Exit;
@@ -51,49 +52,46 @@ pub fn promote(options: &PromoteOptions, host: Host<'_>) -> Exit {
             console.print(&text);
             Exit::AsExpected
         }
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             Exit::Wrong
         }
     }
 }
 
-fn promote_finding(options: &PromoteOptions, host: Host<'_>) -> Result<String, String> {
+fn promote_finding(options: &PromoteOptions, host: Host<'_>) -> Result<String, FindingError> {
     let folder = &options.finding;
-    let mut finding = Finding::read(folder).map_err(|error| format!("error: {error}"))?;
+    let mut finding = Finding::read(folder)?;
     if finding.facts.range.is_empty() {
         finding = range::update_range(finding, folder, host)?;
     }
     if !finding.facts.range.iter().any(|asked| asked.same) {
-        return Err(format!(
-            "error: no version that is installed differs as {} says\n  = help: `cerith fuzz range {}` says what they do",
-            finding.name(),
-            folder.display()
-        ));
+        return Err(FindingError::Unseen {
+            name: finding.name(),
+            folder: folder.clone(),
+        });
     }
     let root = Selected::open(options.cases.as_deref(), &[])?.root().to_owned();
     let id = match &options.name {
         Some(name) => name.clone(),
-        None => format!("{AREA}/{}", file_name(&finding)),
+        None => format!("{AREA}/{}", build_name(&finding)),
     };
-    let name = place(&id)?;
+    let name = check_id(&id)?;
     let files = [root.join(format!("{id}.yaml")), root.join(format!("{id}.py"))];
     if let Some(taken) = files.iter().find(|file| file.exists()) {
-        return Err(format!(
-            "error: {} already exists\n  = help: `--as AREA/NAME` names another case",
-            taken.display()
-        ));
+        return Err(FindingError::Taken(taken.clone()));
     }
-    let yaml = case_file(&finding, name, options)?;
-    let written = write(&files, &[&yaml, finding.kernel()]).and_then(|()| check(&root, &id, &finding, host));
-    if let Err(message) = written {
+    let yaml = build_case_file(&finding, name, options)?;
+    let written = write_files(&files, &[&yaml, finding.kernel()])
+        .and_then(|()| check_expected(&root, &id, &finding, host));
+    if let Err(error) = written {
         // A case that does not hold is no case.
         for file in &files {
             let _ = cerith_files::remove_file(file);
         }
-        return Err(message);
+        return Err(error);
     }
-    let page = trophies::write(&Selected::open(Some(&root), &[])?)?;
+    let page = trophies::write_table(&Selected::open(Some(&root), &[])?)?;
     Ok(format!(
         "{}\n{}\n  as expected with every installed version; {} has its row\n  next: find out who is wrong, \
          write `why`, \
@@ -105,7 +103,7 @@ fn promote_finding(options: &PromoteOptions, host: Host<'_>) -> Result<String, S
 }
 
 /// The last part of an id, if it is one that a case can have.
-fn place(id: &str) -> Result<&str, String> {
+fn check_id(id: &str) -> Result<&str, FindingError> {
     let plain = |part: &str| {
         !part.is_empty()
             && part
@@ -114,14 +112,12 @@ fn place(id: &str) -> Result<&str, String> {
     };
     match id.rsplit_once('/') {
         Some((area, name)) if area.split('/').all(plain) && plain(name) => Ok(name),
-        _ => Err(format!(
-            "error: `{id}` names no case\n  = help: write an area and a name, of letters, digits, `_` and `-`: `reduction/sum_of_one`"
-        )),
+        _ => Err(FindingError::BadName(id.to_owned())),
     }
 }
 
 /// What a finding is called as a case: without its engine, which may be several.
-fn file_name(finding: &Finding) -> String {
+fn build_name(finding: &Finding) -> String {
     let (name, engine) = (finding.name(), finding.facts.signature.engine.replace('@', "-"));
     let name = name.strip_prefix(&engine).unwrap_or(&name);
     let mut short = String::new();
@@ -140,18 +136,18 @@ fn file_name(finding: &Finding) -> String {
     short
 }
 
-fn write(files: &[PathBuf], texts: &[&str]) -> Result<(), String> {
+fn write_files(files: &[PathBuf], texts: &[&str]) -> Result<(), FindingError> {
     for (file, text) in files.iter().zip(texts) {
         file.parent()
             .map_or(Ok(()), cerith_files::create_folders)
             .and_then(|()| cerith_files::write(file, text))
-            .map_err(|error| format!("error: {}: {error}", file.display()))?;
+            .map_err(FindingError::write(file))?;
     }
     Ok(())
 }
 
 /// The case file: that of the finding, with what is known of it.
-fn case_file(finding: &Finding, name: &str, options: &PromoteOptions) -> Result<String, String> {
+fn build_case_file(finding: &Finding, name: &str, options: &PromoteOptions) -> Result<String, FindingError> {
     let facts = &finding.facts;
     let about = match &options.about {
         Some(about) => about.clone(),
@@ -189,19 +185,16 @@ fn case_file(finding: &Finding, name: &str, options: &PromoteOptions) -> Result<
 }
 
 /// What is expected of whom: a line for each thing that versions do.
-fn build_expectations(range: &[VersionResult], why: &str) -> Result<Vec<String>, String> {
+fn build_expectations(range: &[VersionResult], why: &str) -> Result<Vec<String>, FindingError> {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     let mut versions = Vec::new();
     for (at, asked) in range.iter().enumerate() {
-        let engine: EngineId = asked.engine.parse().map_err(|error| format!("error: {error}"))?;
+        let engine: EngineId = asked.engine.parse()?;
         let host = matches!(engine, EngineId::Interpret { host: true, .. });
         let family = if host { "interpret+host" } else { engine.kind() };
-        versions.push(
-            engine
-                .version()
-                .ok_or_else(|| format!("error: {engine} has no version"))?
-                .to_string(),
-        );
+        let version = engine.version();
+        let version = version.ok_or_else(|| FindingError::NoVersion(engine.clone()))?;
+        versions.push(version.to_string());
         let said = asked
             .message
             .as_deref()
@@ -281,34 +274,33 @@ fn format_ranges(members: &[usize], versions: &[String]) -> String {
 }
 
 /// Whether the case is as expected with all that were asked.
-fn check(root: &Path, id: &str, finding: &Finding, host: Host<'_>) -> Result<(), String> {
+fn check_expected(root: &Path, id: &str, finding: &Finding, host: Host<'_>) -> Result<(), FindingError> {
     let selected = Selected::open(Some(root), &[id.to_owned()])?;
     let own = |path: &str| path.strip_suffix(".yaml") == Some(id);
     if let Some(problem) = selected.problems().into_iter().find(|problem| {
         problem
             .position
             .as_ref()
-            .is_some_and(|position| own_file(&position.file, root, own))
+            .is_some_and(|position| is_own_file(&position.file, root, own))
     }) {
-        return Err(problem.rendered);
+        return Err(FindingError::Problem(Box::new(problem)));
     }
-    let case = range::only_case(&selected)?;
+    let case = range::find_only_case(&selected)?;
     for asked in &finding.facts.range {
-        let engine: EngineId = asked.engine.parse().map_err(|error| format!("error: {error}"))?;
+        let engine: EngineId = asked.engine.parse()?;
         let panel = range::open_panel(&engine, &selected, host);
-        let trial = try_case(&case, &panel).map_err(|_| "error: interrupted".to_owned())?;
+        let trial = try_case(&case, &panel).map_err(|Stopped| FindingError::Interrupted)?;
         if !trial.assessment.expected {
-            return Err(format!(
-                "error: with {engine} the case does not give what its range says; `cerith fuzz range {}` \
-                 asks again",
-                finding.name()
-            ));
+            return Err(FindingError::OtherRange {
+                engine,
+                name: finding.name(),
+            });
         }
     }
     Ok(())
 }
 
-fn own_file(file: &str, root: &Path, own: impl Fn(&str) -> bool) -> bool {
+fn is_own_file(file: &str, root: &Path, own: impl Fn(&str) -> bool) -> bool {
     Path::new(file)
         .strip_prefix(root)
         .is_ok_and(|path| own(&path.to_string_lossy()))
@@ -359,9 +351,9 @@ mod tests {
 
     #[test]
     fn an_id_is_an_area_and_a_name() {
-        assert_eq!(place("fuzz/sum_i8"), Ok("sum_i8"));
+        assert_eq!(check_id("fuzz/sum_i8").ok(), Some("sum_i8"));
         for bad in ["sum", "../x/y", "a//b", "a/b.py", "/a/b"] {
-            assert!(place(bad).is_err(), "{bad}");
+            assert!(check_id(bad).is_err(), "{bad}");
         }
     }
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use cerith_case::{Case, Shard, VerdictKind};
 use cerith_engine::{EngineId, Reference};
 use cerith_toolchain::Home;
-use cerith_verdict::{Panel, Trial, try_case};
+use cerith_verdict::{Panel, Stopped, Trial, try_case};
 
 use crate::facts::VersionResult;
 use crate::finding::Finding;
+use crate::finding_error::FindingError;
 use crate::signature::Signature;
 use cerith_runner::corpus::Selected;
 use cerith_runner::engines::set_up;
@@ -27,7 +28,7 @@ pub fn find_ranges(options: &RangeOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     for folder in &options.findings {
         let done = Finding::read(folder)
-            .map_err(|error| format!("error: {error}"))
+            .map_err(FindingError::from)
             .and_then(|finding| update_range(finding, folder, host));
         match done {
             Ok(finding) => {
@@ -39,8 +40,8 @@ pub fn find_ranges(options: &RangeOptions, host: Host<'_>) -> Exit {
                 lines.push(String::new());
                 console.print(&lines.join("\n"));
             }
-            Err(message) => {
-                console.note(&message);
+            Err(error) => {
+                console.note(&error.to_string());
                 return Exit::Wrong;
             }
         }
@@ -52,35 +53,30 @@ pub fn find_ranges(options: &RangeOptions, host: Host<'_>) -> Exit {
 }
 
 /// The finding with what all installed versions do, written to its folder.
-pub fn update_range(mut finding: Finding, folder: &Path, host: Host<'_>) -> Result<Finding, String> {
+pub fn update_range(mut finding: Finding, folder: &Path, host: Host<'_>) -> Result<Finding, FindingError> {
     let selected = Selected::open(Some(folder), &[])?;
-    let case = only_case(&selected)?;
-    finding.facts.range = ask(&case, &finding.facts.signature, &selected, host)?;
-    finding
-        .write(folder)
-        .map_err(|error| format!("error: {}: {error}", folder.display()))?;
+    let case = find_only_case(&selected)?;
+    finding.facts.range = try_versions(&case, &finding.facts.signature, &selected, host)?;
+    finding.write(folder).map_err(FindingError::write(folder))?;
     Ok(finding)
 }
 
 /// The case of a corpus that has one.
-pub fn only_case(selected: &Selected) -> Result<Case, String> {
+pub fn find_only_case(selected: &Selected) -> Result<Case, FindingError> {
     if let Some(problem) = selected.problems().first() {
-        return Err(problem.rendered.clone());
+        return Err(FindingError::Problem(Box::new(problem.clone())));
     }
     let entry = selected.entries(Shard::ALL).next();
     entry
         .and_then(|entry| entry.resolve().ok())
-        .ok_or_else(|| format!("error: there is no case in {}", selected.root().display()))
+        .ok_or_else(|| FindingError::NoCase(selected.root().to_owned()))
 }
 
 /// The engines of the finding's kind that are installed, by version.
-pub fn find_engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
-    let engine: EngineId = signature
-        .engine
-        .parse()
-        .map_err(|error| format!("error: {error}"))?;
-    let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
-    let installed = home.list().map_err(|error| format!("error: failed to {error}"))?;
+pub fn find_engines(signature: &Signature) -> Result<Vec<EngineId>, FindingError> {
+    let engine: EngineId = signature.engine.parse()?;
+    let home = Home::discover()?;
+    let installed = home.list()?;
     let plain = installed
         .into_iter()
         .filter(|one| one.id.numpy().is_none() && one.id.torch().is_none());
@@ -103,9 +99,7 @@ pub fn find_engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
                 toolchain: one.id.compiler(),
             })
             .collect(),
-        other => {
-            return Err(format!("error: {other} has no versions to ask one by one"));
-        }
+        other => return Err(FindingError::NoVersions(other)),
     };
     Ok(found)
 }
@@ -116,25 +110,25 @@ pub fn open_panel(id: &EngineId, selected: &Selected, host: Host<'_>) -> Panel {
     set_up(Reference::default(), &wanted, true, 1, selected, host).panel
 }
 
-fn ask(
+fn try_versions(
     case: &Case,
     signature: &Signature,
     selected: &Selected,
     host: Host<'_>,
-) -> Result<Vec<VersionResult>, String> {
+) -> Result<Vec<VersionResult>, FindingError> {
     let mut range = Vec::new();
     for id in find_engines(signature)? {
         let panel = open_panel(&id, selected, host);
         if panel.other_engines().is_empty() {
             continue;
         }
-        let trial = try_case(case, &panel).map_err(|_| "error: interrupted".to_owned())?;
-        range.extend(answer(&trial, &id, signature));
+        let trial = try_case(case, &panel).map_err(|Stopped| FindingError::Interrupted)?;
+        range.extend(describe_result(&trial, &id, signature));
     }
     Ok(range)
 }
 
-fn answer(trial: &Trial, id: &EngineId, signature: &Signature) -> Option<VersionResult> {
+fn describe_result(trial: &Trial, id: &EngineId, signature: &Signature) -> Option<VersionResult> {
     let record = trial.other_records.iter().find(|record| record.id == *id)?;
     let complaint = record.outcome.complaint();
     let mut differences = trial.verdict.differences.iter().filter(|one| one.engine == *id);

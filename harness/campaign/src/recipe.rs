@@ -10,7 +10,7 @@ use cerith_gen::case::breach::Broken;
 use cerith_gen::case::{Detail, Form, Generated, Layout, Limits, Twist};
 use cerith_gen::seeded;
 
-use crate::made::{CaseSource, KERNEL};
+use crate::case_source::{CaseSource, KERNEL, SourceError};
 use crate::steer::Steer;
 
 /// How many cases have one kernel: itself, itself with other data, then also in another layout and with a program more, and a twin of it.
@@ -134,12 +134,30 @@ impl Recipe {
     }
 }
 
+/// A bug of the generator: what it made is not a case.
+#[derive(Debug, thiserror::Error)]
+#[error("kernel {kernel} of seed {seed}, case {case} of it: {reason}")]
+pub struct MakeError {
+    kernel: u64,
+    seed: u64,
+    case: u64,
+    reason: MakeReason,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum MakeReason {
+    #[error(transparent)]
+    Generator(#[from] arbitrary::Error),
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
 /// The case of a number, as it would be read from a folder. Some numbers together have one kernel, so that an engine that keeps
 /// what it compiled compiles once.
 ///
 /// # Errors
 /// What is wrong with what was made: a bug of the generator.
-pub fn make(recipe: &Recipe, number: u64, detail: Detail, folder: &Path) -> Result<CaseSource, String> {
+pub fn make(recipe: &Recipe, number: u64, detail: Detail, folder: &Path) -> Result<CaseSource, MakeError> {
     let (kernel, one) = (number / recipe.cases_per_kernel, number % recipe.cases_per_kernel);
     make_case(recipe, kernel, recipe.choose_form(number, detail), one, folder)
 }
@@ -152,7 +170,7 @@ pub fn make_family(
     recipe: &Recipe,
     kernel: u64,
     folder: &Path,
-) -> Result<(CaseSource, Vec<(Twist, CaseSource)>), String> {
+) -> Result<(CaseSource, Vec<(Twist, CaseSource)>), MakeError> {
     let form = |twist| Form {
         twist,
         limits: recipe.limits,
@@ -175,13 +193,18 @@ fn make_case(
     form: Form,
     one: u64,
     folder: &Path,
-) -> Result<CaseSource, String> {
-    let (seed, name) = (recipe.seed, format!("k{kernel}"));
-    let wrong = |why: String| format!("kernel {kernel} of seed {seed}, case {one} of it: {why}");
+) -> Result<CaseSource, MakeError> {
+    let name = format!("k{kernel}");
+    let wrong = |reason| MakeError {
+        kernel,
+        seed: recipe.seed,
+        case: one,
+        reason,
+    };
     let candidate = recipe.choose(kernel).unwrap_or_default();
     let generated = |form| {
         let generated = recipe.generate(kernel, candidate, form);
-        generated.map_err(|error| wrong(error.to_string()))
+        generated.map_err(|error| wrong(error.into()))
     };
     let mut made = generated(form)?;
     if form.programs > 0 {
@@ -203,7 +226,8 @@ fn make_case(
             let _ = write!(file, "-{option}={value}");
         }
     }
-    CaseSource::read_named(&name, &format!("{file}.yaml"), &module, &yaml, folder).map_err(wrong)
+    CaseSource::read_named(&name, &format!("{file}.yaml"), &module, &yaml, folder)
+        .map_err(|error| wrong(error.into()))
 }
 
 /// Options that variants have otherwise.

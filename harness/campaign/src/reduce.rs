@@ -1,7 +1,7 @@
 //! `cerith reduce`: makes a case as small as possible while its difference stays. Left out: how candidates are made
 //! (`cerith_gen::reduce`).
 
-mod asked;
+mod candidate_tester;
 mod mark;
 
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use cerith_runner::engines::set_up;
 use cerith_runner::exit::Exit;
 use cerith_runner::pipeline;
 
-use self::asked::{CandidateTester, Tally};
+use self::candidate_tester::{CandidateTester, Tally};
 use self::mark::Mark;
 use cerith_runner::host::{Console, Host};
 use cerith_runner::options::EngineChoice;
@@ -97,7 +97,7 @@ pub enum Unreduced {
     /// The plain form of the case does not differ as the case does.
     #[error(
         "the difference is gone once the case is written with values in place of expressions\n  = help: this \
-         is a bug in Cerith, or the engine does not give the same twice"
+         is a bug in Cerith, or the engine does not produce the same result twice"
     )]
     Unsteady,
     /// Cerith failed at the case.
@@ -247,8 +247,8 @@ pub fn reduce(options: &ReduceOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let selected = match Selected::open(options.cases.as_deref(), &options.case) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };

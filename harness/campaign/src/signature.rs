@@ -15,7 +15,7 @@ use cerith_tile::rules::Rules;
 use cerith_verdict::{Difference, Kind, Panel, Trial, try_case};
 use serde::{Deserialize, Serialize};
 
-use crate::made::CaseSource;
+use crate::case_source::CaseSource;
 use crate::recipe::{Recipe, make};
 
 /// The longest name of a folder.

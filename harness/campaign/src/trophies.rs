@@ -8,6 +8,7 @@ use cerith_case::{CaseFile, Corpus, Exception, Finder};
 use cerith_files::MAX_FILE;
 use cerith_report::safe;
 
+use crate::finding_error::FindingError;
 use cerith_runner::corpus::Selected;
 use cerith_runner::exit::Exit;
 use cerith_runner::host::Console;
@@ -28,8 +29,8 @@ const FILE: &str = "reports/findings.md";
 pub fn update_trophies(options: &TrophiesOptions, console: &dyn Console) -> Exit {
     let selected = match Selected::open(options.cases.as_deref(), &[]) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -45,25 +46,25 @@ pub fn update_trophies(options: &TrophiesOptions, console: &dyn Console) -> Exit
         ));
         return Exit::Unexpected;
     }
-    match write(&selected) {
+    match write_table(&selected) {
         Ok(path) => {
             console.print(&format!("{}\n", path.display()));
             Exit::AsExpected
         }
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             Exit::Wrong
         }
     }
 }
 
 /// Writes the table of a corpus, beside it.
-pub fn write(selected: &Selected) -> Result<PathBuf, String> {
+pub fn write_table(selected: &Selected) -> Result<PathBuf, FindingError> {
     let path = locate_table(selected.root());
     path.parent()
         .map_or(Ok(()), cerith_files::create_folders)
         .and_then(|()| cerith_files::write(&path, render_table(&selected.corpus)))
-        .map_err(|error| format!("error: {}: {error}", path.display()))?;
+        .map_err(FindingError::write(&path))?;
     Ok(path)
 }
 

@@ -4,13 +4,13 @@
 use std::io;
 use std::path::Path;
 
-use cerith_engine::Reference;
+use cerith_engine::{Failure, Reference};
 use cerith_gen::case::Twist;
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Twins, compare_twins};
 
-use crate::made::{CASE, CaseSource, KERNEL};
-use crate::recipe::{Recipe, make_family};
+use crate::case_source::{CASE, CaseSource, KERNEL};
+use crate::recipe::{MakeError, Recipe, make_family};
 
 /// A kernel and a twin of it that stores something else.
 pub struct Unlike {
@@ -30,6 +30,17 @@ pub struct Compared {
     pub unlike: Option<Unlike>,
 }
 
+/// Why twins cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum TwinError {
+    /// They cannot be made.
+    #[error(transparent)]
+    Make(#[from] MakeError),
+    /// Cerith fails.
+    #[error(transparent)]
+    Failure(#[from] Failure),
+}
+
 /// Compares a kernel with its twins.
 ///
 /// # Errors
@@ -39,7 +50,7 @@ pub fn compare(
     recipe: &Recipe,
     kernel: u64,
     folder: &Path,
-) -> Result<Compared, String> {
+) -> Result<Compared, TwinError> {
     let (plain, all) = make_family(recipe, kernel, folder)?;
     let mut compared = Compared {
         twins: 0,
@@ -48,7 +59,7 @@ pub fn compare(
     };
     for (twist, twin) in all {
         let told = compare_twins(reference, &plain.case, &twin.case, Rules::default());
-        match told.map_err(|failure| failure.to_string())? {
+        match told? {
             Twins::Same => compared.twins += 1,
             Twins::Silent(_) => compared.silent = true,
             Twins::Differ(how) => {

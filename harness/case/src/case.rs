@@ -10,9 +10,9 @@ use cerith_tile::source::Span;
 
 use crate::argument::{Arg, ArgValue};
 use crate::compile::Compile;
+use crate::discovery::Discovery;
 use crate::expectation::Expectation;
-use crate::found::Discovery;
-use crate::given::ExpectedContent;
+use crate::expected_content::ExpectedContent;
 use crate::recorded::{RecordedRun, Source};
 use cerith_module::kernel::{Kernel, Module};
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use cerith_tile::diagnostic::Diagnostic;
 
 use crate::archive::Archives;
+use crate::discovery::Discovery;
 use crate::expectation::EnginePattern;
 use crate::expr::Names;
 use crate::fill::ArchiveLookup;
-use crate::found::Discovery;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::variant::Axis;
 use crate::versions::VersionRange;

@@ -32,7 +32,7 @@
 //!     i = tl.arange(0, BLOCK)
 //!     tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
 //! ";
-//! // From text here; `Corpus::read(folder)` reads files.
+//! From text here; `Corpus::read(folder)` reads files.
 //! let corpus = Corpus::load([Input::from_text("area/copy.yaml", case_file), Input::from_text("area/copy.py", kernel)]);
 //! assert_eq!(corpus.problems(), []);
 //!
@@ -41,14 +41,14 @@
 //! let case = entry.resolve().unwrap();
 //! assert_eq!(case.launches[0].keyword[0].0, "x");
 //!
-//! // What is wrong is said with its place and the nearest valid spelling.
+//! What is wrong is said with its place and the nearest valid spelling.
 //! let wrong = case_file.replace("n: n", "m: n");
 //! let corpus = Corpus::load([Input::from_text("area/copy.yaml", wrong), Input::from_text("area/copy.py", kernel)]);
 //! assert!(corpus.problems()[0].render(corpus.sources(), false).contains("area/copy.yaml:9:"));
 //! ```
 //!
-//! [`expr`] has the expressions, [`variant`] the variants, [`relayout`] how the memory of another layout is compared with the
-//! case's. [`mod@format`] has the text above, and a JSON schema of it for editors.
+//! [`expr`] has the expressions. A [`Variant`] changes a case, and a [`Relayout`] moves its memory back for a comparison.
+//! [`mod@format`] has the text above, and a JSON schema of it for editors.
 //!
 //! Left out: running anything (`cerith-engine`), what a kernel means (`cerith-frontend`), whether an expectation came true
 //! (`cerith-verdict`).
@@ -60,34 +60,34 @@
 #![warn(missing_docs)]
 
 mod archive;
-pub mod argument;
+mod argument;
 mod bind;
-pub mod canonical;
-pub mod case;
+mod canonical;
+mod case;
 mod case_file;
-pub mod compile;
-pub mod corpus;
-pub mod descriptor;
+mod compile;
+mod corpus;
+mod descriptor;
+mod discovery;
 pub mod edit;
 mod entry;
-pub mod expectation;
+mod expectation;
+mod expected_content;
 pub mod expr;
 mod fill;
-pub mod filter;
+mod filter;
 pub mod format;
-pub mod found;
-pub mod given;
 mod input;
 mod matrix;
 pub mod print;
 mod problems;
 mod read;
-pub mod recorded;
-pub mod relayout;
+mod recorded;
+mod relayout;
 mod resolve;
 mod schema;
 mod template;
-pub mod variant;
+mod variant;
 pub mod versions;
 mod yaml;
 
@@ -98,12 +98,12 @@ pub use case_file::{CaseFile, Exception};
 pub use compile::Compile;
 pub use corpus::Corpus;
 pub use descriptor::{Descriptor, Padding};
+pub use discovery::{Discovery, Finder, FoundState};
 pub use edit::{EditError, NewExpectation};
 pub use entry::Entry;
 pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
+pub use expected_content::ExpectedContent;
 pub use filter::{BadPattern, BadShard, Filter, Shard};
-pub use found::{Discovery, Finder, FoundState};
-pub use given::ExpectedContent;
 pub use input::{Input, MAX_TEXT, Missing};
 pub use matrix::is_name;
 pub use problems::Problems;

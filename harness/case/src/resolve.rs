@@ -2,7 +2,7 @@
 //! Left out: finding files and kernels (`corpus`), and what is wrong with a file at every point (`schema`).
 
 mod compile;
-mod given;
+mod expected_content;
 mod launch;
 mod recorded;
 mod state;

@@ -3,8 +3,8 @@
 
 mod argument;
 mod compile;
+mod discovery;
 mod expect;
-mod found;
 mod launch;
 mod reader;
 mod recorded;
@@ -16,15 +16,15 @@ use cerith_tile::source::{SourceFile, SourceId, Span};
 
 pub(crate) use self::argument::{ArgumentSchema, DESCRIPTOR_KEYS, DescriptorSchema};
 pub(crate) use self::compile::{COMPILE_KEYS, CompileSchema};
+pub(crate) use self::discovery::{FOUND_KEYS, NEW};
 pub(crate) use self::expect::{EXPECT_KEYS, ExpectSchema};
-pub(crate) use self::found::{FOUND_KEYS, NEW};
 pub(crate) use self::launch::{LAUNCH_KEYS, LaunchSchema, OPTIONS};
 pub(crate) use self::reader::MAX_TIMEOUT;
 use self::reader::{Fields, Reader};
 pub(crate) use self::recorded::{RAISED_KEYS, RECORDED_KEYS, RecordedSchema};
+use crate::discovery::Discovery;
 use crate::expr::Names;
 use crate::fill::{Fill, RecordedBytes};
-use crate::found::Discovery;
 use crate::matrix::{Matrix, check_identifier};
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};

@@ -3,62 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use cerith_tile::releases;
 use cerith_tile::rules::Version;
 
-/// Every release of Triton on `PyPI` that a range may speak of, oldest first.
-pub const RELEASED: &[Version] = &[
-    Version::new(2, 0, 0),
-    Version::new(2, 1, 0),
-    Version::new(2, 2, 0),
-    Version::new(2, 3, 0),
-    Version::new(2, 3, 1),
-    Version::new(3, 0, 0),
-    Version::new(3, 1, 0),
-    Version::new(3, 2, 0),
-    Version::new(3, 3, 0),
-    Version::new(3, 3, 1),
-    Version::new(3, 4, 0),
-    Version::new(3, 5, 0),
-    Version::new(3, 5, 1),
-    Version::new(3, 6, 0),
-    Version::new(3, 7, 0),
-    Version::new(3, 7, 1),
-    Version::new(3, 8, 0),
-    Version::new(3, 9, 0),
-];
+/// The releases of Triton that a range may name.
+pub const RELEASED: &[Version] = &releases::TRITON;
 
-/// Every release of torch that a range may speak of where the engine is `inductor`, oldest first: those since
-/// `torch.compile`.
-pub const TORCH_RELEASED: &[Version] = &[
-    Version::new(2, 0, 0),
-    Version::new(2, 0, 1),
-    Version::new(2, 1, 0),
-    Version::new(2, 1, 1),
-    Version::new(2, 1, 2),
-    Version::new(2, 2, 0),
-    Version::new(2, 2, 1),
-    Version::new(2, 2, 2),
-    Version::new(2, 3, 0),
-    Version::new(2, 3, 1),
-    Version::new(2, 4, 0),
-    Version::new(2, 4, 1),
-    Version::new(2, 5, 0),
-    Version::new(2, 5, 1),
-    Version::new(2, 6, 0),
-    Version::new(2, 7, 0),
-    Version::new(2, 7, 1),
-    Version::new(2, 8, 0),
-    Version::new(2, 9, 0),
-    Version::new(2, 9, 1),
-    Version::new(2, 10, 0),
-    Version::new(2, 11, 0),
-    Version::new(2, 12, 0),
-    Version::new(2, 12, 1),
-    Version::new(2, 13, 0),
-    Version::new(2, 14, 0),
-    Version::new(2, 14, 1),
-    Version::new(2, 15, 0),
-];
+/// The releases of torch that a range may name if the engine is `inductor`.
+pub const TORCH_RELEASED: &[Version] = &releases::ALL_TORCH;
 
 /// A set of versions: `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, `*`, and several of them joined by `or`.
 ///

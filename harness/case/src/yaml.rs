@@ -1,18 +1,14 @@
 //! YAML text to a tree in which every node knows its place.
 //!
-//! The values are `serde_yaml`'s; the places are `saphyr-parser`'s, which says where an event is and `serde_yaml` does not.
-//! Both read the whole text and the two trees are laid over each other. `serde_yaml` is no longer maintained, so nothing
-//! outside of this module knows of it.
+//! `saphyr-parser` reads the text, and says where each event is. Scalars without quotes have the types of YAML 1.2's core schema,
+//! and binary integers (`0b101`).
 //!
 //! Left out: what the keys mean (`schema`), and of YAML: anchors and aliases, tags, several documents in a file, keys
 //! that are not scalars. Those are errors, so the size of the tree is bounded by the size of the text.
 
-use std::fmt;
-
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceId, Span};
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use cerith_python::nearest::suggestion;
 
@@ -93,20 +89,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Node, Diagnostic> {
         );
     }
     let outline = parse_outline(text, &place)?;
-    let plain: Plain = serde_yaml::from_str(text).map_err(|error| {
-        let at = error.location().map_or(0, |location| location.index());
-        let words = error.to_string();
-        let words = words
-            .rsplit_once(" at line ")
-            .map_or(words.as_str(), |(words, _)| words);
-        Diagnostic::error(
-            CODE,
-            place.to_byte_span(at, at),
-            format!("malformed YAML: {words}"),
-        )
-        .help(suggest_fix(words))
-    })?;
-    merge(outline, plain, text)
+    build_node(outline, text)
 }
 
 /// What to do about text that is no YAML.
@@ -300,32 +283,12 @@ fn close(open: Open, bracket: Span, last: Span) -> Outline {
     Outline { span, kind }
 }
 
-/// Lays the values over the places. The recursion is as deep as [`MAX_DEPTH`] at most.
-fn merge(outline: Outline, plain: Plain, text: &str) -> Result<Node, Diagnostic> {
+/// Reads the scalars of an outline. The recursion is as deep as [`MAX_DEPTH`] at most.
+fn build_node(outline: Outline, text: &str) -> Result<Node, Diagnostic> {
     let span = trim_span(outline.span, text);
-    let differently = || {
-        Diagnostic::error(
-            CODE,
-            span,
-            "YAML that its two versions, 1.1 and 1.2, read differently",
-        )
-        .help("quote the text, or write it another way")
-    };
     let mut text_at = None;
-    let value = match (outline.kind, plain) {
-        (OutlineKind::Scalar { text: scalar, style }, plain) => {
-            let value = match plain {
-                Plain::Null => Yaml::Null,
-                Plain::Bool(value) => Yaml::Bool(value),
-                Plain::Int(value) => Yaml::Int(value),
-                Plain::Float(_) if is_integer(&scalar) => {
-                    return Err(Diagnostic::error(CODE, span, "an integer of more than 128 bits")
-                        .help("no kernel takes such a number; write `1e40` for a float"));
-                }
-                Plain::Float(value) => Yaml::Float(value),
-                Plain::Str(value) if value == scalar => Yaml::Str(value),
-                Plain::Str(_) | Plain::Seq(_) | Plain::Map(_) => return Err(differently()),
-            };
+    let value = match outline.kind {
+        OutlineKind::Scalar { text: scalar, style } => {
             let quote = u32::from(matches!(
                 style,
                 ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted
@@ -333,18 +296,24 @@ fn merge(outline: Outline, plain: Plain, text: &str) -> Result<Node, Diagnostic>
             let at = span.start + quote;
             let range = at as usize..at as usize + scalar.len();
             text_at = (text.get(range) == Some(scalar.as_str())).then_some(at);
-            value
+            if style == ScalarStyle::Plain {
+                read_plain_scalar(scalar).ok_or_else(|| {
+                    Diagnostic::error(CODE, span, "an integer of more than 128 bits")
+                        .help("no kernel takes such a number; write `1e40` for a float")
+                })?
+            } else {
+                Yaml::Str(scalar)
+            }
         }
-        (OutlineKind::Seq(places), Plain::Seq(values)) if places.len() == values.len() => Yaml::Seq(
-            places
+        OutlineKind::Seq(items) => Yaml::Seq(
+            items
                 .into_iter()
-                .zip(values)
-                .map(|(outline, plain)| merge(outline, plain, text))
+                .map(|item| build_node(item, text))
                 .collect::<Result<_, _>>()?,
         ),
-        (OutlineKind::Map(places), Plain::Map(values)) if places.len() == values.len() => {
-            let mut pairs: Vec<(Key, Node)> = Vec::with_capacity(places.len());
-            for ((key, value), (_, plain)) in places.into_iter().zip(values) {
+        OutlineKind::Map(entries) => {
+            let mut pairs: Vec<(Key, Node)> = Vec::with_capacity(entries.len());
+            for (key, value) in entries {
                 let OutlineKind::Scalar { text: name, .. } = key.kind else {
                     return Err(
                         Diagnostic::error(CODE, key.span, "a key that is not a plain word")
@@ -360,94 +329,164 @@ fn merge(outline: Outline, plain: Plain, text: &str) -> Result<Node, Diagnostic>
                     .label(first.span, "here first")
                     .help("leave one of them"));
                 }
-                pairs.push((Key { name, span: key.span }, merge(value, plain, text)?));
+                pairs.push((Key { name, span: key.span }, build_node(value, text)?));
             }
             Yaml::Map(pairs)
         }
-        _ => return Err(differently()),
     };
     Ok(Node { span, text_at, value })
 }
 
-/// Digits alone: YAML libraries read what does not fit as a float.
-fn is_integer(text: &str) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// What `serde_yaml` makes of the text.
-enum Plain {
-    Null,
-    Bool(bool),
-    Int(i128),
-    Float(f64),
-    Str(String),
-    Seq(Vec<Plain>),
-    Map(Vec<(Plain, Plain)>),
-}
-
-impl<'de> Deserialize<'de> for Plain {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PlainVisitor)
+/// The value of a scalar without quotes; `None` if it is an integer that does not fit.
+fn read_plain_scalar(text: String) -> Option<Yaml> {
+    match text.as_str() {
+        "" | "~" | "null" | "Null" | "NULL" => return Some(Yaml::Null),
+        "true" | "True" | "TRUE" => return Some(Yaml::Bool(true)),
+        "false" | "False" | "FALSE" => return Some(Yaml::Bool(false)),
+        _ => {}
     }
-}
-
-struct PlainVisitor;
-
-impl<'de> Visitor<'de> for PlainVisitor {
-    type Value = Plain;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value of at most 128 bits")
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(&text);
+    if let Some((digits, radix)) = find_digits(unsigned) {
+        let sign = if text.starts_with('-') { "-" } else { "" };
+        let value = i128::from_str_radix(&format!("{sign}{digits}"), radix);
+        return value.ok().map(Yaml::Int);
     }
-
-    fn visit_unit<E>(self) -> Result<Plain, E> {
-        Ok(Plain::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Plain, E> {
-        Ok(Plain::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Plain, E> {
-        Ok(Plain::Int(value.into()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Plain, E> {
-        Ok(Plain::Int(value.into()))
-    }
-
-    fn visit_i128<E>(self, value: i128) -> Result<Plain, E> {
-        Ok(Plain::Int(value))
-    }
-
-    fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<Plain, E> {
-        i128::try_from(value)
-            .map(Plain::Int)
-            .map_err(|_| E::custom("an integer of more than 128 bits"))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Plain, E> {
-        Ok(Plain::Float(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Plain, E> {
-        Ok(Plain::Str(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Plain, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
+    let is_positive = !text.starts_with('-');
+    Some(match unsigned {
+        ".inf" | ".Inf" | ".INF" if is_positive => Yaml::Float(f64::INFINITY),
+        ".inf" | ".Inf" | ".INF" => Yaml::Float(f64::NEG_INFINITY),
+        ".nan" | ".NaN" | ".NAN" if unsigned == text => Yaml::Float(f64::NAN),
+        _ if unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') && !is_digits(unsigned, 10) => {
+            match text.parse::<f64>() {
+                Ok(value) if value.is_finite() => Yaml::Float(value),
+                _ => Yaml::Str(text),
+            }
         }
-        Ok(Plain::Seq(items))
+        _ => Yaml::Str(text),
+    })
+}
+
+/// The digits of an integer and their radix. Decimal digits after a zero are text.
+fn find_digits(unsigned: &str) -> Option<(&str, u32)> {
+    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = unsigned.strip_prefix(prefix) {
+            return is_digits(digits, radix).then_some((digits, radix));
+        }
+    }
+    let is_padded = unsigned.len() > 1 && unsigned.starts_with('0');
+    (!is_padded && is_digits(unsigned, 10)).then_some((unsigned, 10))
+}
+
+fn is_digits(text: &str, radix: u32) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_digit(radix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value as `serde_yaml` reads it, which wrote and read the corpus before.
+    fn read_with_serde(text: &str) -> Option<Yaml> {
+        use serde_yaml::Value;
+        Some(match serde_yaml::from_str(text).ok()? {
+            Value::Null => Yaml::Null,
+            Value::Bool(value) => Yaml::Bool(value),
+            Value::Number(number) if number.is_f64() => Yaml::Float(number.as_f64()?),
+            Value::Number(number) => Yaml::Int(
+                number
+                    .as_i64()
+                    .map_or_else(|| number.as_u64().map(i128::from), |value| Some(value.into()))?,
+            ),
+            Value::String(text) => Yaml::Str(text),
+            _ => return None,
+        })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Plain, A::Error> {
-        let mut pairs = Vec::new();
-        while let Some(pair) = map.next_entry()? {
-            pairs.push(pair);
+    #[test]
+    fn scalars_have_the_types_that_serde_yaml_reads() {
+        let stems = [
+            "",
+            "~",
+            "null",
+            "Null",
+            "nULL",
+            "true",
+            "True",
+            "tRUE",
+            "yes",
+            "no",
+            "on",
+            "false",
+            "0",
+            "1",
+            "7",
+            "00",
+            "01",
+            "0_1",
+            "1_0",
+            "12",
+            "9223372036854775807",
+            "18446744073709551615",
+            "0x1F",
+            "0xg",
+            "0x",
+            "0o17",
+            "0o8",
+            "0b101",
+            "0b2",
+            "1.5",
+            "1.",
+            ".5",
+            ".",
+            "..",
+            "1e3",
+            "1E-3",
+            "1e",
+            "e1",
+            "1e400",
+            "01.5",
+            "1.5.2",
+            ".inf",
+            ".Inf",
+            ".INF",
+            ".iNF",
+            ".nan",
+            ".NaN",
+            "inf",
+            "nan",
+            "infinity",
+            "NaN",
+            "n + 1",
+            "f32",
+            "1 2",
+            "x",
+            "0x1.8p3",
+            "1:30",
+            "2001-01-01",
+            "٣",
+        ];
+        for stem in stems {
+            for sign in ["", "-", "+", "--", "+-"] {
+                let text = format!("{sign}{stem}");
+                // `-` and `- x` are lists.
+                let Some(expected) = read_with_serde(&text) else {
+                    continue;
+                };
+                let actual = read_plain_scalar(text.clone());
+                assert_eq!(format!("{actual:?}"), format!("{:?}", Some(expected)), "{text}");
+            }
         }
-        Ok(Plain::Map(pairs))
+    }
+
+    #[test]
+    fn integers_have_128_bits() {
+        let largest = i128::MAX.to_string();
+        assert_eq!(read_plain_scalar(largest.clone()), Some(Yaml::Int(i128::MAX)));
+        assert_eq!(read_plain_scalar(format!("{largest}0")), None);
+        assert_eq!(
+            read_plain_scalar(i128::MIN.to_string()),
+            Some(Yaml::Int(i128::MIN))
+        );
+        assert_eq!(read_plain_scalar(format!("0x{:x}", u128::MAX)), None);
     }
 }

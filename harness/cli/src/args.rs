@@ -1,5 +1,6 @@
 //! What can be asked on the command line, and the help that teaches it.
 
+mod bad_value;
 mod bump;
 mod case;
 mod check;
@@ -8,7 +9,9 @@ mod fuzz;
 mod gate;
 mod gpu;
 mod help;
+mod known;
 mod merge;
+mod noise;
 mod output;
 mod record;
 mod report;

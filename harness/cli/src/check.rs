@@ -10,17 +10,16 @@ mod target;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use cerith_case::Shard;
-use cerith_engine::{EngineId, Reference, catch_panic};
+use cerith_engine::{EngineId, Reference};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::Event;
 use cerith_runner::Exit;
 use cerith_runner::corpus::Selected;
 use cerith_runner::engines::{Setup, set_up};
-use cerith_runner::judge;
+use cerith_runner::judge::{CaseResult, Judge};
 use cerith_runner::pipeline;
 use cerith_survey::Survey;
 use cerith_tile::rules::Version;
@@ -342,31 +341,25 @@ impl Checking<'_> {
             findings.add("", &Event::Problem(describe::to_problem(problem, sources)));
         }
         terminal.begin(selected.entries(Shard::ALL).count() as u64);
-        pipeline::in_order(
+        let judge = Judge {
+            panel,
+            sources,
+            blaming: None,
+        };
+        judge.judge_entries(
             selected.entries(Shard::ALL),
             pipeline::count_jobs(self.args.jobs),
-            |entry| {
-                if stop.load(Ordering::Relaxed) {
-                    return None;
-                }
-                let id = entry.id.clone();
-                let began = Instant::now();
-                match catch_panic(|| entry.resolve()) {
-                    Ok(Ok(case)) => judge::judge_case(&case, began.elapsed(), panel, sources, None)
-                        .ok()
-                        .map(|events| (id, events)),
-                    Ok(Err(problems)) => {
-                        let problems = problems
-                            .iter()
-                            .map(|problem| Event::Problem(describe::to_problem(problem, sources)));
-                        Some((id, problems.collect()))
-                    }
-                    Err(panic) => Some((id, vec![finding::build_internal_error(panic)])),
-                }
-            },
-            |(id, events)| {
+            || stop.load(Ordering::Relaxed),
+            |entry, result| {
+                let events = match result {
+                    CaseResult::Events(events) => events,
+                    CaseResult::Wrong(_, problems) => problems
+                        .iter()
+                        .map(|problem| Event::Problem(describe::to_problem(problem, sources)))
+                        .collect(),
+                };
                 for event in &events {
-                    findings.add(&id, event);
+                    findings.add(&entry.id, event);
                 }
                 terminal.advance(findings.len() as u64);
             },

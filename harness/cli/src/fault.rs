@@ -8,7 +8,7 @@ use cerith_tile::fault::{self, Fault};
 /// faults and ends the process.
 pub fn plant() {
     if let Some(folder) = std::env::var_os("CERITH_FAULT_ANSWERS") {
-        cerith_toolchain::kept::keep_in(PathBuf::from(folder));
+        cerith_toolchain::answer_cache::keep_in(PathBuf::from(folder));
     }
     let Ok(name) = std::env::var("CERITH_FAULT") else {
         return;

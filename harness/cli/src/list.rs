@@ -13,8 +13,8 @@ pub fn list(args: &ListArgs) -> Exit {
     let terminal = Terminal::new();
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
-        Err(message) => {
-            terminal.note(&message);
+        Err(error) => {
+            terminal.note(&error.to_string());
             return Exit::Wrong;
         }
     };

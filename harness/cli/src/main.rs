@@ -7,10 +7,8 @@ mod check;
 mod fault;
 mod help;
 mod interrupt;
-mod known;
 mod list;
 mod manual;
-mod noise;
 mod options;
 mod report;
 mod terminal;
@@ -91,16 +89,16 @@ fn run_command(command: Command, interrupt: &'static Interrupt) -> Exit {
         Command::Report(mut args) => match args.command.take() {
             None => report::report(&args),
             Some(ReportCommand::Merge(args)) => merge::merge(&args.into(), &terminal),
-            Some(ReportCommand::Baseline(args)) => gate::make(&args.into(), &terminal),
+            Some(ReportCommand::Baseline(args)) => gate::write_baseline(&args.into(), &terminal),
         },
         Command::Bundle(args) => bundle::bundle(&args.into(), host),
         Command::Exec(args) => exec::exec(&args.into(), host),
         Command::Sweep(args) => sweep::sweep(&args.into(), host),
         Command::Accept(args) => accept::accept(&args.into(), &terminal),
         Command::Fuzz(mut args) => match args.command.take() {
-            None => hunt::fuzz(&args.into(), host),
+            None => hunt::run_campaign(&args.into(), host),
             Some(FuzzCommand::Range(args)) => range::find_ranges(&args.into(), host),
-            Some(FuzzCommand::Keep(args)) => keep::keep(&args.into(), host),
+            Some(FuzzCommand::Keep(args)) => keep::keep_finding(&args.into(), host),
             Some(FuzzCommand::Promote(args)) => promote::promote(&args.into(), host),
             Some(FuzzCommand::Trophies(args)) => trophies::update_trophies(&args.into(), &terminal),
         },

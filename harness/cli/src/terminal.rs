@@ -219,14 +219,14 @@ impl Console for Terminal {
         });
         match event {
             Event::Step(step) => bar.set_message(format!("toolchain {toolchain}: {step}")),
-            Event::Bytes { done, total } => {
+            Event::Bytes { received, total } => {
                 if let Some(total) = total {
                     bar.set_length(total);
                     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {
                         bar.set_style(style);
                     }
                 }
-                bar.set_position(done);
+                bar.set_position(received);
             }
             Event::Line(_) => {}
         }

@@ -44,11 +44,13 @@ pub fn manage_toolchains(args: &ToolchainArgs, host: Host<'_>) -> Exit {
             terminal.print(&format!("{}\n", Version::NEWEST));
             Exit::AsExpected
         }
-        ToolchainCommand::Newest { known: false } => {
-            print_result(&mut terminal, published::releases(), |terminal, releases| {
+        ToolchainCommand::Newest { known: false } => print_result(
+            &mut terminal,
+            published::fetch_releases(),
+            |terminal, releases| {
                 print_newest(terminal, &releases);
-            })
-        }
+            },
+        ),
         ToolchainCommand::Repair { ids } => repair_toolchains(&mut terminal, &home, ids, host),
         ToolchainCommand::Remove { ids } => {
             let mut exit = Exit::AsExpected;
@@ -88,7 +90,7 @@ fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], host: Host<'_>
     let mut exit = Exit::AsExpected;
     for id in ids {
         let there = home.find(id).is_some();
-        match engines::add(home, id, host) {
+        match engines::install(home, id, host) {
             Ok(toolchain) => {
                 let what = if there { "already installed:" } else { "installed:" };
                 terminal.print(&format!("{what} {}\n", describe_contents(&toolchain.contents)));
@@ -142,7 +144,7 @@ fn list(terminal: &mut Terminal, home: &Home, all: &[Toolchain]) {
         return;
     }
     let width = all.iter().map(|one| one.id.to_string().len()).max().unwrap_or(0);
-    for toolchain in all.iter().filter(|one| one.gone().is_none()) {
+    for toolchain in all.iter().filter(|one| one.explain_missing().is_none()) {
         let contents = &toolchain.contents;
         let name = format!("{:width$}", toolchain.id.to_string());
         let size = match &contents.adopted {
@@ -195,12 +197,12 @@ fn cache(terminal: &mut Terminal, home: &Home, clear: bool) -> Exit {
     if clear {
         cache.shrink(0);
     }
-    let held = cache.held();
+    let held = cache.size();
     terminal.print(&format!(
         "{} files of compiled kernels, {} MB of at most {} MB\n",
         held.files,
         held.bytes / 1_000_000,
-        Cache::MOST / 1_000_000
+        Cache::MAX_BYTES / 1_000_000
     ));
     Exit::AsExpected
 }

@@ -172,7 +172,7 @@ fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Or
             _ => Err(ChildError::Order(error)),
         };
     }
-    let (head, blobs) = frame::lengths(&lengths, wire::MAX_FRAME)?.unwrap_or_default();
+    let (head, blobs) = frame::read_lengths(&lengths, wire::MAX_FRAME)?.unwrap_or_default();
     let mut bytes = vec![0; head + blobs];
     input.read_exact(&mut bytes).map_err(ChildError::Order)?;
     let (head, mut blobs) = bytes.split_at(head);
@@ -211,7 +211,7 @@ fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Or
 }
 
 fn answer(out: &mut std::fs::File, answer: &Answer, blobs: &[&[u8]]) -> Result<(), ChildError> {
-    let frame = frame::frame(answer, blobs.iter().copied())?;
+    let frame = frame::encode_frame(answer, blobs.iter().copied())?;
     out.write_all(&frame).map_err(ChildError::Answer)
 }
 

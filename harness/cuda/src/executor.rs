@@ -19,8 +19,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cerith_toolchain::compiled::Kernel;
-use cerith_toolchain::conversation::frame::frame;
-use cerith_toolchain::conversation::{Conversation, Kept, Silence};
+use cerith_toolchain::conversation::frame::encode_frame;
+use cerith_toolchain::conversation::{Conversation, Silence, StderrPart};
 use cerith_toolchain::failure::Exit;
 
 use super::child;
@@ -427,7 +427,7 @@ impl Feeder {
             kernels,
             jobs,
         };
-        let frame = frame(&header, blobs);
+        let frame = encode_frame(&header, blobs);
         self.sent.push_back(batch);
         let frame = frame.map_err(|error| self.handle_noise(&error))?;
         let deadline = self.deadline();
@@ -471,7 +471,7 @@ impl Feeder {
             Ok(Answer::Done { ran, touched }) => (ran, touched),
             Ok(Answer::Fault { name, message, job }) => {
                 self.child.end(LAST_BREATH);
-                let said = self.child.said();
+                let said = self.child.stderr_text();
                 let ran = Ran::Faulted {
                     name,
                     message: format!("{message}\n{said}").trim_end().to_owned(),
@@ -513,7 +513,7 @@ impl Feeder {
             }
             Silence::Gone => {
                 let how = describe_exit(&mut self.child);
-                let said = self.child.said();
+                let said = self.child.stderr_text();
                 Ran::Died {
                     ending: format!("{how}\n{said}").trim_end().to_owned(),
                 }
@@ -597,7 +597,7 @@ fn open(options: &Options, index: usize) -> Result<(Conversation, GpuHeader), Un
     let failed = |reason: String| Unavailable(format!("the child process for a GPU did not start: {reason}"));
     let mut child = Conversation::start(
         command,
-        Kept::First(STDERR_KEPT),
+        StderrPart::First(STDERR_KEPT),
         wire::MAX_FRAME,
         |mut command| command.spawn(),
     )
@@ -610,7 +610,7 @@ fn open(options: &Options, index: usize) -> Result<(Conversation, GpuHeader), Un
                 Silence::Late => format!("nothing heard within {START_LIMIT:?}"),
                 Silence::Noise(noise) => noise.to_string(),
             };
-            let said = child.said();
+            let said = child.stderr_text();
             return Err(failed(format!("{how} {said}").trim_end().to_owned()));
         }
     };

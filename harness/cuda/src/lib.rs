@@ -244,10 +244,10 @@ impl OnRecord {
                 }
             },
         };
-        Ok(Outcome::Unavailable(Box::new(Complaint::new(
-            kind,
-            format!("{why}; {compiled}"),
-        ))))
+        Ok(Outcome::Unavailable(Box::new(Complaint {
+            is_compiled: self.compiler.is_some(),
+            ..Complaint::new(kind, format!("{why}; {compiled}"))
+        })))
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata};
-use cerith_toolchain::conversation::frame::Most;
+use cerith_toolchain::conversation::frame::FrameLimits;
 use serde::{Deserialize, Serialize};
 
 use cerith_engine::job::{BadJob, Job, Ran};
 
 /// More than any frame has; a longer one means that something else writes to the pipe.
-pub(super) const MAX_FRAME: Most = Most {
+pub(super) const MAX_FRAME: FrameLimits = FrameLimits {
     header: 256 << 20,
     blobs: 1 << 40,
 };

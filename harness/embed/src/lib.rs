@@ -40,9 +40,9 @@ use std::sync::Arc;
 
 use cerith_engine::{Engine, Interpret, Reference};
 use cerith_report::describe;
+use cerith_runner::judge::{CaseResult, Judge};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Home, HomeError, Pool, ToolchainId};
-use cerith_verdict::try_case;
 
 pub use cerith_case::{Corpus, Input};
 pub use cerith_report::{Event, Human, Summary};
@@ -89,7 +89,7 @@ pub fn interpreter(version: &str, processes: usize) -> Result<Arc<dyn Engine>, N
         })?;
     let toolchain = Home::discover()?.resolve(&id);
     let pool = Pool::new(toolchain.ok_or(NoInterpreter::Missing(id))?, processes)?;
-    Ok(Arc::new(Interpret::new(pool, false, Limits::default())))
+    Ok(Arc::new(Interpret::new(pool, false, Limits::INTERPRETER)))
 }
 
 /// Runs every case of a corpus through a panel, and hands out the events: the errors of the corpus, and a verdict for each case. The
@@ -107,19 +107,30 @@ pub fn judge(corpus: &Corpus, panel: &Panel, mut tell: impl FnMut(&Event)) -> Re
     for problem in corpus.problems() {
         told(Event::Problem(describe::to_problem(problem, sources)));
     }
-    for entry in corpus.entries() {
-        match entry.resolve() {
-            Ok(case) => {
-                let trial = try_case(&case, panel)?;
-                let verdict = describe::to_verdict(&case, &trial, panel, sources);
-                told(Event::Verdict(Box::new(verdict)));
-            }
-            Err(problems) => {
-                for problem in &problems {
-                    told(Event::Problem(describe::to_problem(problem, sources)));
+    let judge = Judge {
+        panel,
+        sources,
+        blaming: None,
+    };
+    let mut judged = 0;
+    judge.judge_entries(
+        corpus.entries(),
+        1,
+        || false,
+        |_, result| {
+            judged += 1;
+            match result {
+                CaseResult::Events(events) => events.into_iter().for_each(&mut told),
+                CaseResult::Wrong(_, problems) => {
+                    for problem in &problems {
+                        told(Event::Problem(describe::to_problem(problem, sources)));
+                    }
                 }
             }
-        }
+        },
+    );
+    if judged < corpus.entries().count() {
+        return Err(Stopped);
     }
     Ok(summary)
 }

@@ -14,13 +14,13 @@ use cerith_case::{Case, Corpus, Filter, Shard};
 use cerith_engine::compile::{Compiler, Compiling};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::Target;
-use cerith_toolchain::{Cache, Compilers, Home, ToolchainId};
+use cerith_toolchain::{Cache, Compilers, Home, Limits, ToolchainId};
 
 fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let cache = words.iter().position(|word| word == "--cache").map(|at| {
         let folder = words.drain(at..at + 2).next_back().expect("a folder");
-        Cache::at(folder, Cache::MOST).expect("a cache")
+        Cache::open_folder(folder, Cache::MAX_BYTES).expect("a cache")
     });
     let version = words
         .first()
@@ -32,7 +32,7 @@ fn main() {
     let filters = words.get(3..).unwrap_or_default();
     let Some(toolchain) = Home::discover()
         .ok()
-        .and_then(|home| home.find(&ToolchainId::of(version)))
+        .and_then(|home| home.find(&ToolchainId::from_triton(version)))
     else {
         println!("left out: `cerith toolchain add {version}` installs it");
         return;
@@ -40,8 +40,8 @@ fn main() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
     let compilers = Compilers::new(toolchain, processes, cache)
         .expect("a folder for the workers")
-        .reading(&corpus);
-    let compiler = Compiler::new(compilers, target, Compilers::LIMITS);
+        .with_readable(&corpus);
+    let compiler = Compiler::new(compilers, target, Limits::COMPILER);
     let mut cases = resolve_cases(filters);
     // `cargo test --benches` runs this too: then it is enough that it works.
     if !std::env::args().any(|arg| arg == "--bench") {

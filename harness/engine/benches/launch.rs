@@ -49,11 +49,13 @@ fn main() {
 }
 
 fn find_interpreter() -> Option<Interpret> {
-    let toolchain = Home::discover().ok()?.find(&ToolchainId::of(Version::NEWEST))?;
+    let toolchain = Home::discover()
+        .ok()?
+        .find(&ToolchainId::from_triton(Version::NEWEST))?;
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
     let pool = Pool::new(toolchain, 1)
         .expect("a folder for the workers")
-        .reading(&cases);
+        .with_readable(&cases);
     let limits = Limits {
         time: Duration::from_mins(1),
         ..Limits::default()

@@ -259,7 +259,7 @@ impl Compiler {
     }
 }
 
-/// What Triton's compiler can do; with `gpu`, whoever asks has one and a toolchain.
+/// The capabilities of Triton's compiler. With `gpu`, the engine needs a GPU and a toolchain.
 pub fn list_capabilities(version: Version, gpu: bool) -> Capabilities {
     let mut features = vec![
         Feature::Import,
@@ -275,13 +275,13 @@ pub fn list_capabilities(version: Version, gpu: bool) -> Capabilities {
         dtypes: DType::ALL.to_vec(),
         features,
         needs: Needs {
-            toolchain: gpu.then(|| ToolchainId::of(version)),
+            toolchain: gpu.then(|| ToolchainId::from_triton(version)),
             gpu,
         },
     }
 }
 
-/// What is done to the kernels of a variant before they are launched.
+/// The changes to a variant's kernels before compilation.
 pub fn build_tuning(variant: Variant) -> Tuning {
     Tuning {
         specialize: variant != Variant::Unspecialized,

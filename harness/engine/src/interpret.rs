@@ -157,7 +157,7 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
                     .pointers(id)
                     .iter()
                     .map(|pointer| Relocation {
-                        at: pointer.offset,
+                        offset: pointer.offset,
                         storage: pointer.target.0 as usize,
                         addend: pointer.target_offset,
                     })
@@ -173,7 +173,7 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         device,
         driver: Driver::Absent,
         inspectable: case.inspectable,
-        alone: translation::shares_nothing(case),
+        isolated: translation::shares_nothing(case),
     }
 }
 
@@ -227,7 +227,7 @@ pub(crate) fn place(memory: &mut Memory, storages: &[After]) -> Result<(), Failu
             .iter()
             .map(|found| {
                 let base = memory.address(StorageId(found.storage as u32));
-                (first + found.at, base.wrapping_add_signed(found.addend))
+                (first + found.offset, base.wrapping_add_signed(found.addend))
             })
             .collect();
         let (arena, _) = memory.arena_mut();
@@ -357,7 +357,7 @@ launches:
         assert_eq!((x.len(), table.len()), (16, 16));
         assert_eq!(&x.bytes[x.front..x.front + 16], memory.bytes(StorageId(0)));
         let relocation = |at| Relocation {
-            at,
+            offset: at,
             storage: 0,
             addend: 0,
         };
@@ -488,10 +488,10 @@ launches:
 
         let dead = |failure| translate_failure(&case, failure).map(|outcome| outcome.kind().name());
         let (stderr, location) = (String::new(), None);
-        let how = Exit::Signal(11);
+        let exit = Exit::Signal(11);
         assert_eq!(
             dead(WorkerFailure::Crashed {
-                how,
+                exit,
                 stderr: stderr.clone(),
                 location: None
             }),

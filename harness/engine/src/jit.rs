@@ -26,7 +26,7 @@ pub struct Jit {
 }
 
 impl Jit {
-    /// The Triton of a pool whose workers launch on a GPU ([`Pool::jit`]).
+    /// The Triton of a pool whose workers launch on a GPU ([`Pool::new_jit`]).
     pub fn new(pool: Pool, limits: Limits) -> Self {
         let version = pool.toolchain().triton();
         Self {

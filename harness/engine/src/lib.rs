@@ -30,7 +30,7 @@
 //! let corpus = Corpus::load([Input::from_text("copy.yaml", case_file), Input::from_text("copy.py", kernel)]);
 //! let case = corpus.entries().next().unwrap().resolve().unwrap();
 //!
-//! // Every engine is asked in this way; `Interpret::new(pool, …)` is Triton's own interpreter.
+//! Every engine is asked in this way; `Interpret::new(pool, …)` is Triton's own interpreter.
 //! let reference = Reference::default();
 //! let run = reference.run(&case, Rules::from_version(Version::new(3, 6, 0))).unwrap();
 //! let Outcome::Trapped(_, complaint) = run.outcome else { panic!("it is undefined") };
@@ -86,7 +86,7 @@ pub use jit::Jit;
 pub use lines::Line;
 pub use outcome::{
     Complaint, DAMAGED_RECORDING, Finished, Frame, INVALID_IR, MODULE_NOT_FOUND, NO_RECORDING, NO_WORKER,
-    OTHER_CODE, Outcome, Position, STALE_RECORDING, Tracked, Trap,
+    OTHER_CODE, Outcome, Position, STALE_RECORDING, SourceLines, Tracked, Trap,
 };
 pub use ptx::Ptx;
 pub use recorded::{Recorded, infer_rules};

@@ -58,6 +58,27 @@ pub struct Complaint {
     pub raised: Option<String>,
     /// Of a Python exception, the part of the program that the position is in, if that is known.
     pub frame: Option<Frame>,
+    /// The lines of source that a diagnostic shows, those of its primary span first.
+    pub lines: Vec<SourceLines>,
+    /// The storages that it is about, by name.
+    pub storages: Vec<String>,
+    /// Whether a pass of a compiler rejects the program, after its front end accepts it. Known of the reference only.
+    pub is_by_pass: bool,
+    /// Whether the compiler accepts the program, which was not executed.
+    pub is_compiled: bool,
+}
+
+/// Lines of a file that a diagnostic shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLines {
+    /// The path as a user would write it.
+    pub file: String,
+    /// The first line, from 1.
+    pub first: u32,
+    /// The last line.
+    pub last: u32,
+    /// The text of the first line and of the last.
+    pub text: String,
 }
 
 impl Complaint {
@@ -85,6 +106,10 @@ impl Complaint {
             launch: None,
             raised: None,
             frame: None,
+            lines: Vec::new(),
+            storages: Vec::new(),
+            is_by_pass: false,
+            is_compiled: false,
         }
     }
 }

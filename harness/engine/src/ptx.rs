@@ -381,6 +381,11 @@ fn translate_outcome(
             let mut complaint = Complaint::new(kind, message);
             complaint.launch = Some(launch);
             complaint.position = position;
+            let storage = trap.kind.storage();
+            complaint.storages = storage
+                .map(|id: StorageId| memory.name(id).to_owned())
+                .into_iter()
+                .collect();
             let trap = if assert { Trap::Assert } else { Trap::Raised };
             Outcome::Trapped(trap, Box::new(complaint))
         }

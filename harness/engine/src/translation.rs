@@ -175,12 +175,6 @@ pub(crate) fn translate_exception(case: &Case, raised: &Raised, stderr: &str) ->
             .as_deref()
             .is_some_and(|file| ["triton/language/core.py", "triton/runtime/interpreter.py"].contains(&file));
     let complaint = Box::new(Complaint {
-        kind: if unsupported {
-            "launch".to_owned()
-        } else {
-            root.kind.clone()
-        },
-        message,
         position: location.as_ref().map(|location| find_position(case, location)),
         detail: Some(raised.traceback.clone() + stderr).filter(|text| !text.is_empty()),
         launch: match raised.phase {
@@ -190,6 +184,14 @@ pub(crate) fn translate_exception(case: &Case, raised: &Raised, stderr: &str) ->
         },
         raised: raised.origin.clone().filter(|_| !faulted),
         frame: raised.frame,
+        ..Complaint::new(
+            if unsupported {
+                "launch".to_owned()
+            } else {
+                root.kind.clone()
+            },
+            message,
+        )
     });
     let lacking = raised
         .chain
@@ -283,7 +285,7 @@ pub(crate) fn translate_failure(case: &Case, failure: WorkerFailure) -> Result<O
     let message = failure.to_string();
     Ok(match failure {
         WorkerFailure::Crashed {
-            how,
+            exit: how,
             stderr,
             location,
         } => Outcome::Crashed(complaint("crash", how.to_string(), stderr, location.as_ref())),

@@ -92,7 +92,7 @@ impl Folder {
         let flags = walk::folder_flags() | OFlags::NOFOLLOW;
         match fs::openat(&self.handle, name, flags, Mode::empty()) {
             Ok(handle) => Ok(Self { handle, path }),
-            Err(error @ (Errno::NOTDIR | Errno::LOOP)) => Err(match self.stat(name)? {
+            Err(error @ (Errno::NOTDIR | Errno::LOOP)) => Err(match self.read_stat(name)? {
                 Some(stat) => match FileType::from_raw_mode(stat.st_mode) {
                     FileType::Symlink => self.link(name),
                     FileType::Directory => error.into(),
@@ -194,7 +194,7 @@ impl Folder {
         }
         for name in names {
             let kind = self
-                .stat(&name)?
+                .read_stat(&name)?
                 .map(|stat| FileType::from_raw_mode(stat.st_mode));
             match kind {
                 Some(FileType::Directory) if depth > 0 => {
@@ -236,7 +236,7 @@ impl Folder {
         &self.handle
     }
 
-    fn stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+    fn read_stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
@@ -255,7 +255,7 @@ impl Folder {
     }
 
     fn check_file(&self, name: &OsStr) -> io::Result<Option<Stat>> {
-        let Some(stat) = self.stat(name)? else {
+        let Some(stat) = self.read_stat(name)? else {
             return Ok(None);
         };
         match FileType::from_raw_mode(stat.st_mode) {

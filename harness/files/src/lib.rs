@@ -28,10 +28,10 @@ pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()
 /// The most bytes of a file that Cerith itself wrote, such as a record or a campaign.
 pub const MAX_FILE: u64 = 1 << 28;
 
-/// Opens a file to read it. Links are followed. What is not a regular file is an error: a pipe may have no writer, and a device
-/// no end.
+/// Opens a file to read it. Links are followed. Anything other than a regular file is an error: a pipe may have no writer, and
+/// a device no end.
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
-    // Without it, opening a pipe waits for somebody who writes.
+    // Without it, opening a pipe waits for a writer.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path.as_ref(), flags, rustix::fs::Mode::empty())?);
     if file.metadata()?.is_file() {
@@ -57,7 +57,8 @@ pub fn read_text(path: impl AsRef<Path>, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Creates a file in a folder that exists. It may exist with the same content; other content is somebody's work, and an error.
+/// Creates a file in a folder that exists. It may exist with the same content; other content may be a user's work, and is an
+/// error.
 pub fn write_new(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
     let (path, content) = (path.as_ref(), content.as_ref());
     let (folder, name) = open_parent(path)?;

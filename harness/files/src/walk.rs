@@ -1,6 +1,6 @@
 //! Opens folders level by level.
 //!
-//! Links are followed only where nobody who wrote a checkout can have put them: in an absolute path, above the current folder,
+//! Links are followed only where the author of a checkout cannot have put them: in an absolute path, above the current folder,
 //! above every folder that holds a checkout (`.git`, `.hg`, `.jj`, `.svn`) and above every folder that [`distrust`] was called
 //! for. Every level of a relative path, and every level below such a folder, is opened without following links. So is the last
 //! level of a path to a folder, wherever it is. `..` leads to the folder that holds the opened one, whatever its name.
@@ -20,7 +20,7 @@ use crate::obstacle::Obstacle;
 /// Device and number of a folder.
 type Identity = (u64, u64);
 
-/// Folders that somebody else filled, whether or not they are checkouts.
+/// Folders with untrusted contents that need not be checkouts.
 static DISTRUSTED: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 
 /// Entries that a checkout has at its root.
@@ -123,7 +123,7 @@ fn step(
     follow: bool,
 ) -> io::Result<(OwnedFd, bool)> {
     let flags = folder_flags();
-    // A second try only if somebody removes the folder, or makes it, in between.
+    // A second try happens only if the folder was removed or made in between.
     for _ in 0..8 {
         match fs::openat(here, level, flags | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(next) => return Ok((next, false)),

@@ -3,7 +3,7 @@
 //! Every engine runs the kernel's text. It is made top down with types: the dtype and shape of every expression are known, so
 //! that nearly all kernels are accepted. They are also defined, as far as that is cheap: divisors are at least 1, shifts are
 //! shorter than the type, indices are masked to their range, a float is clamped before it becomes an integer, and programs write
-//! to places of their own. The reference says which kernels are undefined all the same.
+//! to separate addresses. The reference finds the kernels that are still undefined.
 //!
 //! With [`Detail::Every`], the same bytes make the same kernel with every value stored as it is made: the first storage
 //! in which two engines differ then names the operation.
@@ -11,7 +11,7 @@
 //! | module | makes |
 //! |---|---|
 //! | `maker` | the kernel's state: what is in scope, lines, parameters |
-//! | `types` | what operations make of dtypes, and conversions that are defined |
+//! | `types` | result dtypes of operations, and conversions that are defined |
 //! | `expr` | elementwise expressions |
 //! | `block` | reductions, scans, changes of shape, sorts, gathers, histograms, products |
 //! | `flow` | loops, branches, functions, tuples |

@@ -3,7 +3,7 @@
 //!
 //! An input is the text of a case file. The kernel's file and the data archive that it may name are always the same.
 //!
-//! Left out: changing such texts (module `mutation`, [`mutate`]).
+//! See `mutation` and [`mutate`] for changing such texts.
 
 mod mutation;
 
@@ -25,7 +25,7 @@ pub const ARCHIVE: &[u8] = include_bytes!("case_file/data.zip");
 /// Cases of a file that are resolved.
 const CASES: usize = 64;
 
-/// What reading a case file gave.
+/// The result of reading a case file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// Its cases without a problem, of the first 64.
@@ -104,7 +104,7 @@ pub fn read(case: &[u8], kernel: &[u8], archive: &[u8]) -> Result<Read, Fault> {
             let (start, end) = (label.span.start as usize, label.span.end as usize);
             let inside = text.is_some_and(|text| start <= end && text.get(start..end).is_some());
             ensure(inside, || {
-                format!("{:?} is no place in its file: {shown}", label.span)
+                format!("{:?} is not a location in its file: {shown}", label.span)
             })?;
         }
         Ok(shown)

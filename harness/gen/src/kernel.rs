@@ -1,7 +1,7 @@
 //! Kernels built by hand: IR, operation by operation, and memory for it to run on.
 //!
-//! Calls must make sense (a load needs a pointer): these functions are for callers who know what to build, and panic on wrong
-//! use. Left out: choosing what to build (see [`crate::program`]).
+//! Calls must make sense (a load needs a pointer): these functions are for callers who know what to build, and panic on
+//! wrong use. See [`crate::program`] for choosing operations.
 
 use cerith_interp::ParamValue;
 use cerith_memory::{Memory, NamedTensor, StorageId, Storages, Tensor};
@@ -14,7 +14,7 @@ use cerith_tile::source::{SourceFile, SourceId, Sources, Span};
 
 /// A builder that knows the kernel's text: [`Kernel::set_location`] says which part of it the next operations come from.
 pub struct Kernel {
-    /// The builder, for what has no method here.
+    /// The builder, for operations without a method here.
     pub b: Builder,
     text: String,
 }
@@ -85,12 +85,12 @@ impl Kernel {
     }
 
     /// A scalar `i32`.
-    pub fn int(&mut self, value: i32) -> ValueId {
+    pub fn add_int(&mut self, value: i32) -> ValueId {
         self.b.add_constant(value as u32 as u64, Type::num(DType::I32))
     }
 
     /// A block of the same bits in every lane.
-    pub fn full(&mut self, dtype: DType, bits: u64, shape: &[usize]) -> ValueId {
+    pub fn add_full(&mut self, dtype: DType, bits: u64, shape: &[usize]) -> ValueId {
         self.b.add_constant(bits, Type::block(Elem::Num(dtype), shape))
     }
 
@@ -110,23 +110,23 @@ impl Kernel {
     }
 
     /// A binary operation; a scalar is spread to the other operand's shape.
-    pub fn binary(&mut self, op: BinaryOp, x: ValueId, y: ValueId) -> ValueId {
+    pub fn add_binary(&mut self, op: BinaryOp, x: ValueId, y: ValueId) -> ValueId {
         let (x, y) = self.broadcast_pair(x, y);
         self.apply_op(OpKind::Binary(op), &[x, y])
     }
 
-    /// The sum, as [`Self::binary`] makes it.
+    /// The sum, as [`Self::add_binary`] makes it.
     pub fn add(&mut self, x: ValueId, y: ValueId) -> ValueId {
-        self.binary(BinaryOp::Add, x, y)
+        self.add_binary(BinaryOp::Add, x, y)
     }
 
-    /// The product, as [`Self::binary`] makes it.
+    /// The product, as [`Self::add_binary`] makes it.
     pub fn mul(&mut self, x: ValueId, y: ValueId) -> ValueId {
-        self.binary(BinaryOp::Mul, x, y)
+        self.add_binary(BinaryOp::Mul, x, y)
     }
 
     /// An operation of one operand whose result has its type.
-    pub fn unary(&mut self, op: UnaryOp, x: ValueId) -> ValueId {
+    pub fn add_unary(&mut self, op: UnaryOp, x: ValueId) -> ValueId {
         self.apply_op(OpKind::Unary(op), &[x])
     }
 
@@ -186,13 +186,13 @@ impl Kernel {
     }
 
     /// `x[:, None]`.
-    pub fn column(&mut self, x: ValueId) -> ValueId {
+    pub fn expand_column(&mut self, x: ValueId) -> ValueId {
         let n = self.shape(x)[0];
         self.reshape(x, &[n, 1])
     }
 
     /// `x[None, :]`.
-    pub fn row(&mut self, x: ValueId) -> ValueId {
+    pub fn expand_row(&mut self, x: ValueId) -> ValueId {
         let n = self.shape(x)[0];
         self.reshape(x, &[1, n])
     }
@@ -203,7 +203,7 @@ impl Kernel {
         self.apply_op(OpKind::AddPtr, &[pointer, offset])
     }
 
-    /// What is at a pointer, where a mask allows it.
+    /// The contents at a pointer, where a mask allows it.
     ///
     /// # Panics
     /// If the pointer is none.

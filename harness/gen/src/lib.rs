@@ -7,8 +7,8 @@
 //! | [`view`] | tensors and chains of torch's operations on them | [`view::check`]: elements are where a model that enumerates them has them |
 //! | [`case_file`] | case files | [`case_file::check`]: problems have a place, and a case that is printed reads back the same |
 //!
-//! Everything random comes from an [`arbitrary::Unstructured`], so that the same bytes are the same input, wherever the bytes
-//! come from: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers (`examples/soak.rs`). What became of
+//! Everything random comes from an [`arbitrary::Unstructured`], so that the same bytes are the same input, from any source:
+//! libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers (`examples/soak.rs`). The result of
 //! one input is a [`TrialResult`].
 //!
 //! [`case`] makes whole cases from [`seeded`] bytes, to compare engines (`cerith fuzz`, `examples/kernels.rs`).
@@ -17,7 +17,7 @@
 //!
 //! [`reduce`] makes cases smaller, generated or not, as long as an oracle says that they still show the same.
 //!
-//! Left out: engines, and what makes a finding (`cerith fuzz`).
+//! `cerith fuzz` runs engines, and decides about findings.
 //!
 //! Invariants: no fuzzing engine, no IO; the same bytes are the same trial.
 #![warn(missing_docs)]

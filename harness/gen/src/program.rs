@@ -1,6 +1,6 @@
 //! Random kernels, as typed IR that verifies: each choice uses existing values and adds another.
 //!
-//! Left out: the laws of kernels (module `law`, [`check`]).
+//! See `law` and [`check`] for the laws of kernels.
 
 mod law;
 mod maker;
@@ -22,7 +22,7 @@ pub(crate) const DTYPES: [DType; 3] = [DType::F32, DType::I32, DType::F16];
 /// The most operations that are chosen.
 const MAX_OPERATIONS: usize = 64;
 
-/// A random program: what its operations are made of, and how many programs a launch has.
+/// The design of a random program: its operations, and the number of programs in a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     choices: Vec<Choice>,
@@ -66,7 +66,7 @@ impl Program {
         maker.finish()
     }
 
-    /// What it runs on: small numbers of both signs, the same in every trial.
+    /// Its input: small numbers of both signs, the same in every trial.
     pub fn build_world() -> (Memory, Vec<ParamValue>) {
         let mut world = World::default();
         let floats: Vec<f32> = (0..ELEMENTS).map(|i| (i as f32 - 20.0) * 0.37).collect();

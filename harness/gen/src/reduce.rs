@@ -14,7 +14,7 @@
 //! | `data` | launches, grids, options, layouts, storages, dtypes, fills |
 //! | `tidy` | parentheses, comments and blank lines |
 //!
-//! Left out: engines, and what must stay of an outcome (the oracle decides). Names stay as they are.
+//! The oracle runs engines, and decides which parts of an outcome must stay. Names stay unchanged.
 
 mod candidate;
 mod data;
@@ -31,7 +31,7 @@ use self::candidate::Change;
 pub use self::candidate::{Candidate, Size};
 use self::tree::Tree;
 
-/// How many candidates an oracle is asked about at once.
+/// The number of candidates in one query of an oracle.
 const BATCH: usize = 64;
 
 /// Passes are repeated this often at most: each makes something smaller, and few rounds leave anything to do.
@@ -46,7 +46,7 @@ pub trait Oracle {
     /// The first candidate that still shows it, by its place in the batch; `None` if there is none.
     ///
     /// # Errors
-    /// Where the search is to end.
+    /// The end of the search.
     fn find_first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended>;
 }
 
@@ -57,7 +57,7 @@ pub struct Reduced {
     pub candidate: Candidate,
     /// How many steps led to it.
     pub steps: usize,
-    /// How many candidates the oracle was asked about.
+    /// The number of candidates that the oracle tested.
     pub queries: usize,
     /// Whether the search ended by itself.
     pub complete: bool,
@@ -119,7 +119,7 @@ pub fn reduce(start: Candidate, oracle: &mut dyn Oracle) -> Reduced {
 
 struct Search<'o> {
     current: Candidate,
-    /// Candidates that were asked about already.
+    /// Candidates that were tested already.
     visited_keys: HashSet<u64>,
     steps: usize,
     queries: usize,

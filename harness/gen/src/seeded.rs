@@ -1,4 +1,4 @@
-//! The bytes that a numbered case is made from: the same on every machine. Left out: bytes that a fuzzing engine makes up.
+//! The bytes that a numbered case is made from: the same on every machine. Fuzzing engines make their own bytes.
 
 /// The most bytes that a case is made from.
 const BYTES: usize = 4096;

@@ -3,7 +3,7 @@
 //! An input is the file itself, so that a finding can be read, and kept, as it is. Its first line says what a launch passes to
 //! the kernel; without that, the names of the parameters decide ([`request`]).
 //!
-//! Left out: making such texts (module `grammar`, [`generate`]) and changing them (module `mutation`, [`mutate`]).
+//! See `grammar` and [`generate`] for making such texts, and `mutation` and [`mutate`] for changing them.
 
 mod grammar;
 mod launch;

@@ -1,7 +1,7 @@
 //! Random tensors: a storage of numbered bytes, and a chain of torch's operations with arbitrary arguments, huge and
 //! negative ones included.
 //!
-//! Left out: where the elements of the result must be (module `model`).
+//! See `model` for the elements of a result.
 
 mod model;
 
@@ -184,11 +184,11 @@ impl<'a> Arbitrary<'a> for Op {
 /// A tensor of numbered bytes, and operations for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// Of what the tensor is.
+    /// The dtype of the tensor.
     pub dtype: DType,
     /// Its extents.
     pub shape: Vec<i64>,
-    /// What is done to it, one after the other.
+    /// The operations on it, in order.
     pub ops: Vec<Op>,
 }
 

@@ -7,7 +7,7 @@
 
 use cerith_tile::ir::{CmpPredicate, Elem};
 
-/// The dimensions that a rule can speak of. Blocks with more are always stored.
+/// The maximum dimensions of a rule. Blocks with more are always stored.
 pub(crate) const RANK: usize = 4;
 
 /// The extents of a block of at most [`RANK`] dimensions, padded with 1.
@@ -29,10 +29,10 @@ pub struct BoxMask<const N: usize = RANK> {
     pub hi: Extents<N>,
 }
 
-/// What a rule for `i1` lanes comes to.
+/// A rule for `i1` lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MaskRule<const N: usize = RANK> {
-    /// The same in every lane.
+    /// One value for all lanes.
     Uniform(bool),
     /// A box.
     Box(BoxMask<N>),
@@ -98,7 +98,7 @@ impl<const N: usize> Affine<N> {
         Some((low, high))
     }
 
-    /// The same, if every lane is inside the element's range.
+    /// The rule itself, if every lane is inside the element's range.
     pub(crate) fn check_range(self, elem: Elem, extents: &Extents<N>) -> Option<Self> {
         let (least, most) = range_of(elem)?;
         let (low, high) = self.bounds(extents)?;
@@ -138,7 +138,7 @@ impl<const N: usize> Affine<N> {
             .then_some(self.base)
     }
 
-    /// Where `self <predicate> other` holds, if that is a rule.
+    /// The lanes in which `self <predicate> other` holds, if they follow a rule.
     pub(crate) fn compare(
         self,
         predicate: CmpPredicate,

@@ -25,7 +25,7 @@ struct Update {
     bits: u64,
     /// Whether the bits are not defined.
     poison: bool,
-    /// Whether they do not depend on what was there.
+    /// Whether they do not depend on the old value.
     replaces: bool,
 }
 

@@ -5,8 +5,8 @@ use cerith_memory::{Memory, StorageId, Tensor};
 use crate::order::Order;
 use crate::watch::Watch;
 
-/// How much is watched while a launch runs. Accesses stay inside storages either way. What is not watched has some
-/// result, which no other engine need have.
+/// The checks of a launch. Accesses stay inside storages with any of them. Without a check, undefined behaviour has a result
+/// that other engines may not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Checks {
     /// Everything: also races between programs, conflicting lanes of one store, and false promises.
@@ -26,18 +26,18 @@ pub enum Combining {
     /// The first half with the second, again and again, as threads do that exchange what they have. Scans as threads do
     /// them: with what is 1, 2, 4, … before.
     Halves,
-    /// The same from the other thread's side: the second half with the first.
+    /// Halves from the other thread's side: the second half with the first.
     Turned,
     /// Neighbours, again and again.
     Neighbours,
-    /// From the first to the last. Scans as [`Combining::Halves`] has them.
+    /// From the first to the last. Scans are those of [`Combining::Halves`].
     Forwards,
     /// From the last to the first. Scans likewise.
     Backwards,
     /// A tree that this number names, over the elements in any order; of a scan, brackets that it names.
     Random(u32),
     /// Levels that this number names: halves or neighbours, so that the first element stays on the left of all others and the last on
-    /// the right. Scans as [`Combining::Random`] has them.
+    /// the right. Scans are those of [`Combining::Random`].
     RandomLevels(u32),
     /// From the first to the last, but in a row whose elements a function chooses among by a key
     /// ([`cerith_tile::ir::Choice`]), those whose key is NaN come first. That row is in reverse.
@@ -58,7 +58,7 @@ pub enum Numerics {
     Numpy,
 }
 
-/// What is said of an access that stays inside of its storage and leaves the tensor that the pointer was passed as.
+/// The reaction to an access inside of the storage, but outside of the tensor that the pointer was passed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Leaving {
     /// Nothing, which costs nothing.
@@ -85,7 +85,7 @@ pub struct Config<'w> {
     /// Whether lanes that a load masks off, and that have no `other`, are zero, as compiled for NVIDIA they are. The language
     /// gives them no value, which is what they have otherwise.
     pub masked_zero: bool,
-    /// What is said of accesses that stay inside of their storage and leave the tensor that the pointer was passed as.
+    /// The reaction to accesses inside of the storage, but outside of the tensor that the pointer was passed as.
     pub leaving: Leaving,
     /// Whether accesses need not be aligned, as on a CPU.
     pub unaligned: bool,

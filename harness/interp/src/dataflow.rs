@@ -17,7 +17,7 @@ pub(crate) struct Place {
     pub scalar: bool,
 }
 
-/// What is known of a kernel's text.
+/// The dataflow of a kernel's text.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     /// Accesses, in the order of the text.
@@ -45,7 +45,7 @@ impl Text {
         reader.text
     }
 
-    /// Whether two accesses go to the same place in each lane, whichever trips they are of.
+    /// Whether two accesses have equal addresses in each lane, in any two trips.
     pub(crate) fn same_addresses(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.places.get(a), self.places.get(b)) else {
             return false;
@@ -268,7 +268,7 @@ impl Flow<'_> {
         }
     }
 
-    /// What is left of the need behind an operation.
+    /// The rest of the need after an operation.
     fn propagate_need(&self, op: &Operation, strongest: Need) -> Need {
         if strongest != Need::Lane {
             return match op.kind {

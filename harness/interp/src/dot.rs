@@ -8,7 +8,7 @@
 //! Triton feeds with `f32` as it is (`mma` and `wgmma` with `.tf32` in its PTX, and no `cvt`), and so says `tl.dot`'s
 //! documentation. The split precisions (`tf32x3`, `bf16x3`, `bf16x6`) approximate the product of the whole operands,
 //! which is what is computed for them. Devices choose other orders and may round; what they may give is
-//! [`crate::acceptance`]'s to say.
+//! `cerith-accept`'s to say.
 
 use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
@@ -184,7 +184,7 @@ fn find_worst(marks: impl Iterator<Item = Mark>) -> Mark {
 fn cut_to_tf32(lanes: &mut [u8]) {
     for lane in lanes.as_chunks_mut::<4>().0 {
         let bits = u32::from_le_bytes(*lane);
-        // A NaN stays one, whichever bits say so.
+        // A NaN stays NaN, with any bits.
         let kept = if f32::from_bits(bits).is_nan() {
             bits
         } else {

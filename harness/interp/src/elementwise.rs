@@ -369,7 +369,7 @@ impl Machine<'_> {
         self.settle(step, buf, poison, &flaws)
     }
 
-    /// A function of a model of somebody's bug.
+    /// A function of a known bug's model.
     pub(crate) fn execute_foreign(&mut self, foreign: &Foreign, step: &Step) -> Result<(), Stop> {
         let bits = self
             .layout(step.outs[0])

@@ -27,7 +27,7 @@ const MAX_DIVISOR: i64 = 1 << 30;
 
 type Numbers = SmallVec<[i64; 4]>;
 
-/// What the compiler knows of a value.
+/// The compiler's knowledge of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Axis {
     contiguity: Numbers,
@@ -101,7 +101,7 @@ impl Special {
     }
 }
 
-/// The answers of [`classes`], by what is known of the arguments.
+/// The results of [`classes`], by the known properties of the arguments.
 pub(crate) type Classes = Vec<(Vec<Special>, Arc<[u32]>)>;
 
 /// For each access to memory, in the order of the kernel's text, which of them share their threads: equal numbers do. A
@@ -166,7 +166,7 @@ pub(crate) fn classify_accesses(function: &Function, special: &[Special]) -> Vec
         .collect()
 }
 
-/// What decides who holds which lane: shape, orders, and elements that a thread takes.
+/// The inputs that assign lanes to threads: shape, orders, and elements of a thread.
 type Key = (Vec<usize>, [Vec<usize>; 2], [i64; 2]);
 
 /// What an access by itself asks for.

@@ -1,4 +1,4 @@
-//! Running programs: launches, slots and what an operation is. What each operation does to lanes is in the modules beside this one.
+//! Running programs: launches, slots and operations. The other modules execute each kind of operation.
 //!
 //! A program runs its kernel's blocks step by step. Every value is in the slot of its number; a slot's buffers go back
 //! to the pool after the value's last use, so that a launch allocates only while it is new. What does not depend on
@@ -38,7 +38,7 @@ use crate::watch;
 /// Launches of this many programs are surveyed; with fewer it does not pay.
 pub const SURVEYED: u64 = 4;
 
-/// What a program takes that does nothing: as long as this many operations on scalars, in the order of magnitude.
+/// The cost of an empty program, in operations on scalars (an order of magnitude).
 pub const PROGRAM_COST: u64 = 64;
 
 /// A launch that is under way.

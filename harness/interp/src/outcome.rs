@@ -27,7 +27,7 @@ pub struct Finished {
     pub prints: Vec<String>,
     /// What was done.
     pub stats: Stats,
-    /// What is to be said of the program all the same: warnings.
+    /// Warnings.
     pub remarks: Vec<Diagnostic>,
 }
 
@@ -93,7 +93,7 @@ pub struct Trap {
     pub program: [u32; 3],
     /// Its lane, where the operation has lanes.
     pub lane: Option<usize>,
-    /// What to tell the user.
+    /// The message to the user.
     pub diagnostic: Diagnostic,
 }
 
@@ -102,7 +102,7 @@ pub struct Trap {
 pub enum TrapKind {
     /// An access that is not inside of the storage its pointer was made from.
     OutOfBounds,
-    /// An address that is no multiple of the element's size.
+    /// An address that is not a multiple of the element's size.
     Misaligned,
     /// A read of bytes that nothing was written to.
     Uninitialised,
@@ -200,7 +200,7 @@ pub struct Exhausted {
     pub resource: Resource,
     /// The limit, in the resource's unit.
     pub limit: u64,
-    /// What was executed when it was reached; `None` where nothing had begun.
+    /// The operation that reached it; `None` before the first.
     pub span: Option<Span>,
 }
 
@@ -210,7 +210,7 @@ impl fmt::Display for Exhausted {
     }
 }
 
-/// What can run out.
+/// A limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// Operations and lanes.
@@ -269,19 +269,19 @@ pub enum InternalError {
     /// IR that the verifier would refuse.
     #[error("execute {0}: the IR is not well-formed")]
     MalformedIr(&'static str),
-    /// Nobody is wrong: the caller had the launch stopped ([`crate::Watch::stop`]).
+    /// The caller stopped the launch ([`crate::Watch::stop`]).
     #[error("finish: stopped")]
     Stopped,
 }
 
-/// Why execution leaves a block early.
+/// A reason to leave a block early.
 #[derive(Debug)]
 pub enum Stop {
     /// The program did something undefined, or a check of its own failed.
     Trap(Box<Trap>),
     /// A limit was reached.
     Exhausted {
-        /// Of what.
+        /// The resource.
         resource: Resource,
         /// The limit.
         limit: u64,
@@ -318,7 +318,7 @@ impl Stop {
         Self::exhausted(Resource::Fuel, limit)
     }
 
-    /// The same, with the place of what was executed where that is not known yet.
+    /// Sets the location, if it is not known yet.
     pub fn with_loc(self, here: LocId) -> Self {
         match self {
             Self::Exhausted {

@@ -130,7 +130,7 @@ fn by_rows(runs: &mut Vec<Run>, affine: Affine, extents: Extents, lo: Extents, h
             extents[inner] *= extents[d];
         }
         (extents[d], lo[d], hi[d], strides[d]) = (1, 0, 1, 0);
-        // What is left moves inward, so that the next dimension is next to the merged one.
+        // The remaining dimensions move inward, so that the next dimension is next to the merged one.
     }
     let count = (hi[RANK - 1] - lo[RANK - 1]) as usize;
     let _: Result<(), ()> = visit_rows(&extents, &lo, &hi, |lane, index| {

@@ -1,5 +1,5 @@
 //! A kernel made ready to run: operations with their slots, where each value is used last, and which parameter each
-//! pointer comes from. Left out: making it ready ([`crate::compile`]) and running it ([`crate::machine`]).
+//! pointer comes from. Left out: making it ready (`compile`) and running it ([`crate::machine`]).
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -23,7 +23,7 @@ pub struct Program {
     pub function: Arc<Function>,
     /// The layout of each slot.
     pub layouts: Vec<Layout>,
-    /// What does not depend on the program id, run once a launch.
+    /// Operations that do not depend on the program id, run once a launch.
     pub prologue: Code,
     /// The rest, run for each program.
     pub body: Code,
@@ -31,9 +31,9 @@ pub struct Program {
     pub persistent: Vec<bool>,
     /// The operations of the body that access memory.
     pub(crate) accesses: Vec<Accessed>,
-    /// What its text says of its accesses, once that was asked.
+    /// The dataflow of its accesses, computed on demand.
     pub(crate) text: OnceLock<Text>,
-    /// Whose threads hold the lanes of its accesses, by what is known of the arguments.
+    /// The threads that hold the lanes of its accesses, by known properties of the arguments.
     pub(crate) classes: Mutex<Classes>,
     /// The integer divisions, by result.
     pub(crate) divisions: Vec<Division>,
@@ -113,7 +113,7 @@ pub struct Step {
     pub loc: LocId,
     /// Work, in units of fuel.
     pub cost: u64,
-    /// Of an access to memory, its place among them in the kernel's text.
+    /// The index of an access to memory among all in the kernel's text.
     pub(crate) access: u16,
 }
 

@@ -14,7 +14,7 @@ use crate::program::Slot;
 use crate::run::Run;
 use crate::value::Repr;
 
-/// What an access goes through, borrowed apart so that memory and shadow can be changed meanwhile.
+/// The parts of the machine that an access needs, borrowed separately so that memory and shadow can change.
 pub(crate) struct Reach<'m> {
     pub site: Site<'m>,
     pub home: Option<&'m Home>,

@@ -103,7 +103,7 @@ impl Machine<'_> {
         if let Some(loc) = self.find_operation(other, conflict) {
             return self.label(trap, other, conflict.did, loc);
         }
-        // A store of what is there counts as a load.
+        // A store of the old value counts as a load.
         let stored = Conflict {
             did: Access::Store,
             ..conflict

@@ -47,7 +47,7 @@ impl Spread {
             let spans = lo.iter().zip(hi).map(|(lo, hi)| hi - lo);
             return !conflict::may_overlap(strides.iter().copied().zip(spans), size);
         }
-        // Runs that come one behind the other cannot meet.
+        // Runs in ascending order cannot overlap.
         let mut end = 0u128;
         runs.iter().all(|run| {
             let start = u128::from(run.address);

@@ -2,8 +2,8 @@
 //!
 //! The states that wait are global. A launch is a call of [`Program::launch`](crate::Program::launch) with nothing else to
 //! hand in: a program is launched from several threads at once, and threads come and go, so a pool of a caller's or a thread's
-//! own would be made anew for most launches. What waits has no content, so no launch sees another's. At most [`IDLE`]
-//! states wait, and the pool of each keeps at most [`KEEP`] bytes.
+//! own would be made anew for most launches. What waits has no content, so no launch sees another's. At most `IDLE`
+//! states wait, and the pool of each keeps at most `KEEP` bytes.
 
 use std::sync::Mutex;
 
@@ -21,7 +21,7 @@ const IDLE: usize = 64;
 
 static STATES: Mutex<Vec<State>> = Mutex::new(Vec::new());
 
-/// What a launch leaves behind for the next, of whatever program: buffers and tables, no content.
+/// Buffers and tables that a launch of any program leaves to the next, without content.
 #[derive(Debug, Default)]
 pub struct State {
     /// The content of each slot.
@@ -29,7 +29,7 @@ pub struct State {
     /// Buffers for lanes.
     pub pool: Pool,
     pub(crate) shadow: Shadow,
-    /// What the program that runs did to which byte since its last barrier.
+    /// The accesses of the running program to each byte since its last barrier.
     pub(crate) cells: Cells,
     /// Bytes of the access under way.
     pub runs: Vec<Run>,

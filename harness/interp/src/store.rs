@@ -247,7 +247,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Looks for lanes that store what came of a division without an answer.
+    /// Finds lanes that store the value of a division without a result.
     #[cold]
     fn check_divisions(&mut self, runs: &[Run], step: &Step, mask: Option<Slot>) -> Result<(), Stop> {
         let (pointer, value) = (step.ins[0], step.ins[1]);

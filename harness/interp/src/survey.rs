@@ -62,7 +62,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// What a program has, and where its elements begin if they follow each other.
+    /// A program's value, and the index of its first element if the elements are contiguous.
     #[inline]
     pub fn evaluate(&self, id: [u32; 3]) -> (Repr, Option<usize>) {
         let moved = self.programs.iter().zip(id).fold(0i64, |sum, (&stride, at)| {
@@ -85,12 +85,12 @@ impl Rule {
     }
 }
 
-/// What a launch does program by program.
+/// The work of a launch for each program.
 #[derive(Debug, Default)]
 pub struct Survey<'a> {
     /// Operations that every program executes.
     pub due: Vec<Due<'a>>,
-    /// The work of the operations behind the last that is due.
+    /// The work of the operations after the last that is due.
     pub trailing_cost: u64,
     /// Values that follow from the program's id.
     pub rules: Vec<Rule>,
@@ -217,7 +217,7 @@ fn find_defined(accesses: &[Meeting<'_>], program: &Program, memory: &Memory, pr
     defined
 }
 
-/// An access of the kernel, with what is known of where it goes.
+/// An access of the kernel, with its known addresses.
 struct Meeting<'a> {
     access: &'a Accessed,
     /// The only storage that it may reach.
@@ -295,7 +295,7 @@ impl Knowledge<'_, '_> {
         [x, y, z, a, b, c, d]
     }
 
-    /// What is known of a value.
+    /// A value, if it is known.
     fn find_value(&self, slot: Slot) -> Option<KnownValue> {
         if let Some(known) = self.results.get(slot as usize).copied().flatten() {
             return Some(known);
@@ -338,7 +338,7 @@ impl Knowledge<'_, '_> {
         }
     }
 
-    /// What executing an operation gives in every program, if that is known.
+    /// The result of an operation in every program, if it is known.
     fn infer_result(&self, step: &Step) -> Option<KnownValue> {
         let out = *step.outs.first()?;
         let operand = |nth: usize| step.ins.get(nth).copied();

@@ -28,7 +28,7 @@ const PER_BYTE: u64 = 8;
 /// Bytes of stack, as a job of the command line has: a kernel's blocks nest.
 const STACK: usize = 64 << 20;
 
-/// What one thread did.
+/// The result of one thread.
 struct Part {
     memory: Memory,
     stats: Stats,
@@ -37,7 +37,7 @@ struct Part {
     remarks: Vec<(LocId, Diagnostic)>,
 }
 
-/// What all threads are told.
+/// The input of all threads.
 #[derive(Clone, Copy)]
 struct Launch<'a> {
     program: &'a Program,
@@ -46,7 +46,7 @@ struct Launch<'a> {
     memory: &'a Memory,
     config: &'a Config<'a>,
     programs: u64,
-    /// What may be used, and what of it the prologue takes, which every thread runs again.
+    /// The total fuel; `prologue` is the part that every thread spends again on the prologue.
     fuel: u64,
     prologue: u64,
     stopped: &'a AtomicBool,
@@ -68,7 +68,7 @@ impl Machine<'_> {
         let work = self.used().saturating_mul(programs);
         let copied = (self.memory.arena().0.len() as u64).saturating_mul(threads);
         let least = self.config.share_work.max(copied.saturating_mul(PER_BYTE));
-        // What would run out of fuel runs out of it in one thread.
+        // A launch that would exhaust its fuel does so in one thread.
         let ends = work <= self.fuel_left();
         threads > 1 && ends && !self.program.prints && (self.config.share_work == 0 || work > least)
     }
@@ -178,7 +178,7 @@ impl Launch<'_> {
 /// Bytes that are compared at a time.
 const CHUNK: usize = 4096;
 
-/// Puts into `whole` what `other` has otherwise than `original`. No byte is in both.
+/// Copies the bytes of `other` that differ from `original` into `whole`. Threads change different bytes.
 fn put_together(whole: &mut Memory, other: &Memory, original: &Memory) {
     let (bytes, states) = whole.arena_mut();
     let ((other_bytes, other_states), (old_bytes, old_states)) = (other.arena(), original.arena());

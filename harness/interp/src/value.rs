@@ -1,4 +1,4 @@
-//! What a slot holds at run time: lanes by rule or in a buffer, and which of them are poison.
+//! The content of slots at run time: lanes by rule or in a buffer, and the poison ones.
 //! Left out: the types of values, which the program knows ([`crate::program`]).
 
 use cerith_tile::DType;
@@ -171,7 +171,7 @@ pub(crate) const NAMED_LOADS: usize = 64;
 /// The greatest mark of a lane that may be stored.
 pub(crate) const MAX_STORABLE: Mark = POISON + NAMED_LOADS as Mark;
 
-/// Which lanes have no defined value. What a poison lane holds is arbitrary and decides nothing.
+/// The lanes without a defined value. The bits of a poison lane are arbitrary and control nothing.
 #[derive(Debug, Default)]
 pub enum Poison {
     /// None.
@@ -210,7 +210,7 @@ impl Poison {
         }
     }
 
-    /// All lanes, or none where the mark is 0.
+    /// All lanes, or none if the mark is 0.
     pub(crate) const fn from_mark(mark: Mark) -> Self {
         if mark == 0 { Self::None } else { Self::All(mark) }
     }
@@ -230,7 +230,7 @@ impl Poison {
 pub struct Value {
     /// How its lanes are known.
     pub repr: Repr,
-    /// The lanes when `repr` is `Dense`; else, if there, the lanes written out.
+    /// The lanes if `repr` is `Dense`; otherwise optionally the lanes written out.
     pub(crate) buf: Option<Buf>,
     /// The lanes without a defined value.
     pub poison: Poison,
@@ -309,7 +309,7 @@ impl Value {
     }
 }
 
-/// What a slot's type means for its bytes.
+/// The layout of a slot's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The type of a lane.
@@ -327,7 +327,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of a type that is too large to exist.
+    /// The layout of a type that is too large to exist.
     pub(crate) const EMPTY: Self = Self {
         elem: Elem::Num(DType::I1),
         size: 1,

@@ -1,5 +1,5 @@
-//! What ends a launch from outside: a flag that somebody sets, or the clock. Left out: fuel, which ends it the same way on
-//! every machine (`machine`).
+//! Ends a launch from outside: a flag that the caller sets, or the clock. See `machine::fuel` for fuel, which ends a launch equally
+//! on every machine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::outcome::{InternalError, Resource, Stop};
 /// Fuel that is used between two looks: that of a few thousand programs, or of some milliseconds of a long one.
 pub const FUEL: u64 = 1 << 17;
 
-/// What is looked at while a launch runs, programs short or long. By default nothing is.
+/// Conditions that are checked while a launch runs; none by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch<'w> {
     /// Ends the launch with [`InternalError::Stopped`] once it is set.

@@ -50,7 +50,7 @@ static TABLES: &[&[Row]] = &[
     libdevice::ABSENT,
 ];
 
-/// What `tl` has and the reference does not know: parts of its own machinery and of aggregates, and classes of
+/// Names of `tl` that the reference does not support: parts of its own machinery and of aggregates, and classes of
 /// descriptors.
 pub const UNKNOWN_OF_TL: [&str; 7] = [
     "T",
@@ -151,7 +151,7 @@ fn find_row(name: &str, rules: Rules) -> Option<&'static Row> {
     }
 }
 
-/// How many arguments a function needs, `*args` one of them. None where there is no such function.
+/// How many arguments a function needs, counting `*args` as one. `None` if there is no such function.
 pub fn count_parameters(name: &str, rules: Rules) -> Option<usize> {
     find_row(name, rules).map(|row| signature::count_required(&row.builtin))
 }

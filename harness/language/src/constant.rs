@@ -266,7 +266,7 @@ pub fn apply_binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Con
     Ok(operator::binary(op.as_ast(), lhs, rhs)?)
 }
 
-/// What a planted fault makes of a division.
+/// A division with a planted fault.
 fn apply_planted_fault(op: PyBinary, a: i128, b: i128) -> Option<i128> {
     match op {
         PyBinary::FloorDiv if is_planted(Fault::ConstantDivisionTruncates) => a.checked_div(b),

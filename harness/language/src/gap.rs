@@ -30,9 +30,9 @@ const OPEN: Version = Version::new(u16::MAX, 0, 0);
 gaps! {
     /// `while n:` of an int: the condition has to be `i1`.
     WhileOfNumbers: (Version::new(3, 5, 0)) to (Version::new(3, 9, 0)), "scf.condition of wheels 3.5.1 to 3.8.0";
-    /// `autotune(key=…)` of a name that is no parameter.
+    /// `autotune(key=…)` of a name that is not a parameter.
     StrayKeys: (Version::new(3, 9, 0)) to (OPEN), "runtime/autotuner.py of wheel 3.9.0";
-    /// The same in versions that look the key up by its place.
+    /// `autotune(key=…)` of such a name, in versions that find the key by its position.
     MissingKeys: (FIRST) to (Version::new(3, 2, 0)), "runtime/autotuner.py of wheels 3.0.0 and 3.1.0";
     /// `histogram` of integers that do not have 32 bits: a pass fails.
     HistogramOfOtherWidths: (FIRST) to (Version::new(3, 9, 0)), "`HistogramOpToLLVM` of wheels 3.0.0 to 3.8.0";

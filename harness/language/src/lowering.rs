@@ -1,7 +1,7 @@
 //! A lowering in progress: the IR that is being made, the place in the text that it is made for, and what may go wrong there.
 //!
-//! Everything that makes operations ([`crate::semantic`], [`crate::builtin`]) stands on this and on nothing above it. Left
-//! out: Python's names, frames and calls, which are the tracer's, and what an operation means.
+//! Everything that makes operations ([`crate::semantic`], [`crate::builtin`]) uses this and nothing above it. The
+//! tracer has Python's names, frames and calls.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -22,14 +22,14 @@ use crate::gap::Gap;
 use crate::request::{Request, RequestArg};
 use crate::stop::{Stop, Traced};
 
-/// What evaluating may cost in steps before the trace is given up.
+/// Maximum steps of a trace.
 const FUEL: u64 = 2_000_000;
 /// Expressions, statements and calls inside of each other.
 const MAX_DEPTH: usize = 4000;
 /// Operations that a trace may make, those that are thrown away included.
 const MAX_OPERATIONS: usize = 250_000;
 /// The most lanes that a block may have.
-pub const MAX_NUMEL: i128 = 1 << 20;
+pub(crate) const MAX_NUMEL: i128 = 1 << 20;
 
 /// Uses of Triton's language: the module of a name, the name, and on which dtype.
 pub type Uses = HashSet<(&'static str, &'static str, Option<DType>)>;
@@ -39,7 +39,7 @@ pub type Uses = HashSet<(&'static str, &'static str, Option<DType>)>;
 pub struct Lowering {
     /// Where operations go.
     pub builder: Builder,
-    /// Whose language it is. Whether a quirk is followed is asked with [`Lowering::has_quirk`].
+    /// The version of the language. See [`Lowering::has_quirk`] for quirks.
     pub rules: Rules,
     /// Launch options, those of an autotuner's configuration included; the last of a name counts.
     pub options: Vec<(Rc<str>, RequestArg)>,
@@ -62,7 +62,7 @@ pub struct Lowering {
     /// The tensors that the kernel's tuner sets to zero.
     pub clears: Clears,
     locs: FxHashMap<(Span, Option<LocId>), LocId>,
-    /// What is wrong with the first block that got too many elements for Triton to hold.
+    /// The rejection of the first block that has too many elements for Triton.
     oversized: Option<Box<Diagnostic>>,
     depth: usize,
     fuel: u64,
@@ -113,7 +113,7 @@ impl Lowering {
         matches!(self.find_option("debug"), Some(RequestArg::Bool(true)))
     }
 
-    /// Whether an assertion is behind each integer operation that may overflow: the launch options `debug` and
+    /// Whether an assertion follows each integer operation that may overflow: the launch options `debug` and
     /// `sanitize_overflow`, which is on by default.
     pub fn checks_overflow(&self) -> bool {
         let off = matches!(
@@ -136,8 +136,8 @@ impl Lowering {
         self.library.contains(&self.span.source)
     }
 
-    /// Whether the text at hand is of a language with this rule. The prelude is written in the newest, whichever version's
-    /// library it stands for.
+    /// Whether the current text follows this rule. The prelude is written in the newest version, also if it replaces the library of
+    /// an older one.
     pub fn has_rule(&self, rule: Rule) -> bool {
         self.rules.holds(rule) || self.in_library()
     }
@@ -162,9 +162,14 @@ impl Lowering {
 
 /// Refusals.
 impl Lowering {
-    /// A rejection at the current place, in the words that a user reads: lower case, no full stop.
+    /// A rejection at the current location. Messages are in lower case, without a full stop.
     pub fn reject(&self, message: impl Into<String>) -> Stop {
         self.reject_with("rejected", message)
+    }
+
+    /// A rejection by a pass of the compiler, after its front end accepted the program.
+    pub fn reject_by_pass(&self, message: impl Into<String>) -> Stop {
+        Stop::Rejected(Box::new(self.build_diagnostic("rejected", message).by_pass()))
     }
 
     /// A rejection with a stable code of its own.

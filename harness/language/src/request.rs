@@ -1,4 +1,4 @@
-//! What is asked for: a kernel, and what its launch passes, as far as a compiler looks at it.
+//! The input of a trace: a kernel, and the arguments of its launch as the compiler sees them.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub enum RequestArg {
 }
 
 impl RequestArg {
-    /// What is inside of nested tuples, by positions.
+    /// The argument at these positions inside of nested tuples.
     pub fn get_nested(&self, path: &[usize]) -> Option<&Self> {
         path.iter().try_fold(self, |arg, &at| match arg {
             Self::Tuple(items) | Self::NamedTuple { items, .. } => items.get(at),
@@ -59,7 +59,7 @@ pub struct Descriptor {
     pub dtype: cerith_tile::DType,
     /// Extents of a block, one for each of the tensor's dimensions.
     pub block_shape: Vec<i64>,
-    /// Whether lanes outside of the tensor hold NaN when they are loaded; else zero.
+    /// Whether loaded lanes outside of the tensor hold NaN instead of zero.
     pub nan: bool,
     /// Whether loads round to tf32.
     pub round_f32_to_tf32: bool,

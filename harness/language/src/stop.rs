@@ -13,7 +13,7 @@ pub enum Refusal {
     Exhausted(Box<Diagnostic>),
 }
 
-/// Why tracing ended before its end.
+/// A reason that ends a trace early.
 #[derive(Debug)]
 pub enum Stop {
     /// Triton's compiler rejects the program.
@@ -24,11 +24,11 @@ pub enum Stop {
     Exhausted(Box<Diagnostic>),
 }
 
-/// What tracing a piece of Python gives.
+/// The result of tracing a piece of Python.
 pub type Traced<T> = Result<T, Stop>;
 
 impl Stop {
-    /// The same with a fact below the snippet.
+    /// Adds a fact below the snippet.
     pub fn note(self, text: impl Into<String>) -> Self {
         let noted = |diagnostic: Box<Diagnostic>| Box::new(diagnostic.note(text));
         match self {

@@ -82,7 +82,7 @@ pub struct Descriptor {
     pub strides: Box<[ValueId]>,
     /// Extents of a block.
     pub block_shape: Shape,
-    /// Whether lanes outside hold NaN when they are loaded; else zero.
+    /// Whether loaded lanes outside hold NaN instead of zero.
     pub nan: bool,
     /// Whether loads round to tf32.
     pub round: bool,

@@ -36,6 +36,24 @@ pub struct HostTensor {
     pub is_returned: bool,
 }
 
+/// The difference between a launch and the plain launch of its kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Change {
+    /// None, or one that does not excuse a failure.
+    #[default]
+    Other,
+    /// A size is 0.
+    EmptySize,
+    /// A flag is on that is off otherwise, or off that is on. Nothing shows which flags go together.
+    Flag,
+    /// All tensors have another dtype.
+    Dtype,
+    /// Inputs of a launcher have other sizes.
+    InputSize,
+    /// An input of a launcher is transposed.
+    TransposedInput,
+}
+
 /// A launch that a function of the kernel's file makes, or why it could not be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostLaunch {
@@ -45,6 +63,8 @@ pub struct HostLaunch {
     pub line: u32,
     /// The difference from the plain launch, which has none: `x[33, 1]`, `padded x`, `float16`.
     pub variant: String,
+    /// The kind of difference.
+    pub change: Change,
     /// The case file. Empty if there are unknown arguments.
     pub text: String,
     /// The storages of the case file.

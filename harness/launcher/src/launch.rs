@@ -300,7 +300,7 @@ impl<'a> Machine<'a> {
             }
             let name = &parameter.name;
             let is_tensor = usage.tensors.iter().any(|tensor| tensor.name == *name)
-                || usage.descriptors.contains(name)
+                || usage.descriptors.contains_key(name)
                 || !parameter.constexpr && {
                     let lower = name.to_lowercase();
                     lower.split('_').any(|word| word == "ptr" || word == "pointer")

@@ -32,8 +32,7 @@ mod write;
 use cerith_tile::source::SourceId;
 use ruff_python_ast::PySourceType;
 
-pub use self::host::is_same_launch;
-pub use self::host::{HostLaunch, HostTensor, Origin};
+pub use self::host::{Change, HostLaunch, HostTensor, Origin, is_same_launch};
 use self::module::{HostModule, MODULE, Root};
 use self::solve::Solver;
 use cerith_module::module as parsing;

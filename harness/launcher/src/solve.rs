@@ -2,12 +2,12 @@
 
 use ruff_text_size::Ranged;
 
-use super::host::{HostLaunch, HostTensor, is_same_launch};
+use super::host::{Change, HostLaunch, HostTensor, is_same_launch};
 use super::machine::{Condition, Eval, Halt, Machine};
 use super::module::{HostModule, Root};
 use super::plan::Plan;
 use super::roots::first_plan;
-use super::variants;
+use super::variants::{self, Variant};
 
 /// The most evaluations for the plain launch.
 const MAX_EVALUATIONS: usize = 200;
@@ -45,14 +45,14 @@ impl<'a> Solver<'a> {
         };
         let base = self.resize(base);
         let mut found = Vec::new();
-        self.collect(&base, "", 2, &mut found);
-        for (variant, plan) in variants::list_variants(self.module, &base) {
+        self.collect(&base, ("", Change::Other), 2, &mut found);
+        for Variant { name, change, plan } in variants::list_variants(self.module, &base) {
             if found.len() >= most {
                 break;
             }
             let mut budget = MAX_VARIANT_EVALUATIONS;
             if let Ok(machine) = self.solve(plan, &mut budget) {
-                self.collect(&machine, &variant, 1, &mut found);
+                self.collect(&machine, (&name, change), 1, &mut found);
             }
         }
         Ok(found)
@@ -63,6 +63,7 @@ impl<'a> Solver<'a> {
             host: self.root.name(),
             line: line.unwrap_or_else(|| self.module.line_of(self.root.def())),
             variant: String::new(),
+            change: Change::Other,
             text: String::new(),
             tensors: Vec::new(),
             unknown,
@@ -71,7 +72,13 @@ impl<'a> Solver<'a> {
     }
 
     /// Adds the launches of an evaluation, some of each line.
-    fn collect(&self, machine: &Machine<'a>, variant: &str, of_line: usize, found: &mut Vec<HostLaunch>) {
+    fn collect(
+        &self,
+        machine: &Machine<'a>,
+        (variant, change): (&str, Change),
+        of_line: usize,
+        found: &mut Vec<HostLaunch>,
+    ) {
         let mut counts: Vec<u32> = Vec::new();
         for launched in &machine.launches {
             if counts.iter().filter(|line| **line == launched.line).count() >= of_line {
@@ -110,6 +117,7 @@ impl<'a> Solver<'a> {
                 host: host.clone(),
                 line: launched.line,
                 variant,
+                change,
                 text,
                 tensors: tensors.collect(),
                 unknown: Vec::new(),

@@ -1,5 +1,6 @@
 //! Variants of a launcher's inputs, one thing at a time: sizes, dtypes, layouts, flags and configurations.
 
+use super::host::Change;
 use super::machine::Machine;
 use super::module::HostModule;
 use super::plan::{Kind, Layout, Plan, Scalar};
@@ -10,8 +11,22 @@ const MAX_CONFIGS: usize = 3;
 /// The most elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
-/// Lists variants with their names, the most different first.
-pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<(String, Plan)> {
+/// A variant of a launcher's inputs.
+pub(super) struct Variant {
+    /// The difference in words.
+    pub name: String,
+    pub change: Change,
+    pub plan: Plan,
+}
+
+impl Variant {
+    const fn new(name: String, change: Change, plan: Plan) -> Self {
+        Self { name, change, plan }
+    }
+}
+
+/// Lists variants, the most different first.
+pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<Variant> {
     let plan = &base.plan;
     let mut all = Vec::new();
     add_layouts(plan, &mut all);
@@ -22,13 +37,12 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<
     let others = module.configs(name).len().saturating_sub(1);
     let step = (others / MAX_CONFIGS).max(1);
     for config in (1..=others).rev().step_by(step).take(MAX_CONFIGS) {
-        all.push((
-            format!("configuration {config}"),
-            Plan {
-                config,
-                ..plan.clone()
-            },
-        ));
+        let name = format!("configuration {config}");
+        let plan = Plan {
+            config,
+            ..plan.clone()
+        };
+        all.push(Variant::new(name, Change::Other, plan));
     }
     // The same kind of value for each size in turn.
     for nth in 0..4 {
@@ -52,7 +66,7 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<
             {
                 continue;
             }
-            all.push((describe(&plan, size), plan));
+            all.push(Variant::new(describe(&plan, size), Change::InputSize, plan));
         }
     }
     all
@@ -90,7 +104,7 @@ fn describe(plan: &Plan, size: usize) -> String {
     format!("{}[{}]", input.name, dims.join(", "))
 }
 
-fn add_layouts(plan: &Plan, all: &mut Vec<(String, Plan)>) {
+fn add_layouts(plan: &Plan, all: &mut Vec<Variant>) {
     for layout in [Layout::Padded, Layout::Transposed] {
         for (at, input) in plan.inputs.iter().enumerate() {
             let Kind::Tensor(tensor) = &input.kind else {
@@ -105,19 +119,19 @@ fn add_layouts(plan: &Plan, all: &mut Vec<(String, Plan)>) {
                 && fits
             {
                 one.layout = layout;
-                let word = if layout == Layout::Padded {
-                    "padded"
+                let (word, change) = if layout == Layout::Padded {
+                    ("padded", Change::Other)
                 } else {
-                    "transposed"
+                    ("transposed", Change::TransposedInput)
                 };
-                all.push((format!("{word} {}", input.name), changed));
+                all.push(Variant::new(format!("{word} {}", input.name), change, changed));
             }
         }
     }
 }
 
 /// Swaps pairs of sizes, so that either is the larger one.
-fn add_relations(base: &Machine<'_>, plan: &Plan, all: &mut Vec<(String, Plan)>) {
+fn add_relations(base: &Machine<'_>, plan: &Plan, all: &mut Vec<Variant>) {
     let sizes: Vec<usize> = plan
         .used_sizes()
         .into_iter()
@@ -133,11 +147,11 @@ fn add_relations(base: &Machine<'_>, plan: &Plan, all: &mut Vec<(String, Plan)>)
         {
             continue;
         }
-        all.push((describe(&changed, *a), changed));
+        all.push(Variant::new(describe(&changed, *a), Change::InputSize, changed));
     }
 }
 
-fn add_flags(plan: &Plan, all: &mut Vec<(String, Plan)>) {
+fn add_flags(plan: &Plan, all: &mut Vec<Variant>) {
     for (at, input) in plan.inputs.iter().enumerate() {
         let turned = match &input.kind {
             Kind::Scalar(Scalar::Bool(value)) => Kind::Scalar(Scalar::Bool(!value)),
@@ -153,26 +167,24 @@ fn add_flags(plan: &Plan, all: &mut Vec<(String, Plan)>) {
             one.is_pinned = matches!(turned, Kind::Scalar(_));
             one.is_default = false;
             one.kind = turned;
-            all.push((word, changed));
+            all.push(Variant::new(word, Change::Other, changed));
         }
     }
 }
 
-fn add_dtypes(plan: &Plan, all: &mut Vec<(String, Plan)>) {
+fn add_dtypes(plan: &Plan, all: &mut Vec<Variant>) {
     let is_free = plan.inputs.iter().any(|input| match &input.kind {
         Kind::Tensor(tensor) => tensor.dtype.is_none(),
         _ => false,
     });
     if is_free {
         for (name, float) in [("float16", "f16"), ("bfloat16", "bf16")] {
-            all.push((
-                name.to_owned(),
-                Plan {
-                    float,
-                    is_float_pinned: true,
-                    ..plan.clone()
-                },
-            ));
+            let plan = Plan {
+                float,
+                is_float_pinned: true,
+                ..plan.clone()
+            };
+            all.push(Variant::new(name.to_owned(), Change::Other, plan));
         }
     }
 }

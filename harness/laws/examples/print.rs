@@ -1,4 +1,4 @@
-//! A generated case in full: `print NUMBER [SEED [broken]]` writes its kernel and its case file. Left out: running it (`share`).
+//! A generated case in full: `print NUMBER [SEED [broken]]` writes its kernel and its case file. See `share` for running it.
 
 use arbitrary::Unstructured;
 use cerith_gen::case::breach::Broken;

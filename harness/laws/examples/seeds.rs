@@ -1,6 +1,6 @@
-//! Inputs for fuzz targets to begin with, and their dictionary: `seeds OUT` writes a folder for each target below OUT, made from
-//! `cases/`, and keeps `fuzz/triton.dict`. What a target's folder holds already stays. Left out: what was found
-//! (`fuzz/regressions`).
+//! Inputs for fuzz targets to begin with, and their dictionary: `seeds OUT` writes a folder for each target below OUT, made
+//! from `cases/`, and keeps `fuzz/triton.dict`. What a target's folder holds already stays. `fuzz/regressions` has the
+//! findings.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! What the reference makes of generated cases: `share N [SEED [broken]]` tries the cases 0 to N of a seed and says how many
-//! finish, and why the others do not, each cause with its first case. With `broken`, cases that break a rule on purpose, and
-//! whether the reference notices. Left out: other engines (`cerith fuzz`).
+//! Runs generated cases in the reference: `share N [SEED [broken]]` tries the cases 0 to N of a seed and prints how many
+//! finish, and the reasons why others do not, each with its first case. With `broken`, cases that break a rule on purpose,
+//! and whether the reference notices. See `cerith fuzz` for other engines.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,10 +16,10 @@ use cerith_laws::broken::{check_foretold, is_whole};
 use cerith_laws::case::{build_reference, read, run};
 use cerith_tile::rules::{Rules, Version};
 
-/// How often a case came to a word for a reason, and the first one that did.
+/// The number of cases with one result for one reason, and the first such case.
 type Causes = BTreeMap<(&'static str, String), (u64, u64)>;
 
-/// What came of a case, and why.
+/// The result of a case, and the reason.
 fn classify_case(bytes: &[u8], breaks: bool, reference: &Reference) -> (&'static str, String) {
     let mut u = Unstructured::new(bytes);
     let rules = Rules::from_version(Version::NEWEST);

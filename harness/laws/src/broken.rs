@@ -1,5 +1,5 @@
-//! Cases that break a rule on purpose. The reference must always give the answer that the breach foretells. Left out: other engines,
-//! which need only not crash (`cerith fuzz --broken`).
+//! Cases that break a rule on purpose. The reference must always give the answer that the breach foretells. Other engines
+//! only must not crash (`cerith fuzz --broken`).
 
 use arbitrary::Unstructured;
 use cerith_engine::{Outcome, Reference};
@@ -51,10 +51,10 @@ pub fn is_whole(broken: &Broken, reference: &Reference, rules: Rules) -> Result<
     })
 }
 
-/// That the reference says what was foretold.
+/// The reference must report the planned problem.
 ///
 /// # Errors
-/// What it said instead.
+/// The reference's actual result.
 pub fn check_foretold(foretold: Foretold, outcome: &Outcome) -> Result<(), Fault> {
     let as_foretold = match (foretold, outcome) {
         (Foretold::Rejected, Outcome::Rejected(complaint)) => return check_complaint(complaint),

@@ -1,11 +1,11 @@
-//! Bundles, as [`cerith_cuda::bundle`] specifies them. Left out: what they are for.
+//! Bundles, as [`cerith_cuda::bundle`] specifies them.
 //!
 //! An input begins with a byte that says what the rest is:
 //!
 //! | byte | the rest |
 //! |---|---|
 //! | even | the file as it is |
-//! | odd | sections before they are packed, so that changes get through checksum and compression: first a byte for the kind of bundle; then for each section a `u16` with the length of the header, a `u16` with that of the blobs, both little endian, header, blobs |
+//! | odd | sections before they are packed, so that changes reach past checksum and compression: first a byte for the kind of bundle; then for each section a `u16` with the length of the header, a `u16` with that of the blobs, both little endian, header, blobs |
 
 use std::io::{Read as _, Write as _};
 
@@ -41,7 +41,7 @@ pub fn check(bytes: &[u8]) -> TrialResult {
     })
 }
 
-/// What is in a bundle.
+/// The contents of a bundle.
 type BundleContents<T> = (Vec<T>, Vec<Decided>, Vec<Note>);
 
 /// Whether a file is a bundle of cases.
@@ -106,7 +106,7 @@ fn write_extras<T>(
     notes.iter().try_for_each(|one| writer.add_note(one))
 }
 
-/// What was read; nothing if the input is refused, with an error.
+/// The contents that were read, or nothing if the input is rejected with an error.
 fn allow_refusal<T>(read: Result<T, BundleError>) -> Result<Option<T>, Fault> {
     match read {
         Ok(held) => Ok(Some(held)),
@@ -165,7 +165,7 @@ pub fn pack_sections(plain: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Sections as an input has them that is to be packed: headers with their blobs.
+/// The sections of an input, to be packed: headers with their blobs.
 pub fn encode_sections(kind: u8, sections: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![1, kind];
     for (header, blobs) in sections {

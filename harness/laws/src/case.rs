@@ -1,4 +1,5 @@
-//! Generated cases, and what the reference must do with any of them. Left out: what breaks a rule on purpose ([`crate::broken`]).
+//! Generated cases, and what the reference must do with any of them. See [`crate::broken`] for cases that break a rule on
+//! purpose.
 
 use arbitrary::Unstructured;
 use cerith_case::{Case, Corpus, Input};
@@ -80,10 +81,10 @@ fn check_twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -
     Ok(())
 }
 
-/// What a generated case is when it is read.
+/// The law of generated cases as files.
 ///
 /// # Errors
-/// What is wrong with the texts: a fault of the generator.
+/// The problems of the texts: a fault of the generator.
 pub fn read(generated: &Generated) -> Result<Case, Fault> {
     let (kernel, yaml) = (generated.module(), generated.case_file(KERNEL));
     let wrong = |what: &str| Fault(format!("it does not read as a case: {what}\n{kernel}\n{yaml}"));
@@ -103,7 +104,7 @@ pub fn read(generated: &Generated) -> Result<Case, Fault> {
     })
 }
 
-/// What the reference makes of a case.
+/// The law of generated cases in the reference.
 ///
 /// # Errors
 /// It failed, which it must never do.
@@ -133,7 +134,7 @@ fn classify_outcome(outcome: &Outcome) -> TrialResult {
 /// Checks that a complaint has a message and a place.
 pub(crate) fn check_complaint(complaint: &Complaint) -> Result<(), Fault> {
     crate::check_message(&complaint.message)?;
-    // What a library function does is told where that is written, and the call beside it.
+    // A diagnostic in a library function has its location there, and notes the call.
     let called = |detail: &String| detail.contains(&format!("{KERNEL}:"));
     let at = complaint.position.as_ref().filter(|at| at.line > 0);
     let placed =

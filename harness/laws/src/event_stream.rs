@@ -1,4 +1,4 @@
-//! Streams of events, as `cerith report` reads them, and every printer of what is read. Left out: what makes events.
+//! Streams of events, as `cerith report` reads them, and every printer of them.
 
 use std::io::Cursor;
 
@@ -82,7 +82,7 @@ fn check_merge(bytes: &[u8]) -> Result<(), Fault> {
         .faults
         .iter()
         .find(|fault| fault.code != "older-stream" && fault.code != "cut-stream");
-    ensure(wrong.is_none(), || format!("of what was merged: {wrong:?}"))
+    ensure(wrong.is_none(), || format!("after merging: {wrong:?}"))
 }
 
 fn write_events(events: &[Event]) -> Result<Vec<u8>, Fault> {

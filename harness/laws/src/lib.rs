@@ -2,7 +2,7 @@
 //!
 //! | module | an input is | law |
 //! |---|---|---|
-//! | [`case`] | bytes that are choices of a case | it reads as a case; the reference accepts it or says why not; it gives the same in two runs, in threads, and for its twins |
+//! | [`case`] | bytes that are choices of a case | it reads as a case; the reference accepts it or reports why not; two runs, threads and twins produce the same result |
 //! | [`broken`] | bytes that are choices of a case that breaks a rule | the reference answers as foretold |
 //! | [`bundle`] | a bundle, or its sections before they are packed | it is refused with a message and a place, or what is read and written reads back the same |
 //! | [`mlir`] | a module of Triton's IR | it is refused with a message and a place, or becomes IR that verifies and runs |
@@ -15,7 +15,7 @@
 //! They are not in `cerith_gen`, because that knows no engine. `fuzz/` calls them, and `tests/it/regressions.rs` replays inputs that
 //! found something.
 //!
-//! Left out: engines beside the reference, which `fuzz/fuzz_targets/case_interpreter.rs` asks.
+//! `fuzz/fuzz_targets/case_interpreter.rs` runs engines beside the reference.
 //!
 //! Invariants: no fuzzing engine; nothing is printed; nothing is written, except that [`recording`] writes to a folder of its own
 //! and removes it.

@@ -1,4 +1,4 @@
-//! Modules of Triton's IR, as [`cerith_ttir`] reads them. An input is the text. Left out: what Triton means by one.
+//! Modules of Triton's IR, as [`cerith_ttir`] reads them. An input is the text.
 
 use cerith_gen::{Ended, TrialResult};
 use cerith_interp::{Config, LaunchOutcome, ParamValue, Program};

@@ -1,5 +1,5 @@
 //! PTX: whatever the text, it is refused with a place, or its kernels are launched, each twice, and do the same both times,
-//! within their limits. Left out: whether what they do is right (the tests of `cerith-ptx`).
+//! within their limits. The tests of `cerith-ptx` check their results.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,7 +74,7 @@ pub fn check(data: &[u8]) -> TrialResult {
                 check_message(&exhausted)?;
                 Ended::Stopped
             }
-            LaunchOutcome::Stopped => return Err(Fault("nobody stopped it".to_owned())),
+            LaunchOutcome::Stopped => return Err(Fault("it stopped without a request".to_owned())),
         };
     }
     Ok(ended)
@@ -90,7 +90,7 @@ fn launch_kernel(kernel: &Kernel) -> (LaunchOutcome, Vec<u8>) {
     let address = memory.address(StorageId(0));
     let mut parameters = Vec::new();
     for parameter in kernel.parameters().iter().take(64) {
-        // Kernels that want more have less than they read, which is a trap.
+        // Kernels with larger parameters than that read past them, which is a trap.
         parameters.resize((parameter.offset as usize).min(STORAGE), 0);
         parameters.extend_from_slice(&address.to_le_bytes());
     }
@@ -184,7 +184,7 @@ pub fn mutate(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// What is between words.
+/// Characters between words.
 const WORDS: [char; 9] = [' ', '\t', ',', ';', '[', ']', '{', '}', '.'];
 
 /// The line with its first number replaced.

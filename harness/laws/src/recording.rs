@@ -1,4 +1,4 @@
-//! Part files of a recorder, and the archives of bytes that recordings have. Left out: recorders.
+//! Part files of a recorder, and the archives of bytes that recordings have.
 //!
 //! An input begins with a byte that says what the rest is:
 //!
@@ -74,8 +74,8 @@ fn collect_cases(file: &[u8]) -> Result<u64, Fault> {
         Ok(collected) => collected,
         Err(error) => return Err(Fault(format!("nothing is collected: {error}"))),
     };
-    let corpus =
-        Corpus::read(&out).map_err(|error| Fault(format!("what was collected is no corpus: {error}")))?;
+    let corpus = Corpus::read(&out)
+        .map_err(|error| Fault(format!("the collected folder is not a corpus: {error}")))?;
     if let Some(problem) = corpus.problems().first() {
         return Err(Fault(problem.render(corpus.sources(), false)));
     }
@@ -90,7 +90,10 @@ fn collect_cases(file: &[u8]) -> Result<u64, Fault> {
         })?;
     }
     ensure(cases == collected.cases, || {
-        format!("{} cases are said to be there, and {cases} are", collected.cases)
+        format!(
+            "the manifest has {} cases, and the folder {cases}",
+            collected.cases
+        )
     })?;
     Ok(cases)
 }
@@ -112,7 +115,7 @@ pub fn encode_part(plain: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Frames as an input has them.
+/// The frames of an input.
 pub fn encode_frames(frames: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![b'p'];
     for (header, payload) in frames {

@@ -1,5 +1,5 @@
-//! Inputs for fuzz targets to begin with, made from the corpus, and the dictionary of Triton's names. Left out: reading and writing
-//! files (`examples/seeds.rs`).
+//! Inputs for fuzz targets to begin with, made from the corpus, and the dictionary of Triton's names. `examples/seeds.rs`
+//! reads and writes the files.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -38,7 +38,7 @@ const MAX_INPUT_BYTES: usize = 16 << 10;
 /// How many inputs of plain bytes a target gets.
 const PLAIN: u64 = 32;
 
-/// Modules that Triton printed, by what they show.
+/// Modules that Triton printed, by topic.
 const MODULES: [(&str, &str); 8] = [
     (
         "block_pointer",

@@ -19,7 +19,7 @@
 //! assert_eq!(overlap::overlaps(&halves[0], &halves[1]), Some(false));
 //! assert_eq!(x.view(&[5, 5]).unwrap_err().to_string(), "shape '[5, 5]' is invalid for input of size 24");
 //!
-//! // Where a launch sees it, and what an address means there.
+//! Where a launch sees it, and what an address means there.
 //! let row = x.index(&[Index::At(2)]).unwrap();
 //! let memory = Memory::new(&storages, vec![NamedTensor { name: "row".into(), tensor: row.clone() }]);
 //! let place = memory.find(memory.address_of(&row) + 4).unwrap();

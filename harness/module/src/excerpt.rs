@@ -24,8 +24,8 @@ use ruff_python_parser::Parsed;
 pub use self::decorators::{is_autotune, is_gluon, is_heuristics, is_jit, is_kernel, strip_arguments};
 pub use self::imports::visit_bodies;
 use self::imports::{Alias, Import, ImportedItem, imports_of};
+use crate::dependency::{blank_lines, find_needed_pieces, lines_of};
 use crate::module;
-use crate::needed::{blank_lines, find_needed_pieces, lines_of};
 use crate::piece::{Piece, read_pieces};
 
 /// More modules than this are not followed.

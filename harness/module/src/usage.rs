@@ -60,11 +60,22 @@ pub struct Usage {
     /// Parameters that are compared with `None`.
     pub optional: BTreeSet<String>,
     /// Parameters with a method `load` or `store`: tensor descriptors that the host makes.
-    pub descriptors: BTreeSet<String>,
+    pub descriptors: BTreeMap<String, DescriptorUse>,
     /// How many accesses are through addresses whose tensor the text does not tell.
     pub lost: usize,
     /// Conditions on its launches that the text states.
     pub contracts: Vec<Contract>,
+}
+
+/// A tensor descriptor that the host makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DescriptorUse {
+    /// How many dimensions it is indexed with.
+    pub dimensions: usize,
+    /// Whether it is loaded from.
+    pub read: bool,
+    /// Whether it is stored to.
+    pub written: bool,
 }
 
 /// A tensor.

@@ -33,7 +33,7 @@ macro_rules! modules {
 /// A test and its name.
 pub type NamedTest<F> = (&'static str, F);
 
-/// What a test needs of the machine.
+/// The requirements of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The installed toolchain with this name.
@@ -60,23 +60,23 @@ pub fn pythons_with_torch() -> Vec<String> {
         .collect()
 }
 
-/// A toolchain that the running test is said to need.
+/// A toolchain that the running test needs.
 ///
 /// # Panics
 ///
-/// Where it is not installed: the test is listed without its need.
+/// If it is not installed, the test is listed without its need.
 pub fn find_toolchain(name: &str) -> Toolchain {
     let id: ToolchainId = name.parse().expect("the name of a toolchain");
     let home = Home::discover().expect("a home");
     home.find(&id).expect("a test that needs a toolchain says so")
 }
 
-/// What a machine has of what a test needs.
+/// Whether a machine meets a test's requirement.
 enum Availability<T> {
     Here(T),
     /// Why the test is ignored.
     Missing(String),
-    /// Why it fails: somebody said that it must be there.
+    /// The reason for a failure: the environment requires it.
     Required(String),
 }
 
@@ -106,7 +106,7 @@ impl Tests {
     ///
     /// # Panics
     ///
-    /// Where there is no home: then nothing can be tested.
+    /// If there is no home, nothing can be tested.
     pub fn new() -> Self {
         let required = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
         Self {
@@ -182,9 +182,10 @@ impl Tests {
 
     /// Tests of one toolchain each: every test runs once for every name.
     #[must_use]
-    pub fn with_each(mut self, names: &[&str], tests: &[NamedTest<fn(&Toolchain)>]) -> Self {
+    pub fn with_each(mut self, names: &[impl AsRef<str>], tests: &[NamedTest<fn(&Toolchain)>]) -> Self {
         for &(test, run) in tests {
             for name in names {
+                let name = name.as_ref();
                 let found = self.find(name);
                 self.add(format!("{test}::{name}"), found, move |found: Toolchain| {
                     run(&found);
@@ -300,7 +301,7 @@ mod tests {
 
     fn do_nothing() {}
 
-    /// The toolchain 9.9.9 is nobody's; `required` is what the environment names.
+    /// No machine has toolchain 9.9.9; `required` is what the environment names.
     fn check(required: &[&str], ignored: Option<&str>) {
         let mut tests = Tests::new();
         tests.required = required.iter().map(|&name| name.to_owned()).collect();

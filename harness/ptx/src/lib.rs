@@ -42,7 +42,7 @@
 //! assert!(matches!(outcome, LaunchOutcome::Finished(_)));
 //! assert_eq!(memory.bytes(out)[4 * 31], 31);
 //!
-//! // One thread too many writes behind the storage.
+//! One thread too many writes behind the storage.
 //! let LaunchOutcome::Trapped(trap) = kernel.launch(&launch(33), &mut memory, &Config::default()) else {
 //!     panic!("it traps")
 //! };

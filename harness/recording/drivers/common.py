@@ -17,13 +17,13 @@ def mend_interpreter() -> None:
     """Makes float arguments tensors, as the compiler does; the interpreter leaves them without `.to`."""
     given = interpreter._implicit_cvt
 
-    def converted(argument: object) -> object:
+    def convert_argument(argument: object) -> object:
         if isinstance(argument, float):
             number = np.array([argument], dtype=np.float32)
             return tl.tensor(interpreter.TensorHandle(number, tl.float32), tl.float32)
         return given(argument)
 
-    interpreter._implicit_cvt = converted
+    interpreter._implicit_cvt = convert_argument
 
 
 def choose_first() -> None:
@@ -64,17 +64,17 @@ class Driver:
             print(f"  {count} x {reason}", file=sys.stderr)
 
 
-def normal(*shape: int, dtype: torch.dtype = torch.float32, grad: bool = False) -> torch.Tensor:
+def make_normal(*shape: int, dtype: torch.dtype = torch.float32, grad: bool = False) -> torch.Tensor:
     """Normally distributed numbers."""
     return torch.randn(shape).to(dtype).requires_grad_(grad)
 
 
-def below(end: int, *shape: int, dtype: torch.dtype = torch.int64) -> torch.Tensor:
+def make_integers(end: int, *shape: int, dtype: torch.dtype = torch.int64) -> torch.Tensor:
     """Whole numbers from zero to below `end`."""
     return torch.randint(0, end, shape, dtype=dtype)
 
 
-def backward(result: object) -> None:
+def run_backward(result: object) -> None:
     """Sends gradients back from all floating-point tensors of a result."""
     results = result if isinstance(result, (tuple, list)) else (result,)
     tensors = [x for x in results if isinstance(x, torch.Tensor) and x.requires_grad]

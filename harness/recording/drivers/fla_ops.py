@@ -29,17 +29,17 @@ from fla.ops.utils.pooling import mean_pooling
 from fla.ops.utils.softmax import softmax_bwd, softmax_fwd
 from fla.ops.utils.solve_tril import solve_tril
 
-from common import FLOATS, Driver, backward, below, normal
+from common import FLOATS, Driver, make_integers, make_normal, run_backward
 
 
 def modules(driver: Driver, rows: int, width: int, dtype: torch.dtype) -> None:
     """Activations, normalisations and a loss."""
 
-    def given(*shape: int) -> torch.Tensor:
-        return normal(*shape, dtype=dtype, grad=True)
+    def make_input(*shape: int) -> torch.Tensor:
+        return make_normal(*shape, dtype=dtype, grad=True)
 
     def plain() -> torch.Tensor:
-        return normal(rows, width, dtype=dtype)
+        return make_normal(rows, width, dtype=dtype)
 
     for name, function in (
         ("sigmoid_fwd", sigmoid_fwd),
@@ -60,89 +60,113 @@ def modules(driver: Driver, rows: int, width: int, dtype: torch.dtype) -> None:
     ):
         driver.call(name, lambda function: function(plain(), plain()), function)
     driver.call("swiglu_fwdbwd", lambda: swiglu_fwdbwd(plain(), plain(), plain()))
-    driver.call("l2norm", lambda: backward(l2norm(given(2, rows, 2, width))))
-    driver.call("layer_norm", lambda: backward(layer_norm(given(rows, width), given(width), given(width))))
-    driver.call("rms_norm", lambda: backward(rms_norm(given(rows, width), given(width), given(width))))
+    driver.call("l2norm", lambda: run_backward(l2norm(make_input(2, rows, 2, width))))
+    driver.call(
+        "layer_norm",
+        lambda: run_backward(layer_norm(make_input(rows, width), make_input(width), make_input(width))),
+    )
+    driver.call(
+        "rms_norm",
+        lambda: run_backward(rms_norm(make_input(rows, width), make_input(width), make_input(width))),
+    )
     driver.call(
         "group_norm",
-        lambda: backward(
-            group_norm(given(rows, 2 * width), given(2 * width), given(2 * width), num_groups=2)
+        lambda: run_backward(
+            group_norm(
+                make_input(rows, 2 * width), make_input(2 * width), make_input(2 * width), num_groups=2
+            )
         ),
     )
     driver.call(
         "layer_norm_gated",
-        lambda: backward(
-            layer_norm_gated(given(rows, width), given(rows, width), given(width), given(width))
+        lambda: run_backward(
+            layer_norm_gated(
+                make_input(rows, width), make_input(rows, width), make_input(width), make_input(width)
+            )
         ),
     )
     driver.call(
         "rms_norm_gated",
-        lambda: backward(
-            rms_norm_gated(given(rows, width), given(rows, width), given(width), given(width), "sigmoid")
+        lambda: run_backward(
+            rms_norm_gated(
+                make_input(rows, width),
+                make_input(rows, width),
+                make_input(width),
+                make_input(width),
+                "sigmoid",
+            )
         ),
     )
-    target = below(width, rows)
-    driver.call("cross_entropy_loss", lambda: backward(cross_entropy_loss(given(rows, width), target)))
+    target = make_integers(width, rows)
+    driver.call(
+        "cross_entropy_loss", lambda: run_backward(cross_entropy_loss(make_input(rows, width), target))
+    )
     driver.call(
         "cross_entropy_loss smooth",
-        lambda: backward(
-            cross_entropy_loss(given(rows, width), target, label_smoothing=0.1, lse_square_scale=1e-3)
+        lambda: run_backward(
+            cross_entropy_loss(make_input(rows, width), target, label_smoothing=0.1, lse_square_scale=1e-3)
         ),
     )
 
 
 def sequences(driver: Driver, length: int, width: int, dtype: torch.dtype) -> None:
-    """What goes along a sequence: sums, convolutions, shifts, rotations."""
+    """Operations along a sequence: sums, convolutions, shifts, rotations."""
 
-    def given(*shape: int) -> torch.Tensor:
-        return normal(*shape, dtype=dtype, grad=True)
+    def make_input(*shape: int) -> torch.Tensor:
+        return make_normal(*shape, dtype=dtype, grad=True)
 
     for backwards in (False, True):
         driver.call(
             f"chunk_local_cumsum {backwards}",
-            lambda backwards: chunk_local_cumsum(given(1, length, 2).detach(), 16, reverse=backwards),
+            lambda backwards: chunk_local_cumsum(make_input(1, length, 2).detach(), 16, reverse=backwards),
             backwards,
         )
         driver.call(
             f"chunk_local_cumsum vector {backwards}",
-            lambda backwards: chunk_local_cumsum(given(1, length, 2, width).detach(), 16, reverse=backwards),
+            lambda backwards: chunk_local_cumsum(
+                make_input(1, length, 2, width).detach(), 16, reverse=backwards
+            ),
             backwards,
         )
         driver.call(
             f"chunk_global_cumsum {backwards}",
-            lambda backwards: chunk_global_cumsum(given(1, length, 2).detach(), reverse=backwards),
+            lambda backwards: chunk_global_cumsum(make_input(1, length, 2).detach(), reverse=backwards),
             backwards,
         )
-    driver.call("mean_pooling", lambda: backward(mean_pooling(given(1, length, 2, width), 8)))
-    driver.call("token_shift", lambda: backward(token_shift(given(2, length, width))))
+    driver.call("mean_pooling", lambda: run_backward(mean_pooling(make_input(1, length, 2, width), 8)))
+    driver.call("token_shift", lambda: run_backward(token_shift(make_input(2, length, width))))
     driver.call(
         "causal_conv1d",
-        lambda: backward(
-            causal_conv1d(given(2, length, width), given(width, 4), given(width), activation="silu")[0]
+        lambda: run_backward(
+            causal_conv1d(
+                make_input(2, length, width), make_input(width, 4), make_input(width), activation="silu"
+            )[0]
         ),
     )
     driver.call(
         "rotary_embedding",
-        lambda: backward(
+        lambda: run_backward(
             rotary_embedding(
-                given(2, length, 2, width),
-                normal(length, width // 2, dtype=dtype),
-                normal(length, width // 2, dtype=dtype),
+                make_input(2, length, 2, width),
+                make_normal(length, width // 2, dtype=dtype),
+                make_normal(length, width // 2, dtype=dtype),
             )
         ),
     )
-    driver.call("solve_tril", lambda: solve_tril(torch.tril(normal(1, 32, 2, 16) * 0.1, -1)))
+    driver.call("solve_tril", lambda: solve_tril(torch.tril(make_normal(1, 32, 2, 16) * 0.1, -1)))
 
 
 def attentions(driver: Driver, length: int, width: int, dtype: torch.dtype) -> None:
     """Attention that is linear in the length, by chunks and token by token."""
 
     def head() -> torch.Tensor:
-        return normal(1, length, 2, width, dtype=dtype, grad=True)
+        return make_normal(1, length, 2, width, dtype=dtype, grad=True)
 
     def unit() -> torch.Tensor:
         return (
-            torch.nn.functional.normalize(normal(1, length, 2, width), dim=-1).to(dtype).requires_grad_(True)
+            torch.nn.functional.normalize(make_normal(1, length, 2, width), dim=-1)
+            .to(dtype)
+            .requires_grad_(True)
         )
 
     def decay(*shape: int) -> torch.Tensor:
@@ -176,7 +200,10 @@ def attentions(driver: Driver, length: int, width: int, dtype: torch.dtype) -> N
     for name, function in calls.items():
         forward_only = name == "fused_recurrent_gated_delta_rule"
         driver.call(
-            name, lambda function, only: function() if only else backward(function()), function, forward_only
+            name,
+            lambda function, only: function() if only else run_backward(function()),
+            function,
+            forward_only,
         )
 
 

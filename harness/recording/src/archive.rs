@@ -1,5 +1,5 @@
-//! The archive of a kernel's bytes, `data.zip`: an entry for each content, named by its hash. An archive that grows too large
-//! continues in `data-2.zip`. Left out: reading it (`cerith_case`).
+//! The archive of a kernel's bytes, `data.zip`: an entry for each content, named by its hash. An archive that grows too
+//! large continues in `data-2.zip`. `cerith_case` reads it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,21 +16,21 @@ use crate::part::Payload;
 const ENTRIES_MOST: usize = 100_000;
 const BYTES_MOST: u64 = 1 << 30;
 
-/// Where contents lie in part files.
+/// The locations of contents in part files.
 #[derive(Debug, Default)]
 pub struct Contents {
     files: Vec<PathBuf>,
-    known: HashMap<String, Place>,
+    contents: HashMap<String, ContentLocation>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ContentLocation {
     file: usize,
     payload: Payload,
     size: u64,
 }
 
-/// What is known of a content once it was looked at.
+/// The kind of a content, once it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Nothing but zeros: no entry is needed.
@@ -43,26 +43,28 @@ pub enum Content {
 
 impl Contents {
     /// A further part file; its number.
-    pub fn file(&mut self, path: &Path) -> usize {
+    pub fn add_file(&mut self, path: &Path) -> usize {
         self.files.push(path.to_owned());
         self.files.len() - 1
     }
 
     /// Contents of a hash, `size` bytes when unpacked, lie in a file.
     pub fn add(&mut self, hash: String, file: usize, payload: Payload, size: u64) {
-        self.known.entry(hash).or_insert(Place { file, payload, size });
+        self.contents
+            .entry(hash)
+            .or_insert(ContentLocation { file, payload, size });
     }
 
     /// The bytes of a hash, or why there are none.
     fn read(&self, hash: &str) -> io::Result<Result<Vec<u8>, String>> {
-        let Some(place) = self.known.get(hash) else {
+        let Some(place) = self.contents.get(hash) else {
             return Ok(Err("its bytes are not in the part file".to_owned()));
         };
         let Some(path) = self.files.get(place.file) else {
             return Ok(Err("its part file is gone".to_owned()));
         };
         let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(place.payload.at))?;
+        file.seek(SeekFrom::Start(place.payload.offset))?;
         let packed = BufReader::new(file).take(place.payload.len);
         let mut bytes = Vec::new();
         // One byte more than it says shows that there are more.
@@ -84,7 +86,7 @@ pub struct Archive<'c> {
     folder: PathBuf,
     open: Option<Open>,
     files: usize,
-    done: HashMap<String, Content>,
+    written: HashMap<String, Content>,
     /// Bytes of all entries, unpacked.
     pub unpacked: u64,
     /// Bytes on disk.
@@ -108,7 +110,7 @@ impl<'c> Archive<'c> {
             folder: folder.to_owned(),
             open: None,
             files: 0,
-            done: HashMap::new(),
+            written: HashMap::new(),
             unpacked: 0,
             packed: 0,
         }
@@ -116,7 +118,7 @@ impl<'c> Archive<'c> {
 
     /// Makes sure that the contents of a hash are in the archive. With `zeros`, contents that are all zeros need no entry.
     pub fn put(&mut self, hash: &str, zeros: bool) -> io::Result<Content> {
-        if let Some(content) = self.done.get(hash)
+        if let Some(content) = self.written.get(hash)
             && (zeros || *content != Content::Zeros)
         {
             return Ok(content.clone());
@@ -126,13 +128,13 @@ impl<'c> Archive<'c> {
             Ok(bytes) => Content::Entry(self.write(hash, &bytes)?),
             Err(reason) => Content::Lost(reason),
         };
-        self.done.insert(hash.to_owned(), content.clone());
+        self.written.insert(hash.to_owned(), content.clone());
         Ok(content)
     }
 
     /// How many bytes the contents of a hash say they have.
     pub fn size(&self, hash: &str) -> Option<u64> {
-        self.contents.known.get(hash).map(|place| place.size)
+        self.contents.contents.get(hash).map(|place| place.size)
     }
 
     fn write(&mut self, hash: &str, bytes: &[u8]) -> io::Result<String> {

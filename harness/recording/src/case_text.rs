@@ -1,4 +1,4 @@
-//! A recorded launch as the text of a case file. Left out: where its bytes are kept ([`crate::archive`]).
+//! A recorded launch as the text of a case file. See [`crate::archive`] for the bytes.
 
 use std::fmt::Write as _;
 
@@ -15,9 +15,9 @@ use crate::part::Raised;
 /// All that a case file says.
 #[derive(Debug)]
 pub struct Text<'a> {
-    /// What it shows.
+    /// The description.
     pub about: String,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: String,
     /// `file.py:function`.
     pub kernel: String,
@@ -49,7 +49,7 @@ pub struct RecordedOutcome<'a> {
 /// How a launch ended.
 #[derive(Debug)]
 pub enum HowEnded<'a> {
-    /// What it left is not on record.
+    /// Its contents after the launch are not recorded.
     Unknown,
     /// With an exception.
     Raised(&'a Raised),
@@ -62,19 +62,19 @@ pub enum HowEnded<'a> {
 pub struct StorageText {
     /// Its name.
     pub name: String,
-    /// What it is declared as.
+    /// The declared dtype.
     pub dtype: DType,
     /// The shape it is declared with.
     pub shape: Vec<i64>,
     /// Its size.
     pub bytes: usize,
-    /// What it holds.
+    /// The contents before the launch.
     pub fill: FillText,
-    /// `data.zip/…` of what it held afterwards, if that is something else.
+    /// `data.zip/…` with the contents after the launch, if they changed.
     pub after: Option<String>,
 }
 
-/// What a storage holds.
+/// The contents of a storage.
 #[derive(Debug)]
 pub enum FillText {
     /// Zeros.
@@ -86,10 +86,10 @@ pub enum FillText {
 }
 
 /// How a storage is declared: as the first argument that shows it, where that is all of it.
-pub fn declared(args: &[(String, Value)], storage: usize, bytes: u64) -> (DType, Vec<i64>) {
+pub fn infer_declaration(args: &[(String, Value)], storage: usize, bytes: u64) -> (DType, Vec<i64>) {
     let mut shown = Vec::new();
     for (_, value) in args {
-        tensors(value, &mut shown);
+        collect_tensors(value, &mut shown);
     }
     let first = shown.into_iter().find(|tensor| tensor.storage == storage);
     if let Some(tensor) = first {
@@ -107,7 +107,7 @@ pub fn declared(args: &[(String, Value)], storage: usize, bytes: u64) -> (DType,
     (DType::U8, vec![bytes as i64])
 }
 
-/// The same for a storage that holds addresses: they are 8 bytes each.
+/// The declaration of a storage that holds addresses, of 8 bytes each.
 pub fn declared_for_addresses(bytes: u64) -> (DType, Vec<i64>) {
     (DType::I64, vec![(bytes / 8) as i64])
 }
@@ -119,14 +119,14 @@ fn elements(shape: &[i64]) -> Option<u64> {
 }
 
 /// The tensors in a value.
-fn tensors<'v>(value: &'v Value, found: &mut Vec<&'v request::Tensor>) {
+fn collect_tensors<'v>(value: &'v Value, found: &mut Vec<&'v request::Tensor>) {
     match value {
         Value::Tensor(tensor) => found.push(tensor),
         Value::Descriptor(descriptor) => found.push(&descriptor.base),
-        Value::Constexpr(inner) => tensors(inner, found),
+        Value::Constexpr(inner) => collect_tensors(inner, found),
         Value::Tuple(items) | Value::NamedTuple { items, .. } => {
             for item in items {
-                tensors(item, found);
+                collect_tensors(item, found);
             }
         }
         _ => {}
@@ -144,7 +144,7 @@ fn as_tensor(tensor: &request::Tensor) -> Tensor {
 }
 
 /// A name for a storage that is shown as `wanted`, other than those that are taken.
-pub fn name(wanted: &str, taken: &[StorageText]) -> String {
+pub fn choose_name(wanted: &str, taken: &[StorageText]) -> String {
     let mut name: String = wanted
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
@@ -154,7 +154,7 @@ pub fn name(wanted: &str, taken: &[StorageText]) -> String {
     }
     let plain = name.clone();
     let mut nth = 1;
-    // `_` at the end, as Python's own style has it for names that are taken.
+    // `_` at the end is Python's own convention for names that are taken.
     while !is_name(&name) || taken.iter().any(|other| other.name == name) {
         nth += 1;
         name = if nth == 2 {
@@ -196,7 +196,7 @@ impl Text<'_> {
             }
             let pairs: Vec<_> = pairs
                 .iter()
-                .map(|(name, value)| format!("{}: {}", quote_yaml(name), self.value(value, false)))
+                .map(|(name, value)| format!("{}: {}", quote_yaml(name), self.write_value(value, false)))
                 .collect();
             let _ = writeln!(out, "    {key}: {{ {} }}", pairs.join(", "));
         }
@@ -256,7 +256,7 @@ impl Text<'_> {
     }
 
     /// A value; `within` a tuple, or as an argument.
-    fn value(&self, value: &Value, within: bool) -> String {
+    fn write_value(&self, value: &Value, within: bool) -> String {
         match value {
             Value::None => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
@@ -264,16 +264,18 @@ impl Text<'_> {
             Value::Float(value) => render_float(*value),
             Value::Str(text) => quote_yaml(&quote_python(text)),
             Value::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-            Value::Constexpr(inner) if within => format!("{{ constexpr: {} }}", self.value(inner, true)),
+            Value::Constexpr(inner) if within => {
+                format!("{{ constexpr: {} }}", self.write_value(inner, true))
+            }
             // At its own place a parameter's annotation says it.
-            Value::Constexpr(inner) => self.value(inner, false),
+            Value::Constexpr(inner) => self.write_value(inner, false),
             Value::Tensor(tensor) => quote_yaml(&self.tensor(tensor)),
             Value::Tuple(items) => {
-                let items: Vec<_> = items.iter().map(|item| self.value(item, true)).collect();
+                let items: Vec<_> = items.iter().map(|item| self.write_value(item, true)).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::NamedTuple { fields, items } => {
-                render_named_tuple(fields, items.iter().map(|item| self.value(item, true)))
+                render_named_tuple(fields, items.iter().map(|item| self.write_value(item, true)))
             }
             Value::Address { storage, offset } => {
                 let storage = self.storages.get(*storage).map_or("", |storage| &storage.name);

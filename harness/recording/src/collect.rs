@@ -1,4 +1,4 @@
-//! Makes a recording on disk from part files. Left out: the text of a case file (`case_text`) and archives (`archive`).
+//! Makes a recording on disk from part files. See `case_text` for the text of a case file, and `archive` for the archives.
 
 pub(crate) mod launches;
 pub(crate) mod verify;
@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use self::launches::{Found, Gathered, Kernel};
+use self::launches::{Gathered, Kernel, RecordedLaunch};
 use crate::archive::Archive;
 use crate::case_text::Text;
 use crate::part::{Process, Skipped};
 
-/// The file that tells a recording from another corpus.
+/// The file that distinguishes a recording from other corpora.
 pub const MANIFEST: &str = "recording.json";
 
 /// The version of [`Collected`]'s form on disk.
 const FORMAT: u32 = 1;
 
-/// What is to be collected.
+/// How to collect launches.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The folder with part files.
@@ -38,7 +38,7 @@ pub struct Options {
     pub private: bool,
 }
 
-/// What was collected. Written as [`MANIFEST`].
+/// The results of collecting. Written as [`MANIFEST`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collected {
     /// The version of this form.
@@ -107,7 +107,7 @@ pub enum CollectError {
 }
 
 impl CollectError {
-    pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+    pub(crate) fn io_error_at(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |source| Self::Io {
             path: path.to_owned(),
             source,
@@ -119,13 +119,13 @@ impl CollectError {
 ///
 /// # Errors
 /// There is something in it, or it cannot be read.
-pub fn vacant(out: &Path) -> Result<(), CollectError> {
+pub fn check_vacant(out: &Path) -> Result<(), CollectError> {
     let entries = match fs::read_dir(out) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(CollectError::at(out))?,
+        entries => entries.map_err(CollectError::io_error_at(out))?,
     };
     for entry in entries {
-        let entry = entry.map_err(CollectError::at(out))?;
+        let entry = entry.map_err(CollectError::io_error_at(out))?;
         if !entry.file_name().to_string_lossy().starts_with('.') {
             return Err(CollectError::Occupied(out.to_owned()));
         }
@@ -138,17 +138,17 @@ pub fn vacant(out: &Path) -> Result<(), CollectError> {
 /// # Errors
 /// Something cannot be read or written; part files are not touched.
 pub fn collect(options: &Options) -> Result<Collected, CollectError> {
-    vacant(&options.out)?;
+    check_vacant(&options.out)?;
     let gathered = Gathered::read(options)?;
-    cerith_files::create_folders(&options.out).map_err(CollectError::at(&options.out))?;
+    cerith_files::create_folders(&options.out).map_err(CollectError::io_error_at(&options.out))?;
     let Gathered {
         contents,
         kernels,
-        found,
+        launches: found,
         mut skipped,
         mut collected,
     } = gathered;
-    let mut by_kernel: Vec<Vec<Found>> = kernels.iter().map(|_| Vec::new()).collect();
+    let mut by_kernel: Vec<Vec<RecordedLaunch>> = kernels.iter().map(|_| Vec::new()).collect();
     for launch in found {
         if let Some(launches) = by_kernel.get_mut(launch.kernel) {
             launches.push(launch);
@@ -156,7 +156,7 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
     }
     for (kernel, launches) in kernels.iter().zip(by_kernel) {
         let folder = options.out.join(&kernel.folder);
-        cerith_files::create_folders(&folder).map_err(CollectError::at(&folder))?;
+        cerith_files::create_folders(&folder).map_err(CollectError::io_error_at(&folder))?;
         for (name, text) in &kernel.files {
             write(&folder.join(name), text)?;
         }
@@ -167,7 +167,9 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
                 skip(&mut skipped, &kernel.function, why, 1);
                 continue;
             }
-            match case(kernel, launch, options, &mut archive).map_err(CollectError::at(&folder))? {
+            match write_case(kernel, launch, options, &mut archive)
+                .map_err(CollectError::io_error_at(&folder))?
+            {
                 Ok(case) => {
                     collected.without_data += case.without_data;
                     cases.push(case);
@@ -175,14 +177,14 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
                 Err(why) => skip(&mut skipped, &kernel.function, why, 1),
             }
         }
-        archive.close().map_err(CollectError::at(&folder))?;
+        archive.close().map_err(CollectError::io_error_at(&folder))?;
         let (kept, refused) = verify::write(&folder, &mut cases)?;
-        unfinished(&mut collected, kernel, &launches, &cases);
+        note_unfinished(&mut collected, kernel, &launches, &cases);
         for why in refused {
             skip(&mut skipped, &kernel.function, why, 1);
         }
         if kept == 0 {
-            cerith_files::remove_folder_all(&folder).map_err(CollectError::at(&folder))?;
+            cerith_files::remove_folder_all(&folder).map_err(CollectError::io_error_at(&folder))?;
             continue;
         }
         collected.kernels += 1;
@@ -203,7 +205,12 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
 }
 
 /// Notes the launches without an end among those that became cases.
-fn unfinished(collected: &mut Collected, kernel: &Kernel, launches: &[Found], cases: &[CaseFile<'_>]) {
+fn note_unfinished(
+    collected: &mut Collected,
+    kernel: &Kernel,
+    launches: &[RecordedLaunch],
+    cases: &[CaseFile<'_>],
+) {
     for launch in launches {
         let name = file_name(launch);
         if !cases.iter().any(|case| case.name == name) {
@@ -222,7 +229,7 @@ fn unfinished(collected: &mut Collected, kernel: &Kernel, launches: &[Found], ca
 }
 
 /// The name of a launch's case file.
-fn file_name(launch: &Found) -> String {
+fn file_name(launch: &RecordedLaunch) -> String {
     format!("{:04}.yaml", launch.number)
 }
 
@@ -234,7 +241,7 @@ fn skip(skipped: &mut Reasons, kernel: &str, why: String, count: u64) {
 }
 
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), CollectError> {
-    cerith_files::write(path, text).map_err(CollectError::at(path))
+    cerith_files::write(path, text).map_err(CollectError::io_error_at(path))
 }
 
 /// A case file, not written yet.
@@ -246,13 +253,13 @@ pub(crate) struct CaseFile<'a> {
 }
 
 /// The case file of a launch, or why there is none. Bytes go into the archive.
-pub(crate) fn case<'a>(
+pub(crate) fn write_case<'a>(
     kernel: &Kernel,
-    launch: &'a Found,
+    launch: &'a RecordedLaunch,
     options: &Options,
     archive: &mut Archive<'_>,
 ) -> io::Result<Result<CaseFile<'a>, String>> {
-    let storages = match launch.storages(kernel, archive)? {
+    let storages = match launch.declare_storages(kernel, archive)? {
         Ok(storages) => storages,
         Err(why) => return Ok(Err(why)),
     };
@@ -265,10 +272,10 @@ pub(crate) fn case<'a>(
             format!("`{}` ({} bytes, {why})", storage.name, frame.size)
         })
         .collect();
-    let mut text = launch.text(kernel, options, storages);
+    let mut text = launch.to_case_text(kernel, options, storages);
     if !made_up.is_empty() {
         text.about = format!(
-            "{} What was in {} is not on record: seeded values take its place.",
+            "{} The contents of {} were not recorded: seeded values replace them.",
             text.about,
             made_up.join(" and in ")
         );

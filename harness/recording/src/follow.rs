@@ -1,10 +1,11 @@
-//! The launches of a part file that is still being written, each as a recording of its own, before it runs. Left out: judging it.
+//! The launches of a part file that is still being written, each as a recording of its own, before it runs. It does not
+//! judge them.
 
 use std::path::{Path, PathBuf};
 
 use crate::archive::Archive;
 use crate::collect::launches::{Reader, Reading};
-use crate::collect::{CollectError, Options, case, verify, write};
+use crate::collect::{CollectError, Options, verify, write, write_case};
 
 /// Follows one part file.
 #[derive(Debug)]
@@ -13,7 +14,7 @@ pub struct Follower {
     reader: Reader,
     reading: Reading,
     /// How many launches there were.
-    known: usize,
+    seen_launches: usize,
 }
 
 impl Follower {
@@ -32,21 +33,21 @@ impl Follower {
             options,
             reader,
             reading,
-            known: 0,
+            seen_launches: 0,
         }
     }
 
-    /// The launch that was written since the last time, as a recording: the folder, which another call removes. None where there
-    /// is no new one, or where it is no case.
+    /// The launch written since the last call, as a recording: its folder, which the next call removes. `None` if there is
+    /// no new launch, or if it is not a case.
     ///
     /// # Errors
     /// The part file cannot be read, or the folder cannot be written.
     pub fn latest(&mut self) -> Result<Option<PathBuf>, CollectError> {
-        self.reader.frames(&mut self.reading)?;
+        self.reader.read_frames(&mut self.reading)?;
         let gathered = &self.reader.gathered;
-        let new = gathered.found.len() > self.known;
-        self.known = gathered.found.len();
-        let Some(launch) = gathered.found.last().filter(|_| new) else {
+        let new = gathered.launches.len() > self.seen_launches;
+        self.seen_launches = gathered.launches.len();
+        let Some(launch) = gathered.launches.last().filter(|_| new) else {
             return Ok(None);
         };
         let Some(kernel) = gathered.kernels.get(launch.kernel) else {
@@ -54,20 +55,21 @@ impl Follower {
         };
         let out = &self.options.out;
         if out.exists() {
-            cerith_files::remove_folder_all(out).map_err(CollectError::at(out))?;
+            cerith_files::remove_folder_all(out).map_err(CollectError::io_error_at(out))?;
         }
         let folder = out.join(&kernel.folder);
-        cerith_files::create_folders(&folder).map_err(CollectError::at(&folder))?;
+        cerith_files::create_folders(&folder).map_err(CollectError::io_error_at(&folder))?;
         for (name, text) in &kernel.files {
             write(&folder.join(name), text)?;
         }
         let mut archive = Archive::new(&gathered.contents, &folder);
-        let made = case(kernel, launch, &self.options, &mut archive).map_err(CollectError::at(&folder))?;
-        archive.close().map_err(CollectError::at(&folder))?;
+        let made = write_case(kernel, launch, &self.options, &mut archive)
+            .map_err(CollectError::io_error_at(&folder))?;
+        archive.close().map_err(CollectError::io_error_at(&folder))?;
         let Ok(made) = made else {
             return Ok(None);
         };
-        // What was made up says nothing of the launch.
+        // Made-up contents prove nothing about the launch.
         let known = made.without_data == 0;
         let (kept, _) = verify::write(&folder, &mut [made])?;
         Ok((known && kept == 1).then(|| out.clone()))

@@ -19,7 +19,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
 //! # let folder = folder.path();
-//! // What a recorder writes: frames of a header and a payload, here without any bytes of storages.
+//! // A recorder's output: frames of a header and a payload, here without any bytes of storages.
 //! let frame = |header: &str| {
 //!     let mut frame = (header.len() as u32).to_le_bytes().to_vec();
 //!     frame.extend(0u64.to_le_bytes());
@@ -53,7 +53,7 @@
 //! # }
 //! ```
 //!
-//! Left out: starting the program (`cerith record`), running what was recorded (`cerith run`).
+//! `cerith record` starts the program, and `cerith run` runs the recording.
 //!
 //! Invariants: nothing here runs Python; a part file is not trusted (sizes, hashes, names and counts are checked), and its faults
 //! are reported; what the recorder could not record is counted with its reason, never dropped in silence.

@@ -1,5 +1,6 @@
-//! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of the
-//! format.** The other side is `python/cerith_triton/parts.py`. Left out: making a recording from them ([`mod@crate::collect`]).
+//! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of
+//! the format.** The other side is `python/cerith_triton/parts.py`. See [`mod@crate::collect`] for making a recording from
+//! them.
 //!
 //! A part file is a run of frames: the length of a header (`u32`), the length of a payload (`u64`, both little endian), the
 //! header (JSON), the payload. A process that is killed leaves a last frame cut short; the frames before it count.
@@ -10,10 +11,10 @@
 //! | `process` | [`Process`]: which Python with which Triton | |
 //! | `kernel` | [`KernelFrame`]: a kernel's text, the first time it is launched | |
 //! | `bytes` | [`BytesFrame`]: contents of a storage, the first time they are seen | `zlib` of them |
-//! | `launch` | [`LaunchFrame`]: a launch that comes next. What it says is in the file before the launch runs | |
-//! | `ended` | [`EndedFrame`]: what came of it | |
+//! | `launch` | [`LaunchFrame`]: a launch that comes next. The frame is written before the launch runs | |
+//! | `ended` | [`EndedFrame`]: its result | |
 //! | `skipped` | [`Skipped`]: launches that could not become cases | |
-//! | `end` | [`End`]: the process came to its end, with figures | |
+//! | `end` | [`End`]: the process finished, with figures | |
 //!
 //! A launch without its `ended` was running when the process died.
 //!
@@ -49,7 +50,7 @@ pub struct Process {
     pub format: u32,
     /// Its id.
     pub pid: u64,
-    /// Its command line, as Python has it.
+    /// Its command line, as in `sys.argv`.
     pub argv: Vec<String>,
     /// Python's version.
     pub python: String,
@@ -103,7 +104,8 @@ pub struct LaunchFrame {
     pub launch: u64,
     /// The kernel's number in this process.
     pub kernel: u64,
-    /// What executed it: `interpret` (the interpreter, with CUDA tensors), `interpret+host` (with CPU tensors), `cuda`.
+    /// The engine that executed it: `interpret` (the interpreter, with CUDA tensors), `interpret+host` (with CPU
+    /// tensors), `cuda`.
     pub engine: String,
     /// The GPU's compute capability (90), if there was one.
     pub target: Option<u32>,
@@ -120,19 +122,19 @@ pub struct LaunchFrame {
     pub test: Option<String>,
 }
 
-/// What came of a launch.
+/// The result of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct EndedFrame {
     /// Its number.
     pub launch: u64,
-    /// The hashes of what its storages held afterwards, in order; none where that was not kept.
+    /// The hashes of its storages' contents after the launch, in order; `None` if the contents were not kept.
     #[serde(default)]
     pub after: Vec<Option<String>>,
     /// The exception that the launch ended with.
     pub raised: Option<Raised>,
     /// Why it cannot become a case after all.
     pub left_out: Option<String>,
-    /// What is undefined about it, if it was judged before it ran, and therefore did not run.
+    /// The undefined behaviour, if the launch was judged before it ran, and therefore did not run.
     pub refused: Option<String>,
 }
 
@@ -143,7 +145,7 @@ pub struct StorageFrame {
     pub size: u64,
     /// The first parameter that shows it.
     pub name: String,
-    /// The hash of what it held before the launch; none if that was not kept.
+    /// The hash of its contents before the launch; `None` if they were not kept.
     pub before: Option<String>,
     /// Why bytes were not kept: `max-bytes`, `max-size`, `no-data`, `cuda-graph`.
     pub why: Option<String>,
@@ -152,7 +154,7 @@ pub struct StorageFrame {
     pub addresses: Vec<(u64, usize, i64)>,
 }
 
-/// An exception: the root cause, as Cerith's workers tell it.
+/// An exception: the root cause, as Cerith's workers report it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Raised {
     /// Its type, with its module if that is not `builtins`.
@@ -194,7 +196,7 @@ pub struct End {
     /// Launches that were judged before they ran.
     #[serde(default)]
     pub judged: u64,
-    /// Where the time went.
+    /// The times.
     pub seconds: Seconds,
 }
 
@@ -207,11 +209,11 @@ pub struct Seconds {
     pub recording: f64,
 }
 
-/// Where a payload lies in a part file.
+/// The location of a payload in a part file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// Its first byte.
-    pub at: u64,
+    pub offset: u64,
     /// How many bytes it has.
     pub len: u64,
 }
@@ -231,7 +233,7 @@ pub enum Frame {
     Launch(Box<LaunchFrame>),
     /// The end of a launch.
     Ended(EndedFrame),
-    /// What could not be recorded.
+    /// Launches that could not be recorded.
     Skipped(Skipped),
     /// The end.
     End(End),
@@ -239,24 +241,24 @@ pub enum Frame {
     Other,
 }
 
-/// What is wrong with a part file.
+/// A problem of a part file.
 #[derive(Debug, thiserror::Error)]
 pub enum PartError {
     /// It cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// What is there is no frame.
-    #[error("at byte {at}: {reason}")]
+    /// There is no frame.
+    #[error("at byte {offset}: {reason}")]
     Damaged {
-        /// Where the frame begins.
-        at: u64,
-        /// What is wrong with it.
+        /// The offset of the frame.
+        offset: u64,
+        /// The problem.
         reason: String,
     },
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct FrameKind {
     frame: String,
 }
 
@@ -264,35 +266,35 @@ struct Kind {
 #[derive(Debug)]
 pub struct Part<R> {
     from: R,
-    at: u64,
-    whole: u64,
+    offset: u64,
+    whole_frames_end: u64,
     ended: bool,
 }
 
 impl<R: Read> Part<R> {
     /// A part file from its beginning.
     pub fn new(from: R) -> Self {
-        Self::resumed(from, 0)
+        Self::resume_at(from, 0)
     }
 
-    /// A part file of which `from` has the rest, from byte `at` on, where a frame begins.
-    pub fn resumed(from: R, at: u64) -> Self {
+    /// A part file of which `from` has the rest, from byte `offset` on, where a frame begins.
+    pub fn resume_at(from: R, at: u64) -> Self {
         Self {
             from,
-            at,
-            whole: at,
+            offset: at,
+            whole_frames_end: at,
             ended: false,
         }
     }
 
-    /// Where the last whole frame ends.
-    pub const fn whole(&self) -> u64 {
-        self.whole
+    /// The end of the last whole frame.
+    pub const fn whole_frames_end(&self) -> u64 {
+        self.whole_frames_end
     }
 
     fn frame(&mut self) -> Result<Option<Frame>, PartError> {
-        let damaged = |at, reason: String| PartError::Damaged { at, reason };
-        let begin = self.at;
+        let damaged = |at, reason: String| PartError::Damaged { offset: at, reason };
+        let begin = self.offset;
         let Some(lengths) = self.take(12)? else {
             return Ok(None);
         };
@@ -307,17 +309,17 @@ impl<R: Read> Part<R> {
             return Ok(None);
         };
         let payload = Payload {
-            at: self.at,
+            offset: self.offset,
             len: payload,
         };
         let passed = io::copy(&mut self.from.by_ref().take(payload.len), &mut io::sink())?;
-        self.at += passed;
+        self.offset += passed;
         if passed < payload.len {
             return Ok(None);
         }
         let wrong =
             |error: serde_json::Error| damaged(begin, format!("a header that cannot be read: {error}"));
-        let kind: Kind = serde_json::from_slice(&header).map_err(wrong)?;
+        let kind: FrameKind = serde_json::from_slice(&header).map_err(wrong)?;
         let frame = match kind.frame.as_str() {
             "process" => Frame::Process(serde_json::from_slice(&header).map_err(wrong)?),
             "kernel" => Frame::Kernel(serde_json::from_slice(&header).map_err(wrong)?),
@@ -332,12 +334,12 @@ impl<R: Read> Part<R> {
         Ok(Some(frame))
     }
 
-    /// So many bytes; none where the file ends before.
+    /// The next `count` bytes, or `None` if the file ends before.
     fn take(&mut self, count: u64) -> Result<Option<Vec<u8>>, PartError> {
         let mut bytes = Vec::new();
-        // What is claimed is not believed: room is made as bytes come.
+        // The claimed length is untrusted: the buffer grows as bytes arrive.
         let read = self.from.by_ref().take(count).read_to_end(&mut bytes)? as u64;
-        self.at += read;
+        self.offset += read;
         Ok((read == count).then_some(bytes))
     }
 }
@@ -353,7 +355,7 @@ impl<R: Read> Iterator for Part<R> {
         // Behind damage nothing says where the next frame begins.
         self.ended = !matches!(frame, Some(Ok(_)));
         if !self.ended {
-            self.whole = self.at;
+            self.whole_frames_end = self.offset;
         }
         frame
     }
@@ -363,7 +365,7 @@ impl<R: Read> Iterator for Part<R> {
 mod tests {
     use super::*;
 
-    fn frame(header: &str, payload: &[u8]) -> Vec<u8> {
+    fn encode_frame(header: &str, payload: &[u8]) -> Vec<u8> {
         let mut bytes = (header.len() as u32).to_le_bytes().to_vec();
         bytes.extend((payload.len() as u64).to_le_bytes());
         bytes.extend(header.as_bytes());
@@ -386,9 +388,14 @@ mod tests {
 
     #[test]
     fn frames_are_read_until_one_is_cut_short_or_damaged() {
-        let skipped = frame(r#"{"frame":"skipped","kernel":"k","why":"odd","count":2}"#, b"");
-        let bytes = frame(r#"{"frame":"bytes","hash":"ab","size":9}"#, b"zlib");
-        let whole = [skipped.clone(), bytes.clone(), frame(r#"{"frame":"new"}"#, b"?")].concat();
+        let skipped = encode_frame(r#"{"frame":"skipped","kernel":"k","why":"odd","count":2}"#, b"");
+        let bytes = encode_frame(r#"{"frame":"bytes","hash":"ab","size":9}"#, b"zlib");
+        let whole = [
+            skipped.clone(),
+            bytes.clone(),
+            encode_frame(r#"{"frame":"new"}"#, b"?"),
+        ]
+        .concat();
         check(&whole, &["2 odd", "4 of ab", "Other"]);
         // Wherever it is cut, what lies before counts.
         for cut in 1..bytes.len() {
@@ -396,9 +403,9 @@ mod tests {
         }
         check(&[], &[]);
         check(
-            &[frame("7", b""), skipped.clone()].concat(),
+            &[encode_frame("7", b""), skipped.clone()].concat(),
             &[
-                "at byte 0: a header that cannot be read: invalid type: integer `7`, expected struct Kind at line 1 column 1",
+                "at byte 0: a header that cannot be read: invalid type: integer `7`, expected struct FrameKind at line 1 column 1",
             ],
         );
         check(

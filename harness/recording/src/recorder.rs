@@ -1,5 +1,5 @@
 //! The recorder, as text: the Python package `cerith_triton`, and the `sitecustomize` that starts it in a process whose
-//! `PYTHONPATH` begins with their folder. Left out: what it writes ([`crate::part`]).
+//! `PYTHONPATH` begins with their folder. See [`crate::part`] for its files.
 
 use std::io;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub const FILES: &[(&str, &str)] = &[
 /// Starts the recorder when Python starts.
 pub const SITECUSTOMIZE: &str = include_str!("../python/inject/sitecustomize.py");
 
-/// What is recorded, as the recorder is told.
+/// The recorder's settings: which launches to record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rules {
     /// Patterns of kernel names; none means all.

@@ -1,5 +1,5 @@
-//! What merging the streams of a run's shards costs: 16 of 10,000 verdicts each, which are those of a run of the corpus with the
-//! engines that it has by default (some are differences; 1.4 KB each, 220 MB in all), with the allocator that `cerith` has.
+//! Measures merging the streams of a run's shards: 16 of 10,000 verdicts each, from a run of the corpus with its default
+//! engines (some are differences; 1.4 KB each, 220 MB in all), with `cerith`'s allocator.
 //!
 //! `cargo bench -p cerith-report --bench merge`
 

@@ -2,7 +2,7 @@
 
     CERITH=target/release/cerith python harness/report/browser/measure.py [EVENTS]
 
-EVENTS is the stream of a run. Its cases are told again under other names until there are enough; without it the stream is the one
+EVENTS is the stream of a run. Its cases are repeated under other names until there are enough; without it the stream is the one
 that the tests make. Each figure is the median of so many tries, each in a new browser context.
 """
 
@@ -24,7 +24,7 @@ CERITH = os.environ.get("CERITH", str(ROOT / "target/release/cerith"))
 CASES = 20_000
 TRIES = 7
 
-# What is done to filters by hand, and with which control.
+# The use of filters by hand, and the control for each.
 FILTERS = [
     ("search", "area3/ dtype=f32"),
     ("search", "a"),

@@ -12,7 +12,7 @@ VERSIONS = ["3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.
 ENGINES = ["reference", *(f"interpret@{version}" for version in VERSIONS)]
 HOSTILE = "</script><script>window.struck=1</script><img src=x onerror=window.struck=1>\u202e\x1b[2J&\"'`\ud83e\udd80"
 
-# Waits for the page to be shown. Playwright's own wait evaluates text, which the page does not let anybody do.
+# Waits for the page to be shown. Playwright's own wait evaluates text, which the page forbids.
 SHOWN = """
 () => new Promise((done) => {
   const look = () => (window.cerith?.shown ? done() : requestAnimationFrame(look));
@@ -38,13 +38,13 @@ BUG: Event = {
     "family": "the interpreter",
     "from": "3.0.0",
     "to": "3.4.0",
-    "about": "What is doubled stays as it was.",
+    "about": "A doubled value stays unchanged.",
     "origin": "triton#1234",
 }
 
 
 def exhibit(nth: int, *, first: bool) -> Event:
-    """What there is to see of a case of `scale_kernel`."""
+    """The exhibit of a case of `scale_kernel`."""
     dtype = ["f32", "f16", "i32"][nth % 3]
     found: Event = {
         "about": "Sixteen numbers are doubled.",
@@ -225,7 +225,7 @@ def sweep() -> Event:
 
 
 def events(cases: int) -> Iterator[Event]:
-    """A run of so many cases of ten versions: some are mended in 3.4, some break in 3.8, one is hostile."""
+    """A run of so many cases of ten versions: some are fixed in 3.4, some break in 3.8, one is hostile."""
     yield {
         "event": "start",
         "format": 4,

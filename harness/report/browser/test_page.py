@@ -22,7 +22,7 @@ CASES = 3000
 Open = Callable[..., Page]
 
 
-def made(folder: pathlib.Path, events: pathlib.Path) -> str:
+def write_page(folder: pathlib.Path, events: pathlib.Path) -> str:
     """The page of a stream."""
     page = folder / "report.html"
     done = subprocess.run(
@@ -46,12 +46,12 @@ def browser() -> Iterator[Browser]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("made")
     stream.write(str(folder / "events.jsonl"), CASES)
-    return made(folder, folder / "events.jsonl")
+    return write_page(folder, folder / "events.jsonl")
 
 
 @pytest.fixture
-def opened(browser: Browser, address: str) -> Iterator[Open]:
-    """Opens a page; at the end nothing has gone wrong in any of them, and nothing was asked of the network."""
+def open_page(browser: Browser, address: str) -> Iterator[Open]:
+    """Opens a page; at the end, no page has an error or a network request."""
     contexts = []
     wrong: list[str] = []
 
@@ -80,17 +80,17 @@ def opened(browser: Browser, address: str) -> Iterator[Open]:
     assert not wrong, wrong
 
 
-def shot(page: Page, name: str) -> None:
-    """A screenshot for people, where somebody wants one."""
+def take_shot(page: Page, name: str) -> None:
+    """A screenshot for people, on request."""
     if folder := os.environ.get("SHOTS"):
         pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
         page.screenshot(path=str(pathlib.Path(folder) / f"{name}.png"))
 
 
-def test_causes_come_first_and_open_to_their_cases(opened: Open) -> None:
-    page = opened()
+def test_causes_come_first_and_open_to_their_cases(open_page: Open) -> None:
+    page = open_page()
     headings = page.locator(".rows .row.group")
-    # What is not as expected is first.
+    # Unexpected cases come first.
     expect(headings.nth(0)).to_contain_text("explained by no known bug")
     expect(headings.nth(1)).to_contain_text("cannot multiply")
     known = headings.filter(has_text="doubles-are-lost")
@@ -99,11 +99,11 @@ def test_causes_come_first_and_open_to_their_cases(opened: Open) -> None:
     known.locator(".toggle").click()
     expect(page.locator(".rows .row.case").first).to_contain_text("area1/scale_1")
     expect(page.locator(".rows .row.case").first.locator(".cell.known")).to_have_count(4)
-    shot(page, "matrix")
+    take_shot(page, "matrix")
 
 
-def test_of_many_rows_few_have_elements_and_each_can_be_reached(opened: Open) -> None:
-    page = opened("#/matrix?group=none")
+def test_of_many_rows_few_have_elements_and_each_can_be_reached(open_page: Open) -> None:
+    page = open_page("#/matrix?group=none")
     assert page.locator(".rows .row").count() < 80
     page.locator(".rows").focus()
     page.keyboard.press("End")
@@ -112,8 +112,8 @@ def test_of_many_rows_few_have_elements_and_each_can_be_reached(opened: Open) ->
     expect(page.locator(".rows .row.at")).to_contain_text("area0/scale_0")
 
 
-def test_filters_are_kept_in_the_address(opened: Open) -> None:
-    page = opened()
+def test_filters_are_kept_in_the_address(open_page: Open) -> None:
+    page = open_page()
     page.get_by_label("Search").fill("area3/ dtype=f32")
     page.get_by_label("verdict").select_option("differ")
     page.get_by_label("dtype").select_option("f32")
@@ -122,7 +122,7 @@ def test_filters_are_kept_in_the_address(opened: Open) -> None:
     assert not told.startswith(("3,000", "0 "))
     for part in ("q=area3", "verdict=differ", "dtype=f32"):
         assert part in page.url, page.url
-    again = opened("#" + page.url.split("#")[1])
+    again = open_page("#" + page.url.split("#")[1])
     expect(again.locator(".count")).to_have_text(told)
     expect(again.get_by_label("verdict")).to_have_value("differ")
     page.go_back()
@@ -171,19 +171,19 @@ def explained(event: stream.Event) -> bool:
     ],
 )
 def test_each_filter_leaves_what_it_says(
-    opened: Open, query: str, fits: Callable[[stream.Event], bool]
+    open_page: Open, query: str, fits: Callable[[stream.Event], bool]
 ) -> None:
     judged = [event for event in stream.events(CASES) if event["event"] != "start"]
     number = len([event for event in judged if fits(event)])
-    page = opened(f"#/matrix?{query}")
+    page = open_page(f"#/matrix?{query}")
     expect(page.locator(".count b").first).to_have_text(f"{number:,}")
 
 
 CASE = "#/case/area1/scale_1:dtype=f16,n=1"
 
 
-def test_a_case_shows_its_kernel_memory_engines_and_command(opened: Open) -> None:
-    page = opened(CASE)
+def test_a_case_shows_its_kernel_memory_engines_and_command(open_page: Open) -> None:
+    page = open_page(CASE)
     expect(page.locator(".id")).to_have_text("area1/scale_1:dtype=f16,n=1")
     expect(page.locator(".line.bug")).to_contain_text("tl.store(out + i, value * 2, mask=i < n)")
     expect(page.locator(".line.bug .note.bug")).to_contain_text("doubles-are-lost")
@@ -205,11 +205,11 @@ def test_a_case_shows_its_kernel_memory_engines_and_command(opened: Open) -> Non
     for part in ("even[0, 1]", "2.0", "-1.5", "0xbfc00000", "accepted: 1.9999999 to 2.0000002"):
         expect(readout).to_contain_text(part)
     expect(page.locator(".maps canvas")).to_have_count(3)
-    shot(page, "case")
+    take_shot(page, "case")
 
 
-def test_the_differing_element_is_marked_in_the_image(opened: Open) -> None:
-    page = opened(CASE)
+def test_the_differing_element_is_marked_in_the_image(open_page: Open) -> None:
+    page = open_page(CASE)
     # The frame is red, and only around the second element of the wrong image.
     reds = (
         page.locator(".figures canvas")
@@ -228,24 +228,24 @@ def test_the_differing_element_is_marked_in_the_image(opened: Open) -> None:
     assert reds == [1], reds
 
 
-def test_a_rejection_marks_the_line_that_it_is_at(opened: Open) -> None:
-    page = opened("#/matrix?q=cannot+multiply+area3/&group=none")
+def test_a_rejection_marks_the_line_that_it_is_at(open_page: Open) -> None:
+    page = open_page("#/matrix?q=cannot+multiply+area3/&group=none")
     page.locator(".rows .row.case a").first.click()
     expect(page.locator(".line.said")).to_contain_text("value * 2")
     expect(page.locator(".line.said .note")).to_contain_text("CompilationError")
 
 
-def test_camps_of_a_sweep(opened: Open) -> None:
-    page = opened("#/case/swept/camps")
+def test_camps_of_a_sweep(open_page: Open) -> None:
+    page = open_page("#/case/swept/camps")
     expect(page.locator(".camps .card")).to_have_count(2)
-    expect(page.locator(".camps .card").nth(1)).to_contain_text("not as the reference")
+    expect(page.locator(".camps .card").nth(1)).to_contain_text("different from the reference")
     expect(page.locator(".command code")).to_have_text(
         "cerith sweep swept/camps --cases 'my cases' --engine cuda@3.9.0"
     )
 
 
-def test_a_timeline_says_what_each_version_fixed_and_broke(opened: Open) -> None:
-    page = opened("#/timeline")
+def test_a_timeline_says_what_each_version_fixed_and_broke(open_page: Open) -> None:
+    page = open_page("#/timeline")
     bars = page.locator("svg.bars")
     expect(bars).to_contain_text("333 fixed")
     expect(bars).to_contain_text("54 broke")
@@ -254,21 +254,21 @@ def test_a_timeline_says_what_each_version_fixed_and_broke(opened: Open) -> None
     expect(bug.locator("td.has")).to_have_count(4)
     page.get_by_role("link", name="333").first.click()
     expect(page.locator(".count b").first).to_have_text("333")
-    shot(page, "fixed")
+    take_shot(page, "fixed")
 
 
-def test_coverage_has_numbers_and_holes(opened: Open) -> None:
-    page = opened("#/coverage")
+def test_coverage_has_numbers_and_holes(open_page: Open) -> None:
+    page = open_page("#/coverage")
     loads = page.locator(".grid tr", has_text="tl.load")
     expect(loads.locator("td").nth(1)).to_have_text("2,999")
     expect(loads.locator("td.hole")).to_have_count(4)
     page.get_by_label("Names").fill("tl.st")
     expect(page.locator(".grid tbody tr")).to_have_count(1)
-    shot(page, "coverage")
+    take_shot(page, "coverage")
 
 
-def test_no_word_of_a_case_is_markup_or_is_hidden(opened: Open) -> None:
-    page = opened("#/matrix?area=hostile&group=none")
+def test_no_word_of_a_case_is_markup_or_is_hidden(open_page: Open) -> None:
+    page = open_page("#/matrix?area=hostile&group=none")
     expect(page.locator(".rows .row.case")).to_have_count(1)
     expect(page.locator(".rows .row.case")).to_contain_text("<img src=x")
     page.locator(".rows .row.case a").click()
@@ -289,13 +289,13 @@ def test_no_word_of_a_case_is_markup_or_is_hidden(opened: Open) -> None:
     assert "\U0001f980" in text
 
 
-def test_a_case_that_is_not_there_is_said(opened: Open) -> None:
-    page = opened("#/case/no/such")
+def test_a_case_that_is_not_there_is_said(open_page: Open) -> None:
+    page = open_page("#/case/no/such")
     expect(page.locator("main")).to_contain_text("No case of this run has the name")
 
 
-def test_keys(opened: Open) -> None:
-    page = opened()
+def test_keys(open_page: Open) -> None:
+    page = open_page()
     page.keyboard.press("/")
     page.keyboard.type("area5/")
     assert "q=area5" in page.url
@@ -316,23 +316,23 @@ def test_keys(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("place", ["", CASE, "#/timeline", "#/coverage", "#/run", "#/matrix?group=none"])
-def test_nothing_is_wider_than_a_phone(opened: Open, place: str) -> None:
-    page = opened(place, size=(390, 844))
+def test_nothing_is_wider_than_a_phone(open_page: Open, place: str) -> None:
+    page = open_page(place, size=(390, 844))
     page.wait_for_timeout(100)
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390, wide
-    shot(page, f"phone-{place.strip('#/').replace('/', '-') or 'matrix'}")
+    take_shot(page, f"phone-{place.strip('#/').replace('/', '-') or 'matrix'}")
 
 
-def test_dark(opened: Open) -> None:
-    page = opened(CASE, scheme="dark")
+def test_dark(open_page: Open) -> None:
+    page = open_page(CASE, scheme="dark")
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(22, 24, 27)", paper
-    shot(page, "dark")
+    take_shot(page, "dark")
 
 
-def test_print_has_the_rows_and_says_what_it_leaves_out(opened: Open) -> None:
-    page = opened("#/matrix?group=none")
+def test_print_has_the_rows_and_says_what_it_leaves_out(open_page: Open) -> None:
+    page = open_page("#/matrix?group=none")
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(page.locator(".rows .row")).to_have_count(400)
@@ -343,17 +343,17 @@ def test_print_has_the_rows_and_says_what_it_leaves_out(opened: Open) -> None:
     assert page.locator(".rows .row").count() < 400
 
 
-def test_a_stream_of_an_older_cerith_is_a_page_too(opened: Open, tmp_path: pathlib.Path) -> None:
+def test_a_stream_of_an_older_cerith_is_a_page_too(open_page: Open, tmp_path: pathlib.Path) -> None:
     for name in ("stream", "sweep"):
         events = ROOT / f"harness/report/tests/{name}.jsonl"
-        page = opened(url=made(tmp_path, events))
+        page = open_page(url=write_page(tmp_path, events))
         for toggle in page.locator(".toggle").all():
             toggle.click()
         page.locator(".rows .row.case a").first.click()
         expect(page.locator("main")).to_contain_text("neither its kernel nor its memory")
 
 
-def test_versions_of_a_family_stand_side_by_side(opened: Open, tmp_path: pathlib.Path) -> None:
+def test_versions_of_a_family_stand_side_by_side(open_page: Open, tmp_path: pathlib.Path) -> None:
     engines = ["reference", "interpret@3.9.0", "cuda@3.10.0", "interpret@3.10.0", "cuda@3.9.0"]
     event = stream.agreeing("area/case", 0) | {
         "engines": engines,
@@ -366,7 +366,7 @@ def test_versions_of_a_family_stand_side_by_side(opened: Open, tmp_path: pathlib
     start = {"event": "start", "format": 3, "cerith": "0.1.0", "engines": engines, "cases": 1}
     events = tmp_path / "events.jsonl"
     events.write_text("".join(json.dumps(one) + "\n" for one in (start, event)))
-    page = opened("#/matrix?group=none", url=made(tmp_path, events))
+    page = open_page("#/matrix?group=none", url=write_page(tmp_path, events))
     cells = [cell.get_attribute("title") or "" for cell in page.locator(".row.case .cell").all()]
     order = ["reference", "interpret@3.9.0", "interpret@3.10.0", "cuda@3.9.0", "cuda@3.10.0"]
     assert [cell.split(":")[0] for cell in cells] == order
@@ -374,7 +374,7 @@ def test_versions_of_a_family_stand_side_by_side(opened: Open, tmp_path: pathlib
     assert ["other bytes" in cell for cell in cells] == [engine == "cuda@3.9.0" for engine in order]
 
 
-def test_a_run_of_the_corpus(opened: Open, tmp_path: pathlib.Path) -> None:
+def test_a_run_of_the_corpus(open_page: Open, tmp_path: pathlib.Path) -> None:
     done = subprocess.run(
         [
             CERITH,
@@ -391,7 +391,7 @@ def test_a_run_of_the_corpus(opened: Open, tmp_path: pathlib.Path) -> None:
         cwd=ROOT,
     )
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
-    page = opened("#/matrix?group=file", url=(tmp_path / "report.html").as_uri())
+    page = open_page("#/matrix?group=file", url=(tmp_path / "report.html").as_uri())
     page.locator(".toggle").first.click()
     page.locator(".rows .row.case a").first.click()
     expect(page.locator(".code").first).to_contain_text("@triton.jit")

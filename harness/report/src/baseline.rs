@@ -1,10 +1,11 @@
-//! A baseline: what is known not to be as expected, so that a run fails only for what is new. It is read from the stream of a
-//! run, or from a file with a line for each case.
+//! A baseline lists the known failures of a run, so that later runs fail only for new ones. It is read from the stream of
+//! a run, or from a file with a line for each case.
 //!
-//! What is wrong with a case is split into parts ([`collect_failures`]): an engine and what it does, an expectation that no longer happens.
-//! A case is as in the baseline if the baseline has every part of it; a part of the baseline that no longer happens is mended.
+//! The failures of a case are split into parts ([`collect_failures`]): an engine and its behaviour, an expectation that no longer
+//! happens. A case is as in the baseline if the baseline has every part of it; a part of the baseline that no longer happens is
+//! fixed.
 //!
-//! Left out: errors in the input and failures of Cerith, which no baseline excuses.
+//! A baseline does not excuse errors in the input and failures of Cerith.
 
 use std::io::{self, BufRead};
 
@@ -17,7 +18,7 @@ use crate::stream;
 /// The version of a baseline's file.
 const VERSION: u32 = 1;
 
-/// What is known not to be as expected.
+/// The known failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
     /// The engines of the run that it was made from.
@@ -161,7 +162,7 @@ impl Baseline {
         let all = self.engines.iter().all(|engine| engines.contains(engine));
         let tried = |one: &&String| match of_engine(one) {
             Some(engine) => verdict.engines.iter().any(|id| id == engine),
-            // What is said of no engine may be the work of one that is not here.
+            // A failure without an engine may be the fault of one that is not here.
             None => all,
         };
         let mended = then
@@ -218,8 +219,8 @@ fn of_engine(part: &str) -> Option<&str> {
     part.split_once(": ").map(|(engine, _)| engine)
 }
 
-/// What is not as expected in a case, part by part: `interpret@3.9.0: differ memory by bf16-is-bits`. Values, words of messages
-/// and numbers of elements are left out, because they may change from run to run.
+/// The failures of a case, part by part: `interpret@3.9.0: differ memory by bf16-is-bits`. Values, messages and numbers of
+/// elements are omitted, because they may change from run to run.
 pub fn collect_failures(verdict: &Verdict) -> Vec<String> {
     let mut parts = Vec::new();
     for engine in &verdict.unexpected {
@@ -325,7 +326,7 @@ mod tests {
             })
         );
         assert_eq!(baseline.compare_verdict(&build_verdict("b", &[]), &[]), None);
-        // An engine that is not asked mends nothing.
+        // An engine that did not run fixes nothing.
         let mut other = build_verdict("a", &[]);
         other.engines.remove(1);
         assert_eq!(baseline.compare_verdict(&other, &[]), None);

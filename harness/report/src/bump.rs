@@ -1,6 +1,6 @@
-//! What changed from one version of an engine to another: every case is classified by how the two stand, and the changes are
-//! grouped by cause. A cause is a known bug, an error message, a rule of the language, or the operation that all cases of a
-//! group execute and no right case does.
+//! Compares two versions of an engine: every case is classified by the two standings, and the changes are grouped by cause.
+//! A cause is a known bug, an error message, a rule of the language, or the operation that all cases of a group execute and
+//! no right case does.
 //!
 //! | module | holds |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | `compiled` | launches, sizes and times that changed |
 //! | `text` | the groups for a terminal, as Markdown, as annotations |
 //!
-//! Left out: running the engines (the command line), and who is right (the verdicts that this is made from).
+//! The command line runs the engines, and the verdicts decide which engine is right.
 
 mod cause;
 mod change;
@@ -40,9 +40,9 @@ pub use self::text::{render_github, render_human, render_markdown};
 #[derive(Debug)]
 struct Side {
     standing: Standing,
-    /// What its compiler made, where that is told.
+    /// The figures of compiled code, if the stream has them.
     compiled: Option<Compiled>,
-    /// Why it is silent, if it says nothing.
+    /// The reason for a missing outcome.
     error: String,
 }
 
@@ -59,7 +59,7 @@ impl Side {
     }
 }
 
-/// What other runs tell of a case.
+/// The results of other runs for a case.
 #[derive(Debug, Default)]
 struct CaseSides {
     old: Option<Side>,
@@ -72,7 +72,7 @@ struct CaseSides {
 pub struct Bump {
     old: String,
     new: String,
-    /// What other runs tell of each case.
+    /// The results of other runs for each case.
     other_runs: BTreeMap<String, CaseSides>,
     cases: Vec<ComparedCase>,
     unmatched: [Vec<String>; 2],
@@ -96,14 +96,14 @@ impl Bump {
         }
     }
 
-    /// The same, with these bounds of noise.
+    /// Sets the bounds of noise.
     #[must_use]
     pub const fn with_noise(mut self, noise: Noise) -> Self {
         self.noise = noise;
         self
     }
 
-    /// The same, with the verdicts of another run for one of the engines, or for both.
+    /// Adds the verdicts of a separate run for one of the engines, or for both.
     #[must_use]
     pub fn with_other_run<'v>(mut self, verdicts: impl IntoIterator<Item = &'v Verdict>) -> Self {
         for verdict in verdicts {
@@ -149,7 +149,7 @@ impl Bump {
         for (engine, side) in silent.into_iter().flatten() {
             if let Standing::Silent { outcome, .. } = &side.standing {
                 let why = Some(&side.error).filter(|why| !why.is_empty()).unwrap_or(outcome);
-                let why = format!("{engine} says nothing, {}", safe::escape_line(why));
+                let why = format!("{engine} has no outcome, {}", safe::escape_line(why));
                 *self.silent.entry(why).or_default() += 1;
             }
         }
@@ -187,7 +187,7 @@ impl Bump {
         }
     }
 
-    /// What changed.
+    /// The changes.
     pub fn finish(self) -> Changes {
         let Self {
             old,
@@ -203,7 +203,7 @@ impl Bump {
             match (told.old.is_some(), told.new.is_some()) {
                 (true, false) => alone[0].push(case),
                 (false, true) => alone[1].push(case),
-                // Of a run over more cases than are asked for.
+                // From a run over more cases than requested.
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Words for counts of bytes, and for what was left out of a trial. Left out: counting them.
+//! Phrases for counts of bytes, and for bytes that a trial did not compare.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub fn in_words(bytes: Bytes) -> String {
     text
 }
 
-/// What was left out, a line for each storage.
+/// The bytes that were not compared, a line for each storage.
 pub fn left_out(left_out: &[Undefined]) -> Vec<String> {
     left_out
         .iter()

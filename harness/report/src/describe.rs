@@ -12,7 +12,7 @@ use cerith_tile::quirk::told::BugSignature;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::source::{Sources, Span};
 use cerith_verdict::{
-    Bytes, Comparison, Kind, LeftOut, Met, Panel, Record, Samples, Standing, SweepTrial, Trial, Verdict,
+    Bytes, Comparison, EngineRun, Kind, LeftOut, Met, Panel, Samples, Standing, SweepTrial, Trial, Verdict,
     Witness, Zone,
 };
 use indexmap::IndexMap;
@@ -51,7 +51,7 @@ pub fn to_problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem 
     }
 }
 
-/// What an engine did, with the kernel's line.
+/// The outcome of an engine, with the kernel's line.
 pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
     let word = outcome.kind();
     let printed = outcome
@@ -63,8 +63,12 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         position,
         detail,
         launch,
+        storages,
         raised: _,
         frame: _,
+        lines: _,
+        is_by_pass: _,
+        is_compiled: _,
     }) = outcome.complaint()
     else {
         return event::EngineOutcome {
@@ -85,24 +89,25 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         }),
         detail: detail.clone(),
         launch: *launch,
+        storages: storages.clone(),
         printed,
     }
 }
 
-/// The event of a case that a panel was asked about.
+/// The event of a case that a panel ran.
 pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> event::Verdict {
     let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order().len());
     let mut seconds = Vec::with_capacity(panel.order().len());
     for id in panel.order() {
-        let records: Vec<&Record> = trial
+        let records: Vec<&EngineRun> = trial
             .references
             .iter()
             .chain(&trial.other_records)
             .filter(|record| record.id == *id)
             .collect();
-        // Of the reference's outcomes by several versions' rules, one that was not foreseen is shown.
+        // Several versions' rules may each have an outcome of the reference; an unexpected one is shown.
         let stopped = trial.stoppage.as_ref().and_then(|stoppage| {
-            let stops = |record: &&&Record| {
+            let stops = |record: &&&EngineRun| {
                 record.id == EngineId::Reference && record.outcome.kind() == stoppage.outcome
             };
             records.iter().find(stops)
@@ -200,7 +205,7 @@ pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) 
     }
 }
 
-/// Where a case is written; for a launch of a user's program, where its kernel is.
+/// The location of a case; for a launch of a user's program, where its kernel is.
 fn place(case: &Case, sources: &Sources) -> Option<event::Position> {
     let kernel = case.launches.first().filter(|_| case.recorded.is_some());
     let of_kernel = kernel.and_then(|launch| {
@@ -288,7 +293,7 @@ fn to_difference(
     }
 }
 
-/// What became of those of a case's expectations that could be tried.
+/// The results of the case's expectations that could be tested.
 fn collect_expectations(case: &Case, met: &[Met], sources: &Sources) -> Vec<event::Expectation> {
     case.expectations
         .iter()

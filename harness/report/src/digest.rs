@@ -1,5 +1,5 @@
-//! What a short report keeps of a stream: the numbers of every area and engine, and the verdicts worth a look. Its size is
-//! bounded for a stream of any length.
+//! The parts of a stream for a short report: the numbers of every area and engine, and the verdicts worth a look. Its size
+//! is bounded for a stream of any length.
 
 use indexmap::IndexMap;
 use serde::Serialize;

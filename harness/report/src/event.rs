@@ -10,9 +10,9 @@
 //! Added to formats 3 and 4 later: `exhibit` of verdicts (what a report shows of a case: program, memory, lines); `compiled` of
 //! verdicts; `corpus`, `corpus_hash`, `total`, `allow_unavailable`, `baseline` and `last_failed` of starts; `against` of
 //! verdicts; `in_baseline`, `mended` and `not_run` of summaries. Older streams have none of these fields: a report shows what
-//! they have, and a merge says what it cannot tell.
+//! they have, and a merge reports missing facts.
 //!
-//! Left out: making events from outcomes (see [`crate::describe`]) and showing them (the printers).
+//! See [`crate::describe`] for making events from outcomes; the printers show them.
 
 mod compiled;
 mod exhibit;
@@ -29,8 +29,8 @@ pub use exhibit::{
 pub use word::{Severity, State};
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
-/// when there are other events. Since 3, and since 4 of sweeps, `bytes` stands for `compared`, `undefined` and `accepted`,
-/// the last of which counted elements. Since 5, and since 6 of sweeps, the summary has a `seal`.
+/// when an event is added or removed. Since 3 (for sweeps, since 4) `bytes` replaces `compared`, `undefined` and
+/// `accepted`, which counted elements. Since 5 (for sweeps, since 6) the summary has a `seal`.
 pub const FORMAT: u32 = 5;
 
 /// The version of a stream with `sweep` events.
@@ -49,7 +49,7 @@ pub use cerith_verdict::Kind;
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "a stream has one start")]
 pub enum Event {
-    /// What is going to run.
+    /// The beginning of a run.
     Start(Start),
     /// An error or warning about the input: a case file, a kernel, an argument.
     Problem(Problem),
@@ -81,7 +81,7 @@ impl Event {
     }
 }
 
-/// What is going to run.
+/// The beginning of a run: its engines and cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -95,17 +95,17 @@ pub struct Start {
     pub cerith: String,
     /// The engines, in the order of columns.
     pub engines: Vec<String>,
-    /// Whether nobody named the engines.
+    /// Whether the engines are the default ones.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_default: bool,
     /// Engines that would have run but cannot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// Engines that answer with outcomes on record, because there is no GPU; where nothing is on record, with what their
-    /// compiler rejects.
+    /// Engines that replay from records, because there is no GPU; cases without a record only show their compiler's
+    /// rejections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<String>,
-    /// Of a sweep, the axes: `num_warps=1,8`, or `layout` for all of its values.
+    /// The axes of a sweep: `num_warps=1,8`, or `layout` for all of its values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub axes: Vec<String>,
     /// Cases that will run.
@@ -128,10 +128,10 @@ pub struct Start {
     /// A hash of the corpus: of the paths of its case files, kernels and data archives, and of the texts of the first two.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub corpus_hash: String,
-    /// Whether engines may say nothing.
+    /// Whether engines without an outcome are allowed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub allow_unavailable: bool,
-    /// The baseline that the run is held to, as the user named it.
+    /// The baseline that the run is compared with, as the user named it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub baseline: String,
     /// Whether only cases run that were not as expected in the run before.
@@ -153,7 +153,7 @@ pub struct Start {
 pub struct LeftOut {
     /// Its id.
     pub engine: String,
-    /// Why it cannot, with the mend.
+    /// The reason, with a fix.
     pub why: String,
 }
 
@@ -181,10 +181,10 @@ pub struct Problem {
     pub code: String,
     /// One line.
     pub message: String,
-    /// Where.
+    /// The location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
-    /// How to mend it.
+    /// How to fix it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// All of it with the source lines, as rustc would show it.
@@ -200,7 +200,7 @@ pub struct Internal {
     /// The engine that it happened in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    /// What happened.
+    /// The message.
     pub message: String,
 }
 
@@ -209,10 +209,10 @@ pub struct Internal {
 pub struct Verdict {
     /// The case's id.
     pub case: String,
-    /// What the case shows.
+    /// The description of the case.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// The engines that were asked.
+    /// The engines that ran.
     pub engines: Vec<String>,
     /// The verdict.
     pub verdict: VerdictKind,
@@ -224,10 +224,10 @@ pub struct Verdict {
     /// Seconds that each engine took.
     #[serde(default)]
     pub seconds: IndexMap<String, f64>,
-    /// Where the rest of the time went.
+    /// The rest of the time.
     #[serde(default, skip_serializing_if = "Judging::is_nothing")]
     pub judging: Judging,
-    /// Whether only the reference's word stands behind the blame.
+    /// Whether the blame depends on the reference alone.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unconfirmed: bool,
     /// Why the reference is blamed where no two independent engines agree against it.
@@ -246,26 +246,26 @@ pub struct Verdict {
     /// Why it is undefined or inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the reference warns of in a program that has its answer; changes nothing about the verdict.
+    /// The reference's warnings about a program with an answer; they do not change the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Box<EngineOutcome>>,
-    /// What each engine did, where it did not simply finish.
+    /// The outcome of each engine that did not simply finish.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub outcomes: IndexMap<String, EngineOutcome>,
     /// Who differs from whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
-    /// The engines that did what nobody wrote down.
+    /// The engines that do not behave as the case file expects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unexpected: Vec<String>,
     /// The engines that had to answer and did not: they were asked for by name, their record is stale, or the kernel's file
     /// cannot be loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent: Vec<String>,
-    /// Of `unexpected`, the engines whose launches did not finish, though none is to blame for that.
+    /// The engines in `unexpected` whose launches did not finish, although none is to blame for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped: Vec<String>,
-    /// Where the launches of a case stop in the reference, if the case file does not foresee that.
+    /// The line at which launches stop in the reference, unless the case file expects that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stoppage: Option<Stoppage>,
     /// The expectations that apply to an engine of this run.
@@ -281,22 +281,22 @@ pub struct Verdict {
     /// The bytes of all pairs of outcomes, counted by result.
     #[serde(default)]
     pub bytes: Bytes,
-    /// What was not compared because it has no defined value, storage by storage.
+    /// Bytes that were not compared because they have no defined value, storage by storage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Undefined>,
-    /// Where the case is written.
+    /// The location of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// How it compares with the run's baseline, where either has something that is not as expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Box<Against>>,
-    /// What only a sweep has.
+    /// Fields of sweeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Box<Sweep>>,
-    /// What compilers made of the case, where a command asked for that (`cerith bump --engine cuda`), by engine.
+    /// The figures of compiled code, by engine, if a command requests them (`cerith bump --engine cuda`).
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub compiled: IndexMap<String, Compiled>,
-    /// What only a report shows of the case.
+    /// The exhibit for reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,
 }
@@ -308,9 +308,10 @@ pub struct Stage {
     pub engines: Vec<String>,
     /// The first stage that may be wrong.
     pub first: stage::Stage,
-    /// The first stage that is known to leave what is wrong: the same one, unless stages between them said nothing.
+    /// The first stage whose output is known to be wrong: `first` itself, unless stages between them have no
+    /// outcome.
     pub last: stage::Stage,
-    /// The pass that is wrong, by MLIR's name for it; several where the IR between them says nothing; none below TTGIR.
+    /// The wrong pass, by MLIR's name; several if the IR between them has no outcome; none below TTGIR.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<String>,
 }
@@ -432,12 +433,12 @@ pub struct Sweep {
 pub struct Camp {
     /// The variants that agree.
     pub variants: Vec<String>,
-    /// Whether the reference gives the same; left out where it does not say.
+    /// Whether the reference has the same contents; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<bool>,
 }
 
-/// What an engine did.
+/// The outcome of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineOutcome {
     /// The kind of outcome.
@@ -445,10 +446,10 @@ pub struct EngineOutcome {
     /// The kind of error: a diagnostic's code or a Python exception's type.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub error: String,
-    /// What was said.
+    /// The message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Where in the kernel.
+    /// The location in the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// The rendered diagnostic or the traceback.
@@ -457,7 +458,10 @@ pub struct EngineOutcome {
     /// Which launch of the case it was, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch: Option<usize>,
-    /// What the kernel printed.
+    /// The storages that the error is about, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub storages: Vec<String>,
+    /// The kernel's printed text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
 }
@@ -477,7 +481,8 @@ pub struct Difference {
     /// The first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Element>,
-    /// The known bugs that explain it, by name: asked with them, the reference leaves the engine's bytes. None where it is news.
+    /// The known bugs that explain it, by name: with them, the reference produces the engine's bytes. None if the difference
+    /// is new.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<String>,
 }
@@ -508,7 +513,7 @@ pub struct Element {
     pub values: [String; 2],
     /// Their bits, in hexadecimal.
     pub bits: [String; 2],
-    /// Whether the baseline says that nobody wrote it.
+    /// Whether the byte is unwritten in the baseline.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unwritten: bool,
     /// The least and the greatest value that would have been accepted.
@@ -516,7 +521,7 @@ pub struct Element {
     pub accepted: Option<[String; 2]>,
 }
 
-/// Bytes by the result of their comparison. No byte of a pair counts twice; bytes that nobody wrote do not count.
+/// Bytes by the result of their comparison. No byte of a pair counts twice; unwritten bytes do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes {
     /// Bytes with a defined value that were judged equal or different.
@@ -525,7 +530,7 @@ pub struct Bytes {
     /// Bytes with other bits that a conforming implementation may give.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub accepted: u64,
-    /// Bytes with other bits, where nobody can say whether a conforming implementation may give them.
+    /// Bytes with other bits that may or may not be a conforming implementation's result.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub undecided: u64,
     /// Left out, because they have no defined value.
@@ -547,9 +552,9 @@ pub struct Undefined {
     pub storage: String,
     /// How many bytes have no defined value.
     pub bytes: u64,
-    /// How many bytes somebody wrote.
+    /// The number of written bytes.
     pub of: u64,
-    /// Tensors of which nothing has a defined value.
+    /// Tensors without a single defined value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub whole: Vec<String>,
 }
@@ -572,12 +577,12 @@ pub struct Expectation {
     pub outcome: Option<OutcomeKind>,
     /// Why.
     pub why: String,
-    /// Where to read about it.
+    /// A link for more information.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Whether it happened.
     pub state: State,
-    /// Where it is written.
+    /// The location of the expectation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
 }
@@ -599,7 +604,7 @@ pub struct Rule {
     pub rule: String,
     /// The version that it holds from.
     pub since: String,
-    /// What it says.
+    /// Its message.
     pub about: String,
 }
 
@@ -612,14 +617,14 @@ pub struct Summary {
     pub agree: u64,
     /// Cases in which some engine is wrong.
     pub differ: u64,
-    /// Cases in which launches of one engine do not give the same.
+    /// Cases in which launches of one engine produce different results.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub nondeterministic: u64,
     /// Cases whose program has no defined answer.
     pub undefined: u64,
-    /// Cases in which nobody can say who is right.
+    /// Cases without a known culprit.
     pub inconclusive: u64,
-    /// Cases with a difference, or an undefined program, that nobody wrote down.
+    /// Cases with a difference, or an undefined program, that no expectation covers.
     pub unexpected: u64,
     /// Cases in which an engine had to answer and did not.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
@@ -627,7 +632,7 @@ pub struct Summary {
     /// Cases in which at most one engine answered.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub alone: u64,
-    /// Whether nobody named the engines.
+    /// Whether the engines are the default ones.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_default: bool,
     /// Cases with an expectation that no longer happens.
@@ -636,7 +641,7 @@ pub struct Summary {
     /// Cases whose trial compared nothing that the program computed.
     #[serde(default)]
     pub vacuous: u64,
-    /// Cases in which only the reference's word stands behind the blame.
+    /// Cases in which the blame depends on the reference alone.
     #[serde(default)]
     pub unconfirmed: u64,
     /// Differences that known bugs explain, by the bugs' names. A difference that several bugs explain together counts for each.
@@ -645,7 +650,7 @@ pub struct Summary {
     /// Differences that no known bug explains.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub unexplained: u64,
-    /// Outcomes on record that were not used, because they are of another kernel or layout.
+    /// Recorded outcomes that were not used, because they are of a different kernel or layout.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub stale_recordings: u64,
     /// Cases in which the reference is to blame: our own bug.
@@ -657,13 +662,13 @@ pub struct Summary {
     /// Cases with bytes that were not compared because they have no defined value, though something else was.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub left_out: u64,
-    /// Of these, cases in which nothing of a whole tensor was compared.
+    /// The number of these cases in which a whole tensor was not compared.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub left_out_whole: u64,
     /// Cases that are not as expected, as in the baseline. They do not fail the run.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub in_baseline: u64,
-    /// Cases in which something from the baseline is mended.
+    /// Cases in which a difference from the baseline is fixed.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub mended: u64,
     /// Cases that were not judged because the run had failed often enough.
@@ -680,10 +685,10 @@ pub struct Summary {
     pub unwritten: u64,
     /// Wall-clock seconds of the run.
     pub seconds: f64,
-    /// Where the time went that no engine took, over all cases.
+    /// The time spent outside of engines, over all cases.
     #[serde(default, skip_serializing_if = "Judging::is_nothing")]
     pub judging: Judging,
-    /// Of a sweep, how many variants there were.
+    /// The number of variants, for a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variants: Option<Variants>,
     /// How often each engine did what; in a sweep, each variant.
@@ -695,7 +700,7 @@ pub struct Summary {
     /// The exit code of the run.
     #[serde(default)]
     pub exit: u8,
-    /// What shows that all lines before the summary are there. [`crate::Writer`] sets it.
+    /// The evidence that all lines before the summary are present. [`crate::Writer`] sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Seal>,
 }
@@ -721,7 +726,7 @@ pub struct Variants {
     pub not_applicable: IndexMap<String, u64>,
 }
 
-/// What one engine did in a run.
+/// The outcomes of one engine in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// How often it had each outcome.
@@ -748,7 +753,7 @@ const fn is_zero_u64(value: &u64) -> bool {
 }
 
 impl Problem {
-    /// A problem without a place in a file, with its mend.
+    /// A problem without a location in a file, with a fix.
     pub fn new(severity: Severity, code: &str, message: impl Into<String>, help: &str) -> Self {
         let message = message.into();
         Self {
@@ -800,7 +805,7 @@ impl Verdict {
         self.engines.iter().filter(says).count()
     }
 
-    /// Whether the gate lets the case through.
+    /// Whether the case passes the gate.
     pub fn passes(&self) -> bool {
         self.expected && !self.vacuous || self.is_in_baseline()
     }
@@ -910,14 +915,14 @@ impl Summary {
         }
     }
 
-    /// Whether engines were asked and nothing at all was compared. A run of the reference alone compares nothing on purpose.
+    /// Whether engines ran and nothing at all was compared. A run of the reference alone compares nothing on purpose.
     pub fn compared_nothing(&self) -> bool {
         let others = self.engines.keys().any(|id| id != "reference");
         others && self.cases > 0 && self.inconclusive == self.cases && !self.bytes.any_looked_at()
     }
 
-    /// Whether nobody named engines, and no second engine ever gave an answer. A user who names the reference alone wants no
-    /// second engine.
+    /// Whether the engines are the default ones, and no second engine has an outcome. A user who names the reference alone
+    /// wants no second engine.
     pub const fn has_no_second_engine(&self) -> bool {
         self.by_default && self.cases > 0 && self.alone == self.cases
     }

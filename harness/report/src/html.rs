@@ -5,7 +5,7 @@
 //! all cases, which is all that filters look at, and blocks of whole events, each of which is unpacked when one of its cases is
 //! opened. It is compressed as the events come, so that a page of many cases needs little memory.
 //!
-//! Left out: the look of the page (`templates`), and the few words for what goes wrong in a case ([`cause`]).
+//! See `templates` for the look of the page, and [`cause`] for the short descriptions of failures.
 
 pub(crate) mod cause;
 mod index;
@@ -76,12 +76,12 @@ pub struct Html {
     /// Events that are not compressed yet, a line each.
     open: Vec<u8>,
     opened: usize,
-    /// What is compressed, in base64.
+    /// Compressed blocks, in base64.
     blocks: Vec<String>,
     failed: Option<HtmlError>,
 }
 
-/// What the page says of the run as a whole.
+/// The page's fields about the run as a whole.
 #[derive(Serialize)]
 struct RunOverview<'a> {
     start: &'a Start,
@@ -99,7 +99,7 @@ impl Html {
     pub fn add_event(&mut self, event: &Event) {
         self.counted.count(event);
         match event {
-            // Of several streams as one, the first says what the page is of.
+            // The first of several streams determines the page's subject.
             Event::Start(start) => self.start = start.clone(),
             Event::Problem(problem) if self.problems.len() < MAX_KEPT_PROBLEMS => {
                 self.problems.push(problem.clone());
@@ -152,7 +152,7 @@ impl Html {
         Ok(())
     }
 
-    /// The page. A stream without its summary is said to be cut short.
+    /// The page. If a stream lacks its summary, the page reports it as cut short.
     ///
     /// # Errors
     /// The page cannot be made.

@@ -1,10 +1,10 @@
-//! Events for a reader at a terminal or in a log: what needs a look in full, the rest in numbers. Left out: the progress bar (the
-//! command line's) and where the text goes.
+//! Events for a reader at a terminal or in a log: what needs a look in full, the rest in numbers. The command line owns the
+//! progress bar and the destination of the text.
 
+mod duplicates;
 mod elements;
-mod known;
+mod expected_causes;
 mod next;
-mod once;
 mod summary;
 
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ use crate::silence::Silence;
 use crate::style::{Palette, Tone};
 
 pub use elements::render_elements;
-pub use known::KnownDetail;
+pub use expected_causes::KnownDetail;
 pub use next::quote_for_shell;
 
 /// Turns events into text, one after the other.
@@ -36,8 +36,8 @@ pub struct Human {
     pub reports_folder: Option<String>,
     reference_blamed: Vec<String>,
     silence: Silence,
-    causes: known::Causes,
-    printed: once::Printed,
+    causes: expected_causes::Causes,
+    printed: duplicates::Printed,
     next: next::Next,
     /// Kinds and lines of warnings that were printed.
     warned: HashSet<String>,
@@ -72,7 +72,7 @@ impl Human {
 
     fn render_internal(&mut self, internal: &Internal) -> String {
         let place = internal.case.as_deref().unwrap_or("the run");
-        let key = once::internal_key(internal);
+        let key = duplicates::internal_key(internal);
         if self.printed.note_repeat(Some(&key), place) {
             return String::new();
         }
@@ -192,7 +192,7 @@ impl Human {
                 String::new()
             };
         }
-        let key = once::build_key(verdict);
+        let key = duplicates::build_key(verdict);
         if self.printed.note_repeat(key.as_deref(), &verdict.case) {
             return String::new();
         }
@@ -216,7 +216,7 @@ impl Human {
                 text.push_str(&self.render_outcome("reference", outcome));
             }
             text.push_str(
-                "  A program without a defined answer convicts nobody. If that is the point of the case, write it \
+                "  A program without a defined answer blames no engine. If that is the point of the case, write it \
                  down: expect: [{engine: reference, verdict: undefined, why: …}]\n",
             );
         }
@@ -258,7 +258,7 @@ impl Human {
         text
     }
 
-    /// What the reference warns of, once for each line of a kernel.
+    /// The reference's warnings, once for each line of a kernel.
     fn render_warning(&mut self, verdict: &Verdict) -> String {
         let Some(warning) = &verdict.warning else {
             return String::new();
@@ -325,7 +325,7 @@ impl Human {
         }
     }
 
-    /// What those who are to blame say themselves, for whoever wants to read about every case.
+    /// The messages of the engines to blame, for users who read about every case.
     fn render_complaints(&self, verdict: &Verdict) -> String {
         let blamed = verdict
             .outcomes
@@ -377,7 +377,10 @@ impl Human {
         if sweep.odd.is_empty() {
             return match unsteady.as_slice() {
                 [] => format!("the variants of {engine} agree"),
-                _ => format!("{} of {engine} does not give the same twice", unsteady.join(", ")),
+                _ => format!(
+                    "{} of {engine} does not produce the same result twice",
+                    unsteady.join(", ")
+                ),
             };
         }
         let (is, one) = if sweep.odd.len() == 1 {
@@ -442,7 +445,7 @@ impl Human {
                 self.describe_blame(verdict)
             ),
             VerdictKind::Nondeterministic => format!(
-                "{} {name}  the same launch of {} does not give the same twice{place}\n",
+                "{} {name}  the same launch of {} does not produce the same result twice{place}\n",
                 self.paint(Tone::Bad, "NONDETERMINISTIC"),
                 verdict.blame.join(", ")
             ),
@@ -464,7 +467,7 @@ impl Human {
         }
     }
 
-    /// A case with a result of which every byte is undecided.
+    /// A case with a result whose bytes are all undecided.
     fn render_undecided(&self, verdict: &Verdict, place: &str) -> String {
         let engines = verdict.unexpected.join(", ");
         let reason = verdict.reason.as_deref().unwrap_or("nothing bounds it");
@@ -486,7 +489,7 @@ impl Human {
         )
     }
 
-    /// A case that fails only because an engine says nothing.
+    /// A case that fails only because an engine has no outcome.
     fn render_silent(&self, verdict: &Verdict) -> String {
         let mut text = self.render_headline(verdict);
         for (engine, outcome) in &verdict.outcomes {
@@ -587,7 +590,7 @@ impl Human {
             )
         };
         if !explained.is_empty() {
-            let _ = writeln!(text, "    explained by what is known: {}", explained.join(", "));
+            let _ = writeln!(text, "    explained by known bugs: {}", explained.join(", "));
         }
         text.push_str(&match kind {
             Kind::Nondeterminism => render_elements("once", "and once", first),
@@ -681,7 +684,7 @@ pub fn describe_rules(rules: &[Rule]) -> Vec<String> {
         .collect()
 }
 
-/// What explains a verdict's differences, in brackets.
+/// The explanations of a verdict's differences, in brackets.
 fn known_by(verdict: &Verdict) -> String {
     let mut names: Vec<&str> = verdict
         .differences

@@ -1,11 +1,11 @@
-//! Several streams as one: the first start, every event, one summary. A fault of the streams themselves (a missing beginning or
-//! end, missing or doubled shards) becomes an error among the events, so that every printer shows it. Left out: reading streams
-//! ([`crate::read`]).
+//! Several streams as one: the first start, every event, one summary. A fault of the streams themselves (a missing beginning
+//! or end, missing or doubled shards) becomes an error among the events, so that every printer shows it. See [`crate::read`]
+//! for reading streams.
 
 use std::collections::BTreeMap;
 
+use crate::completeness::StreamEnd;
 use crate::event::{Event, Problem, Severity, Start, Summary};
-use crate::whole::StreamEnd;
 
 /// The most shards that a message names.
 const MAX_NAMED: usize = 8;
@@ -30,7 +30,7 @@ pub struct Joined {
 /// The end of all streams.
 #[derive(Debug)]
 pub struct Ended {
-    /// What is left to print, in front of the summary.
+    /// Events to print before the summary.
     pub events: Vec<Event>,
     /// The summary of all streams.
     pub summary: Summary,
@@ -57,7 +57,7 @@ struct Open {
     judged: u64,
 }
 
-/// What identifies the run of a shard: all its options, and the number of shards.
+/// The identity of a shard's run: all its options, and the number of shards.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct RunKey {
     filters: Vec<String>,
@@ -78,7 +78,7 @@ impl Joined {
         };
     }
 
-    /// Takes in an event of the stream, and answers with what to print for it.
+    /// Adds an event of the stream, and returns the events to print for it.
     pub fn add_event(&mut self, event: Event) -> Vec<Event> {
         match event {
             Event::Start(start) => self.add_start(start),
@@ -125,7 +125,7 @@ impl Joined {
         out
     }
 
-    /// The stream is at its end. Answers with what to print.
+    /// Ends the stream. Returns the events to print.
     pub fn end(&mut self, end: &StreamEnd) -> Vec<Event> {
         let cut = end.cut;
         let mut out: Vec<Event> = self.report_unfinished(cut).into_iter().collect();
@@ -252,7 +252,7 @@ impl Joined {
 }
 
 impl RunKey {
-    /// The run of which a stream is a shard, and which shard it is; nothing if it is none.
+    /// The run to which a shard's stream belongs, and the shard; `None` if the stream is not a shard.
     fn from_start(start: &Start) -> Option<(Self, u64)> {
         let (index, count) = start.shard.as_ref()?.split_once('/')?;
         let (index, count): (u64, u64) = (index.parse().ok()?, count.parse().ok()?);

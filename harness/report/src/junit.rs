@@ -1,5 +1,5 @@
-//! Events as `JUnit` XML, which every CI can show: a suite per area, a test per case. Left out: everything `JUnit` has no place
-//! for (the stream has it all).
+//! Events as `JUnit` XML, which every CI can show: a suite per area, a test per case. The stream has everything that `JUnit`
+//! cannot hold.
 
 use std::time::Duration;
 
@@ -122,15 +122,15 @@ impl Junit {
     }
 }
 
-/// What went wrong, on one line: an engine's words with their place, or the value that came in place of another; without either,
-/// the first line of the text.
+/// The failure, on one line: an engine's message with its location, or the wrong value and the expected one; without either, the
+/// first line of the text.
 pub(crate) fn describe_error(verdict: &Verdict) -> String {
     let first = || {
         let text = Human::default().render_event(&Event::Verdict(Box::new(verdict.clone())));
         text.lines().next().unwrap_or_default().to_owned()
     };
     if verdict.blame.iter().any(|engine| engine == "reference") {
-        // Our own bug is told first.
+        // Our own bug comes first.
         return first();
     }
     let wrong = || verdict.unexpected.iter().chain(&verdict.blame);

@@ -26,7 +26,7 @@
 //! A program that brings its own cases and wants verdicts begins with the crate `cerith-embed`, whose example is on one page
 //! (`cargo run -p cerith-embed --example embed`).
 //!
-//! Left out: standard output, files and the progress bar (the `cerith` command).
+//! The `cerith` command handles standard output, files and the progress bar.
 //!
 //! Invariants: a printer sees events and nothing else; text from kernels and case files is escaped in HTML and XML.
 #![warn(missing_docs)]
@@ -34,6 +34,7 @@
 pub mod baseline;
 pub mod bump;
 mod bytes;
+mod completeness;
 pub mod describe;
 pub mod digest;
 pub mod event;
@@ -52,10 +53,10 @@ pub mod standing;
 mod stream;
 mod style;
 mod tile;
-mod whole;
 
 pub use baseline::{Baseline, BaselineError};
 pub use bytes::{in_words, left_out};
+pub use completeness::StreamEnd;
 pub use digest::Digest;
 pub use event::{Event, FORMAT, SWEEPS, Summary};
 pub use html::{Html, HtmlError};
@@ -69,4 +70,3 @@ pub use remarks::Remarks;
 pub use stream::{ReadError, Writer, read, read_event};
 pub use style::{Palette, Tone};
 pub use tile::{Cell, Tile, build_tiles};
-pub use whole::StreamEnd;

@@ -1,5 +1,5 @@
-//! A digest as Markdown, for pull requests and release notes: numbers first, then the worst. It fits GitHub's limit for a comment
-//! or a summary, and says what it leaves out. Left out: which characters are safe ([`crate::safe`]).
+//! A digest as Markdown, for pull requests and release notes: numbers first, then the worst. It fits GitHub's limit for a
+//! comment or a summary, and says what it leaves out. See [`crate::safe`] for safe characters.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::safe;
 /// The limit of a comment on GitHub, in characters. We count bytes, which are never fewer.
 pub const LONGEST: usize = 65_535;
 
-/// What is kept for the words that say what was left out.
+/// Bytes that are reserved for the closing lines, which count the omitted cases.
 const CLOSING: usize = 2_000;
 
 /// The most that one problem, error or verdict takes.
@@ -106,7 +106,7 @@ fn render_head(digest: &Digest) -> String {
     let _ = writeln!(
         page,
         "{} cases through {}: {} agree, {} differ, {} nondeterministic, {} undefined, {} inconclusive; {} unexpected, {} with an \
-         engine that says nothing, {} with an expectation that no longer happens, {} vacuous. {:.2} s.\n",
+         engine without an outcome, {} with an expectation that no longer happens, {} vacuous. {:.2} s.\n",
         summary.cases,
         engines.join(", "),
         summary.agree,
@@ -127,12 +127,12 @@ fn render_head(digest: &Digest) -> String {
             .iter()
             .map(|id| safe::escape_code(id))
             .collect();
-        let _ = writeln!(page, "On record, no GPU: {}\n", recorded.join(", "));
+        let _ = writeln!(page, "Recorded, no GPU: {}\n", recorded.join(", "));
     }
     if summary.stale_recordings > 0 {
         let _ = writeln!(
             page,
-            "Outcomes on record that were not used, because the kernel or the layout has changed since: {}.\n",
+            "Recorded outcomes that were not used, because the kernel or the layout has changed since: {}.\n",
             summary.stale_recordings
         );
     }

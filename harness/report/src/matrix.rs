@@ -1,5 +1,5 @@
 //! Which versions are wrong for which causes: a table whose rows are causes and then cases, and whose columns are engines.
-//! Left out: running the engines (the command line).
+//! The command line runs the engines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::safe;
 use crate::standing::{Standing, Wrong, find_known_bug};
 use crate::style::{Palette, Tone};
 
-/// How an engine stands in one case, as a cell of the table.
+/// The standing of an engine in one case, as a cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
@@ -41,7 +41,7 @@ impl Cell {
 /// A cause, and how many cases it makes each engine wrong in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The known bug, or the words of an error, or else the case file that shows it.
+    /// The known bug, the text of an error, or otherwise the case file that shows it.
     pub cause: String,
     /// Whether it is a known bug.
     pub known: bool,
@@ -88,7 +88,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of these engines, the oldest first.
+    /// The oldest of these engines first.
     pub fn new(engines: Vec<String>) -> Self {
         Self {
             wrong: vec![0; engines.len()],
@@ -231,7 +231,7 @@ pub fn render_human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
         }
         let _ = writeln!(
             text,
-            "  . right, X wrong, ~ without a defined answer, blank: says nothing"
+            "  . right, X wrong, ~ without a defined answer, blank: no outcome"
         );
     } else if !matrix.rows.is_empty() {
         let _ = writeln!(

@@ -4,7 +4,7 @@
 //!
 //! Streams are read side by side, so that memory does not grow with them, except for the names of their cases.
 //!
-//! Left out: several runs in one report ([`crate::Joined`], which demands less of its streams).
+//! See [`crate::Joined`] for several runs in one report, which demands less of its streams.
 
 mod kin;
 mod lines;
@@ -48,7 +48,7 @@ pub struct Merged {
 #[derive(Debug, thiserror::Error)]
 #[error("no stream has a beginning")]
 pub struct NothingToMerge {
-    /// What is wrong with each.
+    /// The problems of each stream.
     pub faults: Vec<Problem>,
 }
 
@@ -73,7 +73,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                 .filter(|other| describe_differences(&one.start, &other.start).is_empty());
             same.count()
         };
-        // Of several that as many are like, the first.
+        // If several models have equally many matching streams, take the first.
         let most = opened.iter().map(akin).max().unwrap_or_default();
         let Some(model) = opened.iter().find(|one| akin(one) == most) else {
             return Err(NothingToMerge { faults });
@@ -92,7 +92,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                     &source.name,
                     source.line,
                     format!(
-                        "{} belongs to another run than {model_name}, and is left out: {}",
+                        "{} belongs to a different run than {model_name}, and is left out: {}",
                         source.name,
                         other.join("; ")
                     ),
@@ -247,14 +247,14 @@ impl<R: BufRead + Send + 'static> Merge<R> {
     }
 }
 
-/// Where merged events go, and what was among them.
+/// The destination of merged events, with counts of them.
 struct Sink<'a, E> {
     emit: &'a mut E,
     summary: Summary,
     /// Problems and failures that are of no case: each shard says them.
     seen_messages: HashSet<String>,
     deduplicator: Deduplicator,
-    /// What was judged, with the stream that it is of.
+    /// The judged cases, with the stream of each.
     cases: HashSet<String>,
     /// Cases that came a second time: the stream, the line, the case.
     twice: Vec<(usize, usize, String)>,
@@ -302,7 +302,7 @@ impl<E: FnMut(&Event, Option<&[u8]>) -> io::Result<()>> Sink<'_, E> {
     }
 }
 
-/// What all shards say of themselves, in the first one's start.
+/// The common facts of all shards, in the first one's start.
 fn combine_starts<'a>(start: &mut Start, all: impl Iterator<Item = &'a Start>) {
     start.shard = None;
     let mut cases = 0;

@@ -1,7 +1,7 @@
-//! One case as a page of HTML, for a notebook or a mail: the verdict, what engines did, pictures and tables of what differs, and
-//! the program behind it. It is one piece of text that needs no script and loads nothing.
+//! One case as a page of HTML, for a notebook or a mail: the verdict, the engines' outcomes, pictures and tables of differences,
+//! and the program. It is one piece of text that needs no script and loads nothing.
 //!
-//! Left out: the report of a whole run ([`crate::Html`]).
+//! See [`crate::Html`] for the report of a whole run.
 
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
@@ -18,7 +18,7 @@ const PAGE: &str = include_str!("templates/case_page.html");
 pub struct PageCase {
     /// Its verdict, with what a report shows of it.
     pub verdict: Verdict,
-    /// The IR of its launches, each with a heading. None where nobody asked for it.
+    /// The IR of its launches, each with a heading. `None` unless requested.
     pub ir: Vec<(String, String)>,
 }
 

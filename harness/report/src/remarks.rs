@@ -1,6 +1,6 @@
-//! Remarks beside lines of files about what is not as expected: commands of a GitHub workflow ([`Remarks::github`]), and SARIF
-//! for code scanning ([`Remarks::sarif`]). GitHub shows ten annotations of a step, so that a line of a file gets one, and the worst
-//! come first. Code scanning gets every result.
+//! Remarks about failures, at lines of files: commands of a GitHub workflow ([`Remarks::github`]), and SARIF for code scanning
+//! ([`Remarks::sarif`]). GitHub shows ten annotations of a step, so that a line of a file gets one, and the worst come first.
+//! Code scanning gets every result.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ struct Remark {
     weight: Weight,
     /// A stable word for its kind.
     rule: String,
-    /// Of what it is: a case, as a rule.
+    /// The subject of the remark, usually a case.
     title: String,
     words: String,
     position: Option<Position>,

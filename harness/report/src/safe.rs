@@ -1,5 +1,5 @@
-//! Words of cases, kernels and exceptions made safe for where they are shown: a terminal, a table of Markdown, a command
-//! of a GitHub workflow. Left out: HTML and XML (their printers escape).
+//! Words of cases, kernels and exceptions made safe for where they are shown: a terminal, a table of Markdown, a command of
+//! a GitHub workflow. The printers of HTML and XML escape their text themselves.
 //!
 //! A name may hold anything: escape sequences that move the cursor, marks that reverse the direction of text, a line break and
 //! then `::error::`. Each such character is shown as its number.
@@ -24,7 +24,7 @@ pub fn escape_lines(text: &str) -> Cow<'_, str> {
 
 /// Writes the first character of each command of a workflow, `:` or `#`, as a number.
 fn disarm_commands(text: &str, colon: &str, hash: &str) -> String {
-    // GitHub takes a line for a command that begins with `::`, behind spaces too, or has `##[` anywhere.
+    // GitHub takes a line for a command that begins with `::`, also after spaces, or has `##[` anywhere.
     let safe: Vec<Cow<'_, str>> = text
         .split('\n')
         .map(|line| {
@@ -45,7 +45,7 @@ pub fn escape_event(event: &Event) -> Cow<'_, Event> {
     let Ok(told) = serde_json::to_string(event) else {
         return Cow::Borrowed(event);
     };
-    // What JSON itself writes as a number is a control character; nearly no event has any of these.
+    // JSON writes control characters as numbers; very few events have any.
     let suspicious = ["\\u00", "\\b", "\\f", "\\r", "::", "##["];
     if !has_broken_name(event)
         && !suspicious.iter().any(|part| told.contains(part))

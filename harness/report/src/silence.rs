@@ -1,5 +1,5 @@
-//! Engines that had to answer in a run and did not: the first cases in full, the rest in numbers. Left out: which engines had to
-//! answer (the verdicts say it).
+//! Engines that had to answer in a run and did not: the first cases in full, the rest in numbers. Verdicts list the engines
+//! that had to answer.
 
 use indexmap::IndexMap;
 
@@ -33,7 +33,7 @@ impl Silence {
         self.cases <= MAX_SHOWN
     }
 
-    /// The lines at the end of a run: one for every engine, and the mend.
+    /// The lines at the end of a run: one for every engine, and the fix.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self
             .engines
@@ -45,7 +45,7 @@ impl Silence {
                     .collect();
                 let total: u64 = counts.values().sum();
                 let cases = if total == 1 { "case" } else { "cases" };
-                format!("{engine} says nothing of {total} {cases} ({})", why.join(", "))
+                format!("{engine} has no outcome for {total} {cases} ({})", why.join(", "))
             })
             .collect();
         if self.is_about_records() {

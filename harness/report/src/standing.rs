@@ -1,5 +1,5 @@
-//! How one engine stands in a verdict's event: right, wrong and in what way, without an answer, or silent. Left out: how it
-//! stands in another version ([`crate::bump`]).
+//! The standing of one engine in a verdict's event: right, wrong and in what way, without an answer, or silent. See
+//! [`crate::bump`] for its standing in a different version.
 
 use cerith_tile::quirk::{Quirk, told};
 
@@ -18,7 +18,7 @@ pub enum Standing {
     Wrong(Wrong),
     /// The program has no defined answer.
     Undefined,
-    /// It said nothing, or nothing can be said of what it did.
+    /// It has no outcome, or its outcome cannot be judged.
     Silent {
         /// The word of its outcome, or of the verdict.
         outcome: String,
@@ -36,7 +36,7 @@ pub struct Wrong {
     pub outcome: OutcomeKind,
     /// The known bugs that explain it, by name.
     pub known_bugs: Vec<String>,
-    /// The words of the error, without what belongs to one case; empty if both sides finished.
+    /// The text of the error, without parts that belong to one case; empty if both sides finished.
     pub message: String,
     /// The kernel's line that the words are about.
     pub line: String,
@@ -54,7 +54,7 @@ impl Wrong {
 }
 
 impl Standing {
-    /// That of an engine in a verdict; nothing if it was not asked.
+    /// The standing of an engine in a verdict, or `None` if it did not run.
     pub fn from_verdict(verdict: &Verdict, engine: &str) -> Option<Self> {
         if !verdict.engines.iter().any(|id| id == engine) {
             return None;
@@ -96,7 +96,7 @@ impl Standing {
 fn build_wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
     let outcome = |engine: &str| verdict.outcomes.get(engine);
     let speaks = |outcome: Option<&EngineOutcome>| outcome.is_some_and(|one| !one.message.is_empty());
-    // What runs a program that the language rejects says nothing; the reference says why.
+    // An engine that runs a program which the language rejects has no standing; the reference has the reason.
     let spoken = [engine, &difference.baseline]
         .into_iter()
         .map(outcome)

@@ -1,11 +1,11 @@
-//! Streams of events on disk and in pipes: written line by line, read back even when the end is missing.
-//! Left out: what to do when the disk is full (the caller decides; nothing computed is lost by it).
+//! Streams of events on disk and in pipes: written line by line, read back even when the end is missing. If the disk is
+//! full, the caller decides; no result is lost by it.
 
 use std::io::{self, BufRead, Read as _, Write};
 
+use crate::completeness::{Check, Sealer, StreamEnd};
 use crate::event::Event;
 use crate::safe;
-use crate::whole::{Check, Sealer, StreamEnd};
 
 /// The most bytes of a line. An event holds a case's texts and a few of its bytes.
 const MAX_LINE: u64 = 1 << 28;
@@ -95,7 +95,7 @@ pub enum ReadError {
     /// The file cannot be read.
     #[error("read the stream: {0}")]
     Io(#[from] io::Error),
-    /// A line is no event.
+    /// A line is not an event.
     #[error("read line {line} of the stream: {reason}")]
     Line {
         /// Which, from 1.
@@ -105,23 +105,23 @@ pub enum ReadError {
     },
     /// It is a stream of a later Cerith.
     #[error(
-        "read the stream: it has format {found}, and this cerith knows formats up to {known}; use a newer cerith"
+        "read the stream: it has format {stream_version}, and this cerith knows formats up to {newest_version}; use a newer cerith"
     )]
     Format {
         /// The stream's.
-        found: u32,
+        stream_version: u32,
         /// The newest version that this Cerith knows.
-        known: u32,
+        newest_version: u32,
     },
 }
 
 /// Reads one event from its line.
 ///
 /// # Errors
-/// The line is no event.
+/// The line is not an event.
 pub fn read_event(line: &[u8]) -> serde_json::Result<Event> {
-    // Before serde looks at the tag of an event it keeps all of it in a form of its own, which takes longer than everything else.
-    // A verdict, of which there are many, is known by how its line begins.
+    // To find the tag of an event, serde buffers the whole event, which takes longer than everything else. Verdicts are
+    // frequent, and are recognised by the beginning of their line.
     if line.starts_with(br#"{"event":"verdict",""#) {
         return Ok(Event::Verdict(serde_json::from_slice(line)?));
     }
@@ -185,8 +185,8 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<Stre
             && start.format > crate::event::SWEEPS
         {
             return Err(ReadError::Format {
-                found: start.format,
-                known: crate::event::SWEEPS,
+                stream_version: start.format,
+                newest_version: crate::event::SWEEPS,
             });
         }
         check.check_event(&event, &line);

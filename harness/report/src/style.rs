@@ -1,4 +1,4 @@
-//! Colours of a terminal, or none. Left out: deciding whether there are any (the command line does).
+//! Colours of a terminal, or none. The command line decides whether there are any.
 
 use anstyle::{AnsiColor, Style};
 
@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 pub enum Tone {
     /// Something is wrong.
     Bad,
-    /// Somebody should look.
+    /// A user should look at it.
     Warn,
     /// All is well.
     Good,

@@ -1,6 +1,6 @@
 //! Pictures of tensors: which elements differ, as a grid of cells. The last dimension runs to the right, the others downward.
 //!
-//! A cell of a large tensor stands for several elements. Left out: the values, which tables show.
+//! A cell of a large tensor stands for several elements. Tables show the values.
 
 use cerith_tile::DType;
 
@@ -29,7 +29,7 @@ pub struct Tile {
     pub is_partial: bool,
 }
 
-/// What is known of the elements of a cell.
+/// The state of the elements of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
     /// All are the same.
@@ -106,7 +106,7 @@ impl<'e> Layout<'e> {
         }
     }
 
-    /// The first byte of an element, by its place downward and to the right; none behind the last.
+    /// The first byte of an element, by its row and column; `None` past the last.
     fn find_byte(&self, row: usize, column: usize) -> Option<u64> {
         let [_, columns] = self.extents();
         let mut left = row.checked_mul(columns)?.checked_add(column)?;
@@ -197,7 +197,7 @@ fn build_tile(layout: &Layout<'_>, differs: &Differs, contents: Option<&Contents
         tensor: layout.name.to_owned(),
         tensor_type: format!("{} [{}]", layout.dtype, shape.join(", ")),
         cell,
-        // A line of a tensor of one dimension begins at an element, and is no row.
+        // A line of a one-dimensional tensor begins at an element, and is not a row.
         step: if layout.shape.len() == 1 {
             cell[0] * right
         } else {
@@ -216,7 +216,7 @@ fn has_overlap(spans: &[[u64; 2]], byte: u64, size: u64) -> bool {
 }
 
 impl Tile {
-    /// What the picture is of.
+    /// The subject of the picture.
     pub fn heading(&self) -> String {
         let each = match self.cell {
             [1, 1] => String::new(),
@@ -233,7 +233,7 @@ impl Tile {
         )
     }
 
-    /// What the characters of the picture mean, of those that it has.
+    /// The meaning of the picture's characters.
     pub fn legend(&self) -> String {
         let meanings = [
             (Cell::All, "differs"),

@@ -40,8 +40,8 @@ const MAX_NAMED_IDS: usize = 10;
 pub fn accept(options: &AcceptOptions, console: &dyn Console) -> Exit {
     let selected = match Selected::open(options.cases.as_deref(), &[]) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -68,7 +68,7 @@ pub fn accept(options: &AcceptOptions, console: &dyn Console) -> Exit {
     let mut files: HashMap<&str, Vec<String>> = HashMap::new();
     for entry in selected.entries(Shard::ALL) {
         let id = entry.id;
-        if let Some(ids) = pile.files.get(file_of(&id)) {
+        if let Some(ids) = pile.files.get(find_case_file(&id)) {
             files.entry(ids).or_default().push(id);
         }
     }
@@ -136,16 +136,16 @@ fn join_ids(ids: &[String]) -> String {
 }
 
 /// The case file of an id.
-fn file_of(id: &str) -> &str {
+fn find_case_file(id: &str) -> &str {
     id.split(':').next().unwrap_or_default()
 }
 
-type Place = (Release, Target, String);
+type RecordKey = (Release, Target, String);
 
 /// What all the bundles hold.
 #[derive(Default)]
 struct Pile {
-    records: BTreeMap<Place, Vec<(Record, Provenance)>>,
+    records: BTreeMap<RecordKey, Vec<(Record, Provenance)>>,
     /// The case files that have records.
     files: HashSet<String>,
     refused: BTreeMap<String, Vec<String>>,
@@ -243,7 +243,7 @@ impl Pile {
     }
 
     fn put(&mut self, label: &Label, release: Release, record: Record, by: Provenance) {
-        let file = file_of(&label.case).to_owned();
+        let file = find_case_file(&label.case).to_owned();
         self.files.insert(file.clone());
         self.records
             .entry((release, label.target, file))

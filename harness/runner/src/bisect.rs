@@ -9,14 +9,15 @@ use std::path::PathBuf;
 use cerith_case::{Case, Shard};
 use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_report::describe;
+use cerith_report::event::Problem;
 use cerith_report::standing::Standing;
+use cerith_tile::releases::triton_since;
 use cerith_tile::rules::Version;
-use cerith_toolchain::ToolchainId;
-use cerith_toolchain::id::KNOWN;
-use cerith_verdict::try_case;
+use cerith_toolchain::{BadId, ToolchainId};
+use cerith_verdict::{Stopped, try_case};
 
-use self::commits::Commits;
-use crate::corpus::Selected;
+use self::commits::{CommitError, Commits};
+use crate::corpus::{CorpusError, Selected};
 use crate::engines::set_up;
 use crate::exit::Exit;
 use crate::host::Host;
@@ -47,6 +48,37 @@ pub struct BisectOptions {
     pub offline: bool,
 }
 
+/// Why there is nothing to search.
+#[derive(Debug, thiserror::Error)]
+enum BisectError {
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error(transparent)]
+    Commits(#[from] CommitError),
+    #[error("error: there is no such case")]
+    NoCase,
+    #[error("{}", .0.rendered)]
+    Unmatched(Box<Problem>),
+    #[error(
+        "error: `{filter}` selects several cases\n  = help: name one: `{first}`; `cerith list '{filter}'` shows all"
+    )]
+    SeveralCases { filter: String, first: String },
+    #[error("error: the case file of `{0}` has errors; `cerith run` shows them")]
+    BrokenCase(String),
+    #[error("error: {}", .0.problem)]
+    Version(#[from] BadId),
+    #[error(
+        "error: there are fewer than two releases from {from} to {to}\n  = help: name the older one first: `cerith bisect CASE \
+         3.2.0 {newest}`",
+        newest = Version::NEWEST
+    )]
+    FewReleases { from: Version, to: Version },
+    #[error("internal error: {0}")]
+    Internal(String),
+    #[error("interrupted")]
+    Interrupted,
+}
+
 /// Releases of NumPy that Triton's interpreter was run with: the last patch of each minor. Source: `pip index versions numpy`.
 const NUMPYS: [&str; 6] = ["1.26.4", "2.0.2", "2.1.3", "2.2.6", "2.3.5", "2.4.4"];
 
@@ -55,8 +87,8 @@ pub fn bisect(options: &BisectOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match run_bisection(options, host) {
         Ok(exit) => exit,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             if host.is_stopped() {
                 Exit::Interrupted
             } else {
@@ -66,31 +98,27 @@ pub fn bisect(options: &BisectOptions, host: Host<'_>) -> Exit {
     }
 }
 
-fn run_bisection(options: &BisectOptions, host: Host<'_>) -> Result<Exit, String> {
+fn run_bisection(options: &BisectOptions, host: Host<'_>) -> Result<Exit, BisectError> {
     let selected = Selected::open(options.cases.as_deref(), std::slice::from_ref(&options.case))?;
     let mut entries = selected.entries(Shard::ALL);
     let entry = match (entries.next(), entries.next()) {
         (Some(entry), None) => entry,
         (None, _) => {
             let unmatched = selected.unmatched().into_iter().next();
-            return Err(unmatched.map_or_else(
-                || "error: there is no such case".to_owned(),
-                |problem| problem.rendered,
-            ));
+            return Err(unmatched.map_or(BisectError::NoCase, |problem| {
+                BisectError::Unmatched(Box::new(problem))
+            }));
         }
         (Some(first), Some(_)) => {
-            return Err(format!(
-                "error: `{}` selects several cases\n  = help: name one: `{}`; `cerith list '{}'` shows all",
-                options.case, first.id, options.case
-            ));
+            return Err(BisectError::SeveralCases {
+                filter: options.case.clone(),
+                first: first.id,
+            });
         }
     };
-    let case = entry.resolve().map_err(|_| {
-        format!(
-            "error: the case file of `{}` has errors; `cerith run` shows them",
-            entry.id
-        )
-    })?;
+    let case = entry
+        .resolve()
+        .map_err(|_| BisectError::BrokenCase(entry.id.clone()))?;
     drop(entries);
     let asked = BisectQuery {
         case: &case,
@@ -112,7 +140,7 @@ fn run_bisection(options: &BisectOptions, host: Host<'_>) -> Result<Exit, String
             let toolchain = match commits.build_commit(place, host) {
                 Ok(toolchain) => toolchain,
                 // One that does not build is passed over.
-                Err(why) => return Ok(Stand::Silent(why)),
+                Err(error) => return Ok(Stand::Silent(error.to_string())),
             };
             let stand = asked.judge_engine(&engine(toolchain.clone()));
             commits::forget(&toolchain);
@@ -128,7 +156,7 @@ fn run_bisection(options: &BisectOptions, host: Host<'_>) -> Result<Exit, String
             .collect(),
         None => select_releases(options)?
             .into_iter()
-            .map(ToolchainId::of)
+            .map(ToolchainId::from_triton)
             .collect(),
     };
     let names: Vec<String> = toolchains
@@ -145,29 +173,22 @@ fn run_bisection(options: &BisectOptions, host: Host<'_>) -> Result<Exit, String
 }
 
 /// The releases that are asked for.
-fn select_releases(options: &BisectOptions) -> Result<Vec<Version>, String> {
+fn select_releases(options: &BisectOptions) -> Result<Vec<Version>, BisectError> {
     let read = |text: &Option<String>, otherwise: Version| match text {
         None => Ok(otherwise),
-        Some(text) => text
-            .parse::<ToolchainId>()
-            .map(|id| id.triton())
-            .map_err(|bad| format!("error: {}", bad.problem)),
+        Some(text) => text.parse::<ToolchainId>().map(|id| id.triton()),
     };
     let (from, to) = (
         read(&options.from, Version::new(3, 0, 0))?,
         read(&options.to, Version::NEWEST)?,
     );
-    let between: Vec<Version> = KNOWN
+    let between: Vec<Version> = triton_since(from.max(Version::new(3, 0, 0)))
         .iter()
         .copied()
-        .filter(|&version| from.max(Version::new(3, 0, 0)) <= version && version <= to)
+        .filter(|&version| version <= to)
         .collect();
     if between.len() < 2 {
-        return Err(format!(
-            "error: there are fewer than two releases from {from} to {to}\n  = help: name the older one \
-             first: `cerith bisect CASE 3.2.0 {}`",
-            Version::NEWEST
-        ));
+        return Err(BisectError::FewReleases { from, to });
     }
     Ok(between)
 }
@@ -209,7 +230,7 @@ struct BisectQuery<'a> {
 
 impl BisectQuery<'_> {
     /// What an engine does with the case.
-    fn judge_engine(&self, engine: &EngineId) -> Result<Stand, String> {
+    fn judge_engine(&self, engine: &EngineId) -> Result<Stand, BisectError> {
         let wanted = [EngineId::Reference, engine.clone()];
         let setup = set_up(
             Reference::default(),
@@ -223,8 +244,8 @@ impl BisectQuery<'_> {
             return Ok(Stand::Silent(failed.why.clone()));
         }
         let trial = catch_panic(|| try_case(self.case, &setup.panel))
-            .map_err(|panic| format!("internal error: {panic}"))?
-            .map_err(|_| "interrupted".to_owned())?;
+            .map_err(BisectError::Internal)?
+            .map_err(|Stopped| BisectError::Interrupted)?;
         let verdict = describe::to_verdict(self.case, &trial, &setup.panel, self.selected.corpus.sources());
         Ok(match Standing::from_verdict(&verdict, &engine.to_string()) {
             Some(Standing::Right { .. }) => Stand::Right,
@@ -268,11 +289,11 @@ pub enum BisectResult {
 fn search(
     names: &[String],
     host: Host<'_>,
-    mut ask: impl FnMut(usize) -> Result<Stand, String>,
-) -> Result<BisectResult, String> {
-    let mut tried = |place: usize| -> Result<Stand, String> {
+    mut ask: impl FnMut(usize) -> Result<Stand, BisectError>,
+) -> Result<BisectResult, BisectError> {
+    let mut tried = |place: usize| -> Result<Stand, BisectError> {
         if host.is_stopped() {
-            return Err("interrupted".to_owned());
+            return Err(BisectError::Interrupted);
         }
         let stand = ask(place)?;
         let name = names.get(place).map_or("", String::as_str);

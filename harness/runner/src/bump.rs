@@ -2,7 +2,7 @@
 //! are grouped and printed (`cerith_report::bump`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufReader;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,20 +11,20 @@ use cerith_engine::EngineId;
 use cerith_report::bump::{
     Bump, Change, Changes, Measure, Noise, render_github, render_human, render_markdown,
 };
-use cerith_report::event::{Event, Severity, Verdict};
-use cerith_report::{Joined, read};
+use cerith_report::event::{Event, Problem, Severity, Verdict};
+use cerith_report::{Joined, ReadError, read};
 use cerith_tile::rules::Version;
-use cerith_toolchain::{Home, ToolchainId};
+use cerith_toolchain::{AdoptError, Home, HomeError, ToolchainId};
 use serde::Serialize;
 
-use crate::corpus::Selected;
+use crate::corpus::{CorpusError, Selected};
 use crate::engines;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::judged;
 use crate::mistyped::describe_read_error;
 use crate::options::{Selection, TritonPart};
-use crate::output::Output;
+use crate::output::{Blocked, Output};
 use crate::pipeline;
 use crate::side::Side;
 
@@ -72,12 +72,78 @@ pub struct BumpOptions {
     pub verbose: bool,
 }
 
+/// Why two versions cannot be compared.
+#[derive(Debug, thiserror::Error)]
+enum BumpError {
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error("error: failed to {0}")]
+    Home(#[from] HomeError),
+    #[error(transparent)]
+    Side(#[from] SideError),
+    #[error("error: {0} is the same on both sides; name two versions")]
+    Same(ToolchainId),
+    #[error("error: {0}")]
+    Blocked(#[from] Blocked),
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+}
+
+/// Why the toolchain of a side cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SideError {
+    /// The toolchains cannot be listed.
+    #[error("error: failed to {0}")]
+    Home(#[from] HomeError),
+    /// The Python has no usable Triton.
+    #[error("error: failed to {0}")]
+    Adopt(#[from] AdoptError),
+    /// There is no such build.
+    #[error(
+        "error: `{0}` is neither a version, nor a Python, nor a build that was adopted\n  = help: write a version ({newest}), the \
+         path of a Python, or register one: `cerith toolchain adopt --name {0} PYTHON`",
+        newest = Version::NEWEST
+    )]
+    NoBuild(String),
+}
+
+/// Why the stream of a stored run cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum StreamError {
+    #[error(
+        "error: {}",
+        describe_read_error(
+            path,
+            error,
+            "name a stream that `cerith run` wrote, such as reports/run/events.jsonl"
+        )
+    )]
+    Open { path: PathBuf, error: io::Error },
+    #[error("error: {}: failed to {error}", path.display())]
+    Read { path: PathBuf, error: ReadError },
+    #[error("{}", .0.rendered)]
+    Fault(Box<Problem>),
+    #[error(
+        "error: {} has no verdicts about {}\n  = help: it has verdicts about {}; `cerith run --engine reference --engine {}` writes \
+         such a stream",
+        path.display(),
+        sides.join(" or "),
+        engines.join(", "),
+        sides.first().map_or("", String::as_str)
+    )]
+    OtherEngines {
+        path: PathBuf,
+        sides: Vec<String>,
+        engines: Vec<String>,
+    },
+}
+
 /// Runs both sides, and answers with the exit code.
 pub fn bump(options: &BumpOptions, host: Host<'_>) -> Exit {
     match run_bump(options, host) {
         Ok(exit) => exit,
-        Err(message) => {
-            host.console.note(&message);
+        Err(error) => {
+            host.console.note(&error.to_string());
             if host.is_stopped() {
                 Exit::Interrupted
             } else {
@@ -87,16 +153,14 @@ pub fn bump(options: &BumpOptions, host: Host<'_>) -> Exit {
     }
 }
 
-fn run_bump(options: &BumpOptions, host: Host<'_>) -> Result<Exit, String> {
+fn run_bump(options: &BumpOptions, host: Host<'_>) -> Result<Exit, BumpError> {
     let began = Instant::now();
     let selected = Selected::open(options.selection.cases.as_deref(), &options.selection.filters)?;
-    let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
+    let home = Home::discover()?;
     let [old, new] = [&options.old, &options.new].map(|side| resolve_toolchain(side, &home, host));
     let (old, new) = (old?, new?);
     if old == new {
-        return Err(format!(
-            "error: {old} is the same on both sides; name two versions"
-        ));
+        return Err(BumpError::Same(old));
     }
     let pairs = pair_engines(&old, &new, &options.engines);
     let told = read_verdicts(&options.against, &pairs)?;
@@ -110,14 +174,13 @@ fn run_bump(options: &BumpOptions, host: Host<'_>) -> Result<Exit, String> {
         &selected.report_folder("bump"),
         selected.is_partial(),
         host.console,
-    )
-    .map_err(|blocked| format!("error: {blocked}"))?;
+    )?;
     let jobs = pipeline::count_jobs(options.jobs);
     let compiling = options.engines.iter().any(|&kind| kind != TritonPart::Interpret);
     if compiling {
         install_compilers(&wanted, options.offline, host);
     }
-    let (judged, problems) = judged::run(
+    let (judged, problems) = judged::judge_all(
         &selected,
         &wanted,
         options.offline,
@@ -181,27 +244,22 @@ fn install_compilers(wanted: &[EngineId], offline: bool, host: Host<'_>) {
 }
 
 /// The toolchain of a side: a version, a build that was adopted, or a Python that is adopted now.
-pub fn resolve_toolchain(side: &Side, home: &Home, host: Host<'_>) -> Result<ToolchainId, String> {
+pub fn resolve_toolchain(side: &Side, home: &Home, host: Host<'_>) -> Result<ToolchainId, SideError> {
     match side {
         Side::Toolchain(id) => Ok(id.clone()),
         Side::Python(python) => {
-            let adopted = engines::adopt(home, python.as_os_str(), None, host)
-                .map_err(|error| format!("error: failed to {error}"))?;
+            let adopted = engines::adopt(home, python.as_os_str(), None, host)?;
             host.console
                 .note(&format!("{} is {}", python.display(), adopted.id));
             Ok(adopted.id)
         }
         Side::Build(name) => {
-            let all = home.list().map_err(|error| format!("error: failed to {error}"))?;
+            let all = home.list()?;
             let mut named = all.into_iter().filter(|one| one.id.build() == Some(name));
-            named.next().map(|one| one.id).ok_or_else(|| {
-                format!(
-                    "error: `{name}` is neither a version, nor a Python, nor a build that was adopted\n  = \
-                     help: write a version \
-                     ({}), the path of a Python, or register one: `cerith toolchain adopt --name {name} PYTHON`",
-                    Version::NEWEST
-                )
-            })
+            named
+                .next()
+                .map(|one| one.id)
+                .ok_or_else(|| SideError::NoBuild(name.clone()))
         }
     }
 }
@@ -227,7 +285,7 @@ struct StoredVerdicts {
 }
 
 /// The verdicts of stored runs. Each run must have asked one of the wanted engines.
-fn read_verdicts(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<StoredVerdicts, String> {
+fn read_verdicts(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<StoredVerdicts, StreamError> {
     let sides: BTreeSet<String> = pairs
         .iter()
         .flat_map(|(old, new)| [old.to_string(), new.to_string()])
@@ -236,16 +294,11 @@ fn read_verdicts(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<St
     for path in paths {
         let (verdicts, asked) = read_run(path)?;
         if !asked.iter().any(|id| sides.contains(id)) {
-            let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
-            let one = sides.first().copied().unwrap_or_default();
-            return Err(format!(
-                "error: {} has no verdicts about {}\n  = help: it has verdicts about {}; `cerith run --engine \
-                 reference --engine {one}` writes \
-                 such a stream",
-                path.display(),
-                sides.join(" or "),
-                asked.join(", ")
-            ));
+            return Err(StreamError::OtherEngines {
+                path: path.clone(),
+                sides: sides.into_iter().collect(),
+                engines: asked,
+            });
         }
         all.verdicts.extend(verdicts);
         all.engines.extend(asked);
@@ -254,11 +307,10 @@ fn read_verdicts(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<St
 }
 
 /// The verdicts of a stored run, and its engines.
-fn read_run(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
-    let failed = |error: &dyn std::fmt::Display| format!("error: {}: failed to {error}", path.display());
-    let file = cerith_files::open(path).map_err(|error| {
-        let help = "name a stream that `cerith run` wrote, such as reports/run/events.jsonl";
-        format!("error: {}", describe_read_error(path, &error, help))
+fn read_run(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), StreamError> {
+    let file = cerith_files::open(path).map_err(|error| StreamError::Open {
+        path: path.to_owned(),
+        error,
     })?;
     let mut joined = Joined::default();
     joined.begin(path.display().to_string());
@@ -271,15 +323,18 @@ fn read_run(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
     let end = read(BufReader::new(file), |event| {
         joined.add_event(event).into_iter().for_each(&mut keep);
     })
-    .map_err(|error| failed(&error))?;
+    .map_err(|error| StreamError::Read {
+        path: path.to_owned(),
+        error,
+    })?;
     joined.end(&end);
     let ended = joined.finish();
     match ended
         .faults
-        .iter()
+        .into_iter()
         .find(|fault| fault.severity == Severity::Error)
     {
-        Some(fault) => Err(fault.rendered.clone()),
+        Some(fault) => Err(StreamError::Fault(Box::new(fault))),
         None => Ok((verdicts, asked)),
     }
 }

@@ -22,8 +22,9 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::open_error::OpenError;
 use crate::options::Selection;
-use crate::part::Part;
+use crate::part::{Part, PartError};
 use crate::pipeline::{self, in_order};
 use crate::sweep;
 use cerith_toolchain::compiled::Target;
@@ -52,14 +53,25 @@ pub struct BundleOptions {
 /// Compiles, and answers with the exit code.
 pub fn bundle(options: &BundleOptions, host: Host<'_>) -> Exit {
     let console = host.console;
-    match write(options, host) {
+    match write_bundle(options, host) {
         Ok(exit) => exit,
-        Err(message) => {
+        Err(error) => {
             console.end();
-            console.note(&format!("error: failed to {message}"));
+            console.note(&format!("error: failed to {error}"));
             Exit::Wrong
         }
     }
+}
+
+/// Why there is no bundle. Fits after "failed to ".
+#[derive(Debug, thiserror::Error)]
+enum BundleFailure {
+    #[error(transparent)]
+    Part(#[from] PartError),
+    #[error("{error}\n  --> {}", path.display())]
+    Bundle { path: PathBuf, error: BundleError },
+    #[error("compile with {engine}: {error}")]
+    Compiler { engine: EngineId, error: OpenError },
 }
 
 /// The result of compiling one case, or one variant of it.
@@ -110,12 +122,12 @@ struct Counts {
     failed: u64,
 }
 
-fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
+fn write_bundle(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleFailure> {
     let console = host.console;
     let selected = match Selected::open(options.selection.cases.as_deref(), &options.selection.filters) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Ok(Exit::Wrong);
         }
     };
@@ -135,8 +147,8 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
     }
     let axes = match sweep::parse_axes(&options.axes) {
         Ok(axes) => options.sweep.then_some(axes),
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Ok(Exit::Wrong);
         }
     };
@@ -148,9 +160,12 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
     } else {
         &options.engines
     };
+    let failed = |error| BundleFailure::Bundle {
+        path: options.out.clone(),
+        error,
+    };
     let part = Part::create(&options.out)?;
-    let mut writer = Writer::begin_cases(BufWriter::new(part.file()))
-        .map_err(|error| format!("{error}\n  --> {}", options.out.display()))?;
+    let mut writer = Writer::begin_cases(BufWriter::new(part.file())).map_err(failed)?;
     for id in wanted {
         let compiler = engines::open_compiler(
             id,
@@ -160,7 +175,10 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
             selected.readable(),
             host,
         )
-        .map_err(|why| format!("compile with {id}: {why}"))?;
+        .map_err(|error| BundleFailure::Compiler {
+            engine: id.clone(),
+            error,
+        })?;
         if let Some(warning) = engines::check_containment().filter(|_| Some(id) == wanted.first()) {
             console.note(&warning.rendered);
         }
@@ -174,9 +192,7 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
             host,
             jobs,
         };
-        let (counts, wrong) = round
-            .run(&mut writer)
-            .map_err(|error| format!("{error}\n  --> {}", options.out.display()))?;
+        let (counts, wrong) = round.run(&mut writer).map_err(failed)?;
         console.end();
         for problem in wrong.finish() {
             console.note(&describe::to_problem(&problem, selected.corpus.sources()).rendered);
@@ -194,9 +210,7 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
         }
         console.print(&counts.describe(id, cases, began.elapsed().as_secs_f64()));
     }
-    let written = writer
-        .finish()
-        .map_err(|error| format!("{error}\n  --> {}", options.out.display()))?;
+    let written = writer.finish().map_err(failed)?;
     drop(written);
     let bytes = part.file().metadata().map_or(0, |metadata| metadata.len());
     part.keep()?;
@@ -243,7 +257,7 @@ impl Round<'_> {
             jobs,
             |entry| {
                 (!host.is_stopped() && !full.load(Ordering::Relaxed)).then(|| match sweep {
-                    None => vec![compile(&entry, compiler, id)],
+                    None => vec![bundle_case(&entry, compiler, id)],
                     Some((axes, reference)) => bundle_variants(&entry, axes, compiler, reference, id),
                 })
             },
@@ -299,7 +313,7 @@ impl Round<'_> {
     }
 }
 
-fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> CompileResult {
+fn bundle_case(entry: &Entry, compiler: &Compiler, id: &EngineId) -> CompileResult {
     let case = match catch_panic(|| entry.resolve()) {
         Ok(Ok(case)) => case,
         Ok(Err(problems)) => return CompileResult::Wrong(entry.id.clone(), problems),
@@ -314,7 +328,7 @@ pub fn compile_case(case: &Case, compiler: &Compiler, id: &EngineId) -> CompileR
         Ok(Ok(Compiling::Ready(job))) => {
             let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
             CompileResult::Ready(Box::new(CaseEntry {
-                label: label(case, None, compiler, id, cubins),
+                label: build_label(case, None, compiler, id, cubins),
                 job: *job,
             }))
         }
@@ -363,7 +377,7 @@ fn bundle_variants(
                 }: Compiled| {
         let note = |why| {
             CompileResult::Note(Box::new(Note {
-                label: label(&case, Some(variant), compiler, id, Vec::new()),
+                label: build_label(&case, Some(variant), compiler, id, Vec::new()),
                 why,
             }))
         };
@@ -371,7 +385,7 @@ fn bundle_variants(
             VariantResult::Job(job) => {
                 let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
                 CompileResult::Ready(Box::new(CaseEntry {
-                    label: label(&case, Some(variant), compiler, id, cubins),
+                    label: build_label(&case, Some(variant), compiler, id, cubins),
                     job: *job,
                 }))
             }
@@ -401,7 +415,7 @@ fn record_outcome(
                 message: complaint.map_or_else(String::new, |complaint| complaint.message.clone()),
             };
             let decided = Decided {
-                label: label(case, variant, compiler, id, Vec::new()),
+                label: build_label(case, variant, compiler, id, Vec::new()),
                 record,
             };
             CompileResult::Decided(Box::new(decided), said)
@@ -416,7 +430,7 @@ fn record_outcome(
     }
 }
 
-fn label(
+fn build_label(
     case: &Case,
     variant: Option<Variant>,
     compiler: &Compiler,

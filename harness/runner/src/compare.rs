@@ -75,14 +75,29 @@ struct Counts {
     seconds: f64,
 }
 
+/// Why a case cannot be compared.
+#[derive(Debug, thiserror::Error)]
+enum CaseError {
+    #[error("error: the case file of `{0}` has errors; `cerith run` shows them")]
+    Broken(String),
+    #[error("internal error: `{case}`: {message}")]
+    Internal { case: String, message: String },
+    #[error("internal error: `{case}`: {engine}: {message}")]
+    Engine {
+        case: String,
+        engine: EngineId,
+        message: String,
+    },
+}
+
 /// Compares, and answers with the exit code.
 pub fn compare(options: &CompareOptions, host: Host<'_>) -> Exit {
     let began = Instant::now();
     let console = host.console;
     let selected = match Selected::open(options.selection.cases.as_deref(), &options.selection.filters) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -137,9 +152,9 @@ pub fn compare(options: &CompareOptions, host: Host<'_>) -> Exit {
                     };
                     console.print(&text);
                 }
-                Err(message) => {
+                Err(error) => {
                     counts.failed += 1;
-                    console.note(&message);
+                    console.note(&error.to_string());
                 }
             }
             console.advance(counts.differ + counts.failed);
@@ -175,37 +190,30 @@ fn find_engine(panel: &Panel, id: &EngineId) -> Option<Arc<dyn Engine>> {
         .cloned()
 }
 
-/// Has both run a case. None: stopped. The error is a sentence for people.
-fn compare_case(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, String>> {
+/// Has both run a case; `None` if the user stopped it.
+fn compare_case(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, CaseError>> {
     let case = match catch_panic(|| entry.resolve()) {
         Ok(Ok(case)) => case,
         Ok(Err(_)) => {
-            return Some(Err(format!(
-                "error: the case file of `{}` has errors; `cerith run` shows them",
-                entry.id
-            )));
+            return Some(Err(CaseError::Broken(entry.id.clone())));
         }
-        Err(message) => return Some(Err(format!("internal error: `{}`: {message}", entry.id))),
+        Err(message) => {
+            let case = entry.id.clone();
+            return Some(Err(CaseError::Internal { case, message }));
+        }
+    };
+    let failed = |engine: &dyn Engine, message| CaseError::Engine {
+        case: case.id.clone(),
+        engine: engine.id().clone(),
+        message,
     };
     let mut runs = Vec::with_capacity(2);
     for engine in engines {
         match catch_panic(|| engine.run(&case, choose_rules(engine, &case))) {
             Ok(Ok(run)) => runs.push(run),
             Ok(Err(Failure::Stopped)) => return None,
-            Ok(Err(failure)) => {
-                return Some(Err(format!(
-                    "internal error: `{}`: {}: failed to {failure}",
-                    case.id,
-                    engine.id()
-                )));
-            }
-            Err(panic) => {
-                return Some(Err(format!(
-                    "internal error: `{}`: {}: {panic}",
-                    case.id,
-                    engine.id()
-                )));
-            }
+            Ok(Err(failure)) => return Some(Err(failed(engine, format!("failed to {failure}")))),
+            Err(panic) => return Some(Err(failed(engine, panic))),
         }
     }
     let [left, right] = &runs[..] else { return None };

@@ -4,12 +4,69 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use cerith_case::{Corpus, Entry, Filter, Shard};
+use cerith_case::{BadPattern, Corpus, Entry, Filter, ReadError, Shard};
 use cerith_report::describe;
 use cerith_report::event::{Problem, Severity};
 
 use crate::mistyped::find_similar;
 use crate::readable::Readable;
+
+/// Why there is no corpus to work on.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// A filter cannot be read.
+    #[error(
+        "error: {0}\n  = help: a filter is an area (`alias`), a file (`alias/same_twice`), an id, or a pattern \
+         (`'alias/*:dtype=bf16'`)"
+    )]
+    Filter(#[from] BadPattern),
+    /// The folder cannot be read.
+    #[error("error: failed to {0}\n  = help: `--cases DIR` names a folder of case files")]
+    Read(#[from] ReadError),
+    /// The folder has no case file.
+    #[error(
+        "error: there is no case file in {}\n  = help: name a folder of case files (`.yaml`), or record one: \
+         `cerith record --out DIR -- python script.py`",
+        .0.display()
+    )]
+    Empty(PathBuf),
+    /// No case runs a kernel of the file.
+    #[error(
+        "error: no case beside {0} runs a kernel of it\n  = help: `cerith check {0}` tries its kernels without case files, and \
+         `cerith import {0}:KERNEL` writes a first one"
+    )]
+    NoCaseOfFile(String),
+    /// There is no corpus.
+    #[error(
+        "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = help: {}",
+        describe_next(similar.as_deref())
+    )]
+    Missing {
+        /// A path that the first filter may mean.
+        similar: Option<String>,
+    },
+    /// A corpus is a folder, and this is a file.
+    #[error(
+        "error: {file} is a file, and a corpus is a folder\n  = help: name the folder: `{}`",
+        folder_of(Path::new(file)).display()
+    )]
+    File {
+        /// The file.
+        file: String,
+    },
+    /// The folder is a link out of the checkout.
+    #[error(
+        "error: {} is a link to {real}, outside of the checkout\n  = help: name the folder if you trust it: `--cases {real}`",
+        path.display(),
+        real = real.display()
+    )]
+    Link {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        real: PathBuf,
+    },
+}
 
 /// A corpus, and which of its cases are selected.
 pub struct Selected {
@@ -37,15 +94,21 @@ pub struct ReportFolder {
 }
 
 impl Selected {
-    /// Reads the corpus in `folder`, the one that the first pattern names, or the nearest one; and the patterns. Fails with
-    /// what to tell the user.
-    pub fn open(folder: Option<&Path>, patterns: &[String]) -> Result<Self, String> {
+    /// Reads the corpus in `folder`, the one that the first pattern names, or the nearest one; and the patterns.
+    ///
+    /// # Errors
+    /// There is no such corpus.
+    pub fn open(folder: Option<&Path>, patterns: &[String]) -> Result<Self, CorpusError> {
         if folder.is_none()
-            && let Some(selected) = Self::of_file(patterns)?
+            && let Some(selected) = Self::open_file(patterns)?
         {
             return Ok(selected);
         }
-        let found = if folder.is_none() { find() } else { Ok(None) };
+        let found = if folder.is_none() {
+            find_nearest_corpus()
+        } else {
+            Ok(None)
+        };
         let nearest = found.as_ref().map_or(None, Clone::clone);
         // The nearest corpus in front of filters is not one of them: it would select all cases.
         let patterns = match (patterns.split_first(), &nearest) {
@@ -62,25 +125,14 @@ impl Selected {
             (Some(folder), ..) => (folder.to_owned(), patterns),
             (None, Some((root, rest)), _) => (root.clone(), *rest),
             (None, None, Some(nearest)) => (nearest, patterns),
-            (None, None, None) => return Err(found.err().unwrap_or_else(|| no_corpus(patterns))),
+            (None, None, None) => return Err(found.err().unwrap_or_else(|| build_missing_error(patterns))),
         };
-        let filter = Filter::parse(patterns, &root.to_string_lossy()).map_err(|error| {
-            format!(
-                "error: {error}\n  = help: a filter is an area (`alias`), a file (`alias/same_twice`), an id, or a \
-                 pattern (`'alias/*:dtype=bf16'`)"
-            )
-        })?;
+        let filter = Filter::parse(patterns, &root.to_string_lossy())?;
         forbid_links(&root);
-        let corpus = Corpus::read(&root).map_err(|error| {
-            format!("error: failed to {error}\n  = help: `--cases DIR` names a folder of case files")
-        })?;
+        let corpus = Corpus::read(&root)?;
         let empty = corpus.files().is_empty() && corpus.problems().is_empty();
         if named.is_some() && empty {
-            return Err(format!(
-                "error: there is no case file in {}\n  = help: name a folder of case files (`.yaml`), or record one: \
-                 `cerith record --out DIR -- python script.py`",
-                root.display()
-            ));
+            return Err(CorpusError::Empty(root));
         }
         Ok(Self {
             corpus,
@@ -96,7 +148,7 @@ impl Selected {
 
     /// The cases of a file that the first pattern is the path of: a case file, or the kernels that case files beside it name. None
     /// if it is no such file, or is one of the nearest corpus.
-    fn of_file(patterns: &[String]) -> Result<Option<Self>, String> {
+    fn open_file(patterns: &[String]) -> Result<Option<Self>, CorpusError> {
         let Some((first, rest)) = patterns.split_first() else {
             return Ok(None);
         };
@@ -107,7 +159,7 @@ impl Selected {
         if !path.is_file() || !is_case && !is_python(path) {
             return Ok(None);
         }
-        let nearest = find().ok().flatten();
+        let nearest = find_nearest_corpus().ok().flatten();
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let around = nearest.filter(|root| root.canonicalize().is_ok_and(|root| real.starts_with(root)));
         let root = around.unwrap_or_else(|| folder_of(path));
@@ -132,10 +184,7 @@ impl Selected {
             });
             let of_file: HashSet<String> = of_file.map(|entry| entry.id.clone()).collect();
             if of_file.is_empty() {
-                return Err(format!(
-                    "error: no case beside {first} runs a kernel of it\n  = help: `cerith check {first}` tries its kernels without \
-                     case files, and `cerith import {first}:KERNEL` writes a first one"
-                ));
+                return Err(CorpusError::NoCaseOfFile(first.clone()));
             }
             selected.keep_only(of_file);
         }
@@ -280,19 +329,21 @@ fn forbid_links(root: &Path) {
     }
 }
 
-/// There is neither a corpus here nor one among the filters; what to type next.
-fn no_corpus(patterns: &[String]) -> String {
-    let near = patterns.first().and_then(|first| find_similar(Path::new(first)));
-    let help = near.map_or_else(
+/// There is neither a corpus here nor one among the filters.
+fn build_missing_error(patterns: &[String]) -> CorpusError {
+    let similar = patterns.first().and_then(|first| find_similar(Path::new(first)));
+    CorpusError::Missing { similar }
+}
+
+/// Help for a user without a corpus.
+fn describe_next(similar: Option<&str>) -> String {
+    similar.map_or_else(
         || {
             "`cerith check FILE.py` tries the kernels of a file without any case file; `cerith record -- python script.py` makes \
              a corpus of the launches of a program; `cerith run DIR` and `--cases DIR` name a corpus"
                 .to_owned()
         },
-        |near| format!("did you mean `{near}`?"),
-    );
-    format!(
-        "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = help: {help}"
+        |similar| format!("did you mean `{similar}`?"),
     )
 }
 
@@ -303,7 +354,7 @@ fn is_corpus(filter: &str, root: &Path) -> bool {
 }
 
 /// Whether a filter is a folder that is a corpus of its own: it exists, and is not a part of the nearest corpus.
-fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, String> {
+fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, CorpusError> {
     let path = Path::new(filter);
     let Ok(real) = path.canonicalize() else {
         return Ok(false);
@@ -318,11 +369,9 @@ fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, String> {
     if of_nearest || real.is_dir() {
         return Ok(!of_nearest);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    Err(format!(
-        "error: {filter} is a file, and a corpus is a folder\n  = help: name the folder: `{}`",
-        folder.unwrap_or(Path::new(".")).display()
-    ))
+    Err(CorpusError::File {
+        file: filter.to_owned(),
+    })
 }
 
 /// The folder that a file is in.
@@ -346,7 +395,7 @@ pub fn modules_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 
 /// `cases`, in this folder or the nearest one above that has it, as a path from here. Fails if it is a link out of the checkout:
 /// its author would decide which folders workers read.
-fn find() -> Result<Option<PathBuf>, String> {
+fn find_nearest_corpus() -> Result<Option<PathBuf>, CorpusError> {
     let Ok(here) = std::env::current_dir() else {
         return Ok(None);
     };
@@ -355,13 +404,8 @@ fn find() -> Result<Option<PathBuf>, String> {
         let cases = folder.join("cases");
         if cases.is_dir() {
             path.push("cases");
-            return match leads_out(&cases, folder) {
-                Some(real) => Err(format!(
-                    "error: {} is a link to {}, outside of the checkout\n  = help: name the folder if you trust it: `--cases {}`",
-                    path.display(),
-                    real.display(),
-                    real.display()
-                )),
+            return match find_outside_folder(&cases, folder) {
+                Some(real) => Err(CorpusError::Link { path, real }),
                 None => Ok(Some(path)),
             };
         }
@@ -371,7 +415,7 @@ fn find() -> Result<Option<PathBuf>, String> {
 }
 
 /// Where a folder really is, if that is outside of the checkout that `around` is in, or of `around` if it is in none.
-fn leads_out(folder: &Path, around: &Path) -> Option<PathBuf> {
+fn find_outside_folder(folder: &Path, around: &Path) -> Option<PathBuf> {
     let real = folder.canonicalize().ok()?;
     let around = around.canonicalize().ok()?;
     let checkout = around.ancestors().find(|folder| folder.join(".git").exists());

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
+use std::io;
 use std::path::PathBuf;
 
 use cerith_case::Shard;
@@ -10,11 +11,11 @@ use cerith_frontend::coverage::{Support, canonicalize_name, check_support, has_d
 use cerith_report::{Palette, Tone};
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
-use cerith_toolchain::names::public_names;
-use cerith_toolchain::{Home, Pool, ToolchainId};
+use cerith_toolchain::names::{NamesError, public_names};
+use cerith_toolchain::{Home, HomeError, Pool, ToolchainId};
 use serde_json::json;
 
-use crate::corpus::Selected;
+use crate::corpus::{CorpusError, Selected};
 use crate::exit::Exit;
 use crate::host::Console;
 
@@ -40,6 +41,29 @@ pub enum CoverageFormat {
     Text,
     /// One JSON object: each dtype on its own, with reasons.
     Json,
+}
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+enum CoverageError {
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error("error: failed to {0}")]
+    Home(#[from] HomeError),
+    #[error(
+        "error: Triton {0} is not installed, and the names are read from it\n  = help: `cerith toolchain add {0}`"
+    )]
+    NotInstalled(ToolchainId),
+    #[error("error: failed to start Triton {triton}: {error}")]
+    Start { triton: ToolchainId, error: io::Error },
+    #[error("error: failed to {0}")]
+    Names(#[from] NamesError),
+    #[error(
+        "error: Triton {triton} has no name that begins with {}\n  = help: names are spelled `tl.load`, `tl.math.exp`, \
+         `tensor.sum`, `tl.extra.libdevice.acos`",
+        names.join(", ")
+    )]
+    NoName { triton: ToolchainId, names: Vec<String> },
 }
 
 /// Kinds of dtypes, a column each.
@@ -82,14 +106,14 @@ pub fn print_coverage(options: &CoverageOptions, console: &dyn Console) -> Exit 
             let holes = rows.iter().filter(|row| row.is_hole()).count();
             let text = match options.format {
                 CoverageFormat::Text => render_table(&shown, console.palette()),
-                CoverageFormat::Json => json_text(options, &shown),
+                CoverageFormat::Json => render_json(options, &shown),
             };
             console.print(&text);
             console.note(&describe_coverage(&rows, holes, options));
             Exit::unexpected_if(holes > 0)
         }
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             Exit::Wrong
         }
     }
@@ -108,21 +132,19 @@ impl Row {
     }
 }
 
-fn build_rows(options: &CoverageOptions, console: &dyn Console) -> Result<Vec<Row>, String> {
+fn build_rows(options: &CoverageOptions, console: &dyn Console) -> Result<Vec<Row>, CoverageError> {
     let selected = Selected::open(options.cases.as_deref(), &[])?;
-    let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
-    let toolchain = home.resolve(&options.triton).ok_or_else(|| {
-        format!(
-            "error: Triton {id} is not installed, and the names are read from it\n  = help: `cerith \
-             toolchain add {id}`",
-            id = options.triton
-        )
-    })?;
+    let home = Home::discover()?;
+    let toolchain = home
+        .resolve(&options.triton)
+        .ok_or_else(|| CoverageError::NotInstalled(options.triton.clone()))?;
     let rules = Rules::from_version(options.triton.triton());
-    let names = Pool::new(toolchain, 1)
-        .map_err(|error| format!("error: failed to start Triton {}: {error}", options.triton))
-        .and_then(|pool| public_names(&pool).map_err(|error| format!("error: failed to {error}")))?;
-    let counts = count(&selected, rules, console);
+    let pool = Pool::new(toolchain, 1).map_err(|error| CoverageError::Start {
+        triton: options.triton.clone(),
+        error,
+    })?;
+    let names = public_names(&pool)?;
+    let counts = count_uses(&selected, rules, console);
     let mut rows = Vec::new();
     for (home, name) in names
         .iter()
@@ -157,18 +179,16 @@ fn build_rows(options: &CoverageOptions, console: &dyn Console) -> Result<Vec<Ro
         });
     }
     if rows.is_empty() {
-        return Err(format!(
-            "error: Triton {} has no name that begins with {}\n  = help: names are spelled `tl.load`, \
-             `tl.math.exp`, `tensor.sum`, `tl.extra.libdevice.acos`",
-            options.triton,
-            options.names.join(", ")
-        ));
+        return Err(CoverageError::NoName {
+            triton: options.triton.clone(),
+            names: options.names.clone(),
+        });
     }
     Ok(rows)
 }
 
 /// Traces the kernels of all cases by the rules, and counts what their lines use.
-fn count(selected: &Selected, rules: Rules, console: &dyn Console) -> Counts {
+fn count_uses(selected: &Selected, rules: Rules, console: &dyn Console) -> Counts {
     let reference = Reference::default();
     let mut counts = Counts::default();
     for problem in selected.problems() {
@@ -295,7 +315,7 @@ fn collect_reasons(row: &Row) -> Vec<String> {
     reasons
 }
 
-fn json_text(options: &CoverageOptions, rows: &[&Row]) -> String {
+fn render_json(options: &CoverageOptions, rows: &[&Row]) -> String {
     let rows: Vec<serde_json::Value> = rows
         .iter()
         .map(|row| {

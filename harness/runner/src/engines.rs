@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use cerith_case::Shard;
 use cerith_cuda::record::Shelf;
@@ -26,6 +25,7 @@ use cerith_verdict::Panel;
 use crate::corpus::Selected;
 use crate::host::Host;
 use crate::inductor::{Means, build_inductors};
+use crate::open_error::OpenError;
 use crate::readable::Readable;
 
 /// The result of setting engines up.
@@ -84,7 +84,7 @@ pub fn set_up(
     let wanted = if wanted.is_empty() {
         opener.choose_defaults(selected)
     } else {
-        with_reference(wanted)
+        add_reference(wanted)
     };
     let mut setup = Setup::without_engines();
     let mut has_workers = false;
@@ -109,8 +109,8 @@ pub fn set_up(
             }
             // Why the interpreter of the same toolchain cannot run says it already.
             Err(_) if opener.by_default && matches!(id, EngineId::Ptx { .. }) => {}
-            Err(why) if opener.by_default => setup.left_out.push(leave_out(id, why)),
-            Err(why) => setup.failed.push(leave_out(id, why)),
+            Err(why) if opener.by_default => setup.left_out.push(leave_out(id, &why)),
+            Err(why) => setup.failed.push(leave_out(id, &why)),
         }
     }
     if has_workers {
@@ -153,7 +153,7 @@ impl Opener<'_> {
     fn choose_defaults(&self, selected: &Selected) -> Vec<EngineId> {
         let mut defaults = vec![EngineId::Reference];
         defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
-        defaults.push(EngineId::interpreter(ToolchainId::of(Version::NEWEST)));
+        defaults.push(EngineId::interpreter(ToolchainId::from_triton(Version::NEWEST)));
         let has_gpu = self.gpus().is_some();
         if has_gpu || self.shelf.holds(Version::NEWEST, Target::HOPPER) {
             defaults.push(EngineId::cuda(Version::NEWEST));
@@ -161,7 +161,7 @@ impl Opener<'_> {
         let on_record = |case: &str| self.shelf.has(Version::NEWEST, Target::HOPPER, case);
         if !has_gpu && selected.entries(Shard::ALL).any(|entry| !on_record(&entry.id)) {
             defaults.push(EngineId::Ptx {
-                toolchain: ToolchainId::of(Version::NEWEST),
+                toolchain: ToolchainId::from_triton(Version::NEWEST),
             });
         }
         defaults
@@ -176,7 +176,7 @@ impl Opener<'_> {
     }
 
     /// The engine of an id, its toolchain found or installed; or why it cannot run.
-    fn open(&self, id: &EngineId) -> Result<Opened, String> {
+    fn open(&self, id: &EngineId) -> Result<Opened, OpenError> {
         let engine: Arc<dyn Engine> = match id {
             EngineId::Reference => return Ok(Opened::Reference(Arc::clone(&self.reference))),
             EngineId::Recorded => Arc::new(Recorded::default()),
@@ -189,16 +189,16 @@ impl Opener<'_> {
                 toolchain,
                 host,
                 torch: true,
-            } => with_torch(toolchain, *host, self.jobs, self.corpus, self.host)?,
+            } => open_torch_interpreter(toolchain, *host, self.jobs, self.corpus, self.host)?,
             EngineId::Interpret { toolchain, host, .. } => {
-                interpret(toolchain, *host, self.offline, self.jobs, self.corpus, self.host)?
+                open_interpreter(toolchain, *host, self.offline, self.jobs, self.corpus, self.host)?
             }
         };
         Ok(Opened::Engines(vec![engine]))
     }
 
     /// An Inductor engine, with the engines that execute its launches.
-    fn open_inductors(&self, torch: Version, by: LaunchExecutor) -> Result<Opened, String> {
+    fn open_inductors(&self, torch: Version, by: LaunchExecutor) -> Result<Opened, OpenError> {
         let means = Means {
             reference: &self.reference,
             gpus: self.gpus(),
@@ -214,7 +214,7 @@ impl Opener<'_> {
     }
 
     /// Triton's IR at a stage of its compiler. It is what Triton makes for Hopper, as records are.
-    fn open_ttir(&self, toolchain: &ToolchainId, stage: Stage) -> Result<Arc<dyn Engine>, String> {
+    fn open_ttir(&self, toolchain: &ToolchainId, stage: Stage) -> Result<Arc<dyn Engine>, OpenError> {
         let id = EngineId::compiler(toolchain);
         let compiler = open_compiler(
             &id,
@@ -229,7 +229,7 @@ impl Opener<'_> {
 
     /// Triton's PTX, executed here. The assembler is told to make what `cuda@…:sm_80` keeps, so that both share it. If nobody named
     /// it, it is asked where nothing is on record.
-    fn open_ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, String> {
+    fn open_ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, OpenError> {
         let offline = self.offline || self.by_default;
         let compiler = open_compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.host)?;
         let ptx = Arc::new(Ptx::new(compiler));
@@ -251,7 +251,7 @@ impl Opener<'_> {
         id: &EngineId,
         toolchain: &ToolchainId,
         target: Option<Target>,
-    ) -> Result<Opened, String> {
+    ) -> Result<Opened, OpenError> {
         if let Some(executor) = self.gpus()
             && let Some(gpu) = executor.gpus().first()
         {
@@ -306,7 +306,7 @@ pub fn check_containment() -> Option<Problem> {
 
 /// The engines of a run that were asked for: an Inductor's launches are executed by others, so the reference joins it, and
 /// one that executes with everything brings those that execute with one thing.
-fn with_reference(wanted: &[EngineId]) -> Vec<EngineId> {
+fn add_reference(wanted: &[EngineId]) -> Vec<EngineId> {
     let brought = |id: &EngineId| match id {
         EngineId::Inductor { torch, executor: by } => {
             *by != LaunchExecutor::Reference
@@ -339,60 +339,52 @@ fn build_problem(failed: &LeftOut) -> Problem {
     }
 }
 
-fn leave_out(id: &EngineId, why: String) -> LeftOut {
+fn leave_out(id: &EngineId, why: &OpenError) -> LeftOut {
     LeftOut {
         engine: id.to_string(),
-        why,
+        why: why.to_string(),
     }
 }
 
 /// Checks that workers may read from the corpus.
-pub fn check_readable(corpus: &Readable) -> Result<(), String> {
+pub fn check_readable(corpus: &Readable) -> Result<(), OpenError> {
     Containment::of_this_system()
-        .refuses(corpus.root())
-        .map_or(Ok(()), Err)
+        .explain_refusal(corpus.root())
+        .map_or(Ok(()), |reason| Err(OpenError::Unreadable(reason)))
 }
 
-fn interpret(
+fn open_interpreter(
     id: &ToolchainId,
     on_host: bool,
     offline: bool,
     jobs: usize,
     corpus: &Readable,
     host: Host<'_>,
-) -> Result<Arc<dyn Engine>, String> {
+) -> Result<Arc<dyn Engine>, OpenError> {
     check_readable(corpus)?;
     let toolchain = find_or_add(id, offline, host)?;
     let mut pool = Pool::new(toolchain, jobs)
-        .map_err(|error| format!("failed to start workers: {error}"))?
-        .reading_files(corpus.root(), corpus.files());
+        .map_err(OpenError::start("workers"))?
+        .with_readable_files(corpus.root(), corpus.files());
     if corpus.is_generated() {
         pool = pool.with_generated_files();
     }
-    let limits = Limits {
-        time: Duration::from_secs(20),
-        ..Limits::default()
-    };
-    Ok(Arc::new(Interpret::new(pool, on_host, limits)))
+    Ok(Arc::new(Interpret::new(pool, on_host, Limits::INTERPRETER)))
 }
 
 /// Triton's interpreter with torch's own tensors.
-fn with_torch(
+fn open_torch_interpreter(
     id: &ToolchainId,
     on_host: bool,
     jobs: usize,
     corpus: &Readable,
     host: Host<'_>,
-) -> Result<Arc<dyn Engine>, String> {
+) -> Result<Arc<dyn Engine>, OpenError> {
     check_readable(corpus)?;
     let toolchain = find_with_torch(id, false, host)?;
     let device = if on_host { Device::Host } else { Device::Cuda };
     let pool = start_pool(Pool::with_torch(toolchain, jobs, device), corpus)?;
-    let limits = Limits {
-        time: Duration::from_secs(20),
-        ..Limits::default()
-    };
-    Ok(Arc::new(Interpret::new(pool, on_host, limits)))
+    Ok(Arc::new(Interpret::new(pool, on_host, Limits::INTERPRETER)))
 }
 
 /// Triton's launcher on a GPU.
@@ -401,35 +393,27 @@ fn open_jit(
     jobs: usize,
     corpus: &Readable,
     host: Host<'_>,
-) -> Result<Arc<dyn Engine>, String> {
+) -> Result<Arc<dyn Engine>, OpenError> {
     check_readable(corpus)?;
-    let toolchain = find_with_torch(&ToolchainId::of(version), true, host)?;
-    let pool = start_pool(Pool::jit(toolchain, jobs), corpus)?;
-    // A kernel that never ends keeps a GPU busy for as long as this.
-    let limits = Limits {
-        time: Duration::from_secs(30),
-        ..Limits::default()
-    };
-    Ok(Arc::new(Jit::new(pool, limits)))
+    let toolchain = find_with_torch(&ToolchainId::from_triton(version), true, host)?;
+    let pool = start_pool(Pool::new_jit(toolchain, jobs), corpus)?;
+    Ok(Arc::new(Jit::new(pool, Limits::LAUNCHER)))
 }
 
 /// A pool in which a worker is known to start. One whose worker wants a GPU may not.
-fn start_pool(pool: io::Result<Pool>, corpus: &Readable) -> Result<Pool, String> {
+fn start_pool(pool: io::Result<Pool>, corpus: &Readable) -> Result<Pool, OpenError> {
     let pool = pool
-        .map_err(|error| format!("failed to start workers: {error}"))?
-        .reading_files(corpus.root(), corpus.files());
-    pool.start().map_err(|failure| format!("failed to {failure}"))?;
+        .map_err(OpenError::start("workers"))?
+        .with_readable_files(corpus.root(), corpus.files());
+    pool.start()?;
     Ok(pool)
 }
 
-fn find_with_torch(id: &ToolchainId, any_numpy: bool, host: Host<'_>) -> Result<Toolchain, String> {
-    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
-    let found = home.resolve_torch(id, any_numpy).ok_or_else(|| {
-        format!(
-            "no toolchain holds torch beside Triton {id}; `cerith toolchain adopt PYTHON` registers an environment that \
-             does, and `cerith toolchain list` shows what there is"
-        )
-    })?;
+fn find_with_torch(id: &ToolchainId, any_numpy: bool, host: Host<'_>) -> Result<Toolchain, OpenError> {
+    let home = Home::discover()?;
+    let found = home
+        .resolve_torch(id, any_numpy)
+        .ok_or_else(|| OpenError::NoTorch(id.clone()))?;
     check_toolchain(found, host)
 }
 
@@ -446,30 +430,28 @@ pub fn open_compiler(
     jobs: usize,
     corpus: &Readable,
     host: Host<'_>,
-) -> Result<Compiler, String> {
+) -> Result<Compiler, OpenError> {
     check_readable(corpus)?;
     let (toolchain, target) = match id {
         EngineId::Cuda { toolchain, target } => (toolchain, *target),
         EngineId::Ptx { toolchain } => (toolchain, Some(Ptx::TARGET)),
-        _ => return Err("only `cuda@VERSION` and `ptx@VERSION` compile".to_owned()),
+        _ => return Err(OpenError::NoCompiler),
     };
-    if let Some(target) = target.filter(|target| !gpu.executes(*target)) {
-        return Err(format!(
-            "a GPU of {gpu} cannot execute what is compiled for {target}"
-        ));
+    if let Some(target) = target.filter(|target| !gpu.can_execute(*target)) {
+        return Err(OpenError::WrongTarget { gpu, target });
     }
     let toolchain = find_or_add_compiler(toolchain, offline, host)?;
     // Without a cache everything is compiled anew.
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
-        .map_err(|error| format!("failed to start compilers: {error}"))?
-        .reading_files(corpus.root(), corpus.files());
-    let compiler = Compiler::new(compilers, gpu, Compilers::LIMITS);
+        .map_err(OpenError::start("compilers"))?
+        .with_readable_files(corpus.root(), corpus.files());
+    let compiler = Compiler::new(compilers, gpu, Limits::COMPILER);
     Ok(compiler.with_target(target.unwrap_or(gpu)))
 }
 
 /// An installed toolchain to compile with, with any NumPy; if there is none, one is installed now.
-pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, host: Host<'_>) -> Result<Toolchain, String> {
+pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, host: Host<'_>) -> Result<Toolchain, OpenError> {
     let there = Home::discover().ok().and_then(|home| home.resolve_compiler(id));
     there.map_or_else(
         || find_or_add(id, offline, host),
@@ -478,49 +460,50 @@ pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, host: Host<'_>) -> 
 }
 
 /// A toolchain whose files are those that were installed. If only its Python is gone, its environment is made again.
-fn check_toolchain(toolchain: Toolchain, host: Host<'_>) -> Result<Toolchain, String> {
-    let Some(why) = toolchain.gone() else {
-        toolchain.check().map_err(|damage| damage.to_string())?;
+fn check_toolchain(toolchain: Toolchain, host: Host<'_>) -> Result<Toolchain, OpenError> {
+    let Some(reason) = toolchain.explain_missing() else {
+        toolchain.check()?;
         return Ok(toolchain);
     };
-    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
-    let renewed = home.renew_python(&toolchain);
-    let renewed = renewed.map_err(|error| format!("{why} (failed to {error})"))?;
-    if renewed.gone().is_some() {
-        return Err(why);
+    let home = Home::discover()?;
+    let renewed = match home.renew_python(&toolchain) {
+        Ok(renewed) => renewed,
+        Err(error) => return Err(OpenError::Renew { reason, error }),
+    };
+    if renewed.explain_missing().is_some() {
+        return Err(OpenError::Broken(reason));
     }
     host.console.note(&format!(
         "toolchain {}: its Python was gone, and its environment was made again with Python {}",
         renewed.id, renewed.contents.python
     ));
-    renewed.check().map_err(|damage| damage.to_string())?;
+    renewed.check()?;
     Ok(renewed)
 }
 
 /// An installed toolchain; if there is none, one is installed now. One with torch is installed only by `cerith toolchain add`.
-pub fn find_or_add(id: &ToolchainId, offline: bool, host: Host<'_>) -> Result<Toolchain, String> {
-    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+pub fn find_or_add(id: &ToolchainId, offline: bool, host: Host<'_>) -> Result<Toolchain, OpenError> {
+    let home = Home::discover()?;
     if let Some(toolchain) = home.resolve(id) {
         return check_toolchain(toolchain, host);
     }
-    if let Some(why) = home.why_broken(id) {
-        return Err(why);
+    if let Some(reason) = home.why_broken(id) {
+        return Err(OpenError::Broken(reason));
     }
     if let Some(torch) = id.torch() {
-        return Err(format!(
-            "torch {torch} is not installed; `cerith toolchain add {id}` installs it (about 5 GB)"
-        ));
+        return Err(OpenError::TorchMissing {
+            torch,
+            id: id.clone(),
+        });
     }
     if offline {
-        return Err(format!(
-            "Triton {id} is not installed, and --offline forbids to install it; `cerith toolchain add {id}` installs it"
-        ));
+        return Err(OpenError::Missing(id.clone()));
     }
-    add(&home, id, host).map_err(|error| format!("failed to {error}"))
+    Ok(install(&home, id, host)?)
 }
 
 /// Installs a toolchain, showing how it goes.
-pub fn add(home: &Home, id: &ToolchainId, host: Host<'_>) -> Result<Toolchain, AddError> {
+pub fn install(home: &Home, id: &ToolchainId, host: Host<'_>) -> Result<Toolchain, AddError> {
     let installation = Installation::new(id.to_string(), host);
     home.add(id, &installation)
 }
@@ -559,7 +542,7 @@ impl<'a> Installation<'a> {
 }
 
 impl Observer for Installation<'_> {
-    fn event(&self, event: Event) {
+    fn report_event(&self, event: Event) {
         self.host.console.show_installation(&self.toolchain, event);
     }
 

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cerith_cuda::bundle::{BundleError, Decided, Note, Provenance, Reader, ResultEntry, Writer};
-use cerith_cuda::{Executor, GpuHeader, Options};
+use cerith_cuda::{Executor, GpuHeader, Options, Unavailable};
 use cerith_engine::Failure;
 use cerith_engine::job::Ran;
 
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::part::Part;
+use crate::part::{Part, PartError};
 
 /// Options for executing a bundle.
 #[derive(Clone, Debug)]
@@ -33,54 +33,59 @@ pub struct ExecOptions {
 /// Executes, and answers with the exit code.
 pub fn exec(options: &ExecOptions, host: Host<'_>) -> Exit {
     let console = host.console;
-    match execute(options, host) {
+    match execute_bundle(options, host) {
         Ok(summary) => {
             console.print(&summary);
             Exit::AsExpected
         }
-        Err(End::Wrong(message)) => {
+        Err(error) => {
             console.end();
-            console.note(&format!("error: failed to {message}"));
-            Exit::Wrong
-        }
-        Err(End::Nothing(reason)) => {
-            console.note(&format!("nothing was executed: {reason}"));
-            Exit::Nothing
-        }
-        Err(End::Interrupted) => {
-            console.end();
-            console.note("interrupted; no results were written");
-            Exit::Interrupted
+            console.note(&error.to_string());
+            error.exit()
         }
     }
 }
 
-/// What to do with a bundle on a machine without a GPU.
-const NO_GPU: &str =
-    "there is no GPU; copy the bundle and `cerith` to a machine that has one, and run `cerith exec` there";
-
 /// Why there are no results.
-enum End {
-    /// The input is bad.
-    Wrong(String),
-    /// There is nothing to do, or no GPU to do it.
-    Nothing(String),
-    /// Somebody pressed Ctrl-C.
+#[derive(Debug, thiserror::Error)]
+enum ExecError {
+    #[error("error: failed to {0}")]
+    Part(#[from] PartError),
+    #[error("error: failed to {error}\n  --> {}", path.display())]
+    Bundle { path: PathBuf, error: BundleError },
+    #[error("error: failed to {0}")]
+    Execute(Failure),
+    #[error("nothing was executed: {} holds no cases", .0.display())]
+    NoCases(PathBuf),
+    #[error("nothing was executed: {0}")]
+    Unavailable(#[from] Unavailable),
+    #[error(
+        "nothing was executed: there is no GPU; copy the bundle and `cerith` to a machine that has one, and run `cerith exec` there"
+    )]
+    NoGpu,
+    #[error("interrupted; no results were written")]
     Interrupted,
 }
 
-fn execute(command: &ExecOptions, host: Host<'_>) -> Result<String, End> {
+impl ExecError {
+    const fn exit(&self) -> Exit {
+        match self {
+            Self::Part(_) | Self::Bundle { .. } | Self::Execute(_) => Exit::Wrong,
+            Self::NoCases(_) | Self::Unavailable(_) | Self::NoGpu => Exit::Nothing,
+            Self::Interrupted => Exit::Interrupted,
+        }
+    }
+}
+
+fn execute_bundle(command: &ExecOptions, host: Host<'_>) -> Result<String, ExecError> {
     let console = host.console;
     // All of it is checked before anything is executed.
-    let (total, rest) = count(&command.cases).map_err(|error| locate_error(&command.cases, &error))?;
+    let (total, rest) = count_cases(&command.cases).map_err(|error| locate_error(&command.cases, error))?;
     match (total, rest.is_empty()) {
         (0, true) => {
-            return Err(End::Nothing(format!(
-                "{} holds no cases",
-                command.cases.display()
-            )));
+            return Err(ExecError::NoCases(command.cases.clone()));
         }
-        (0, false) => return pass_on(command, &rest),
+        (0, false) => return write_decided(command, &rest),
         _ => {}
     }
     let options = Options {
@@ -88,36 +93,39 @@ fn execute(command: &ExecOptions, host: Host<'_>) -> Result<String, End> {
         time: command.time_limit,
         ..Options::default()
     };
-    let executor = Executor::start(options).map_err(|unavailable| End::Nothing(unavailable.to_string()))?;
+    let executor = Executor::start(options)?;
     let Some(gpu) = executor.gpus().first().cloned() else {
-        return Err(End::Nothing(NO_GPU.to_owned()));
+        return Err(ExecError::NoGpu);
     };
     let provenance = Provenance {
         gpu: gpu.clone(),
         repetitions: command.repeat,
         time_limit: command.time_limit.as_millis().try_into().unwrap_or(u64::MAX),
     };
-    let part = Part::create(&command.out).map_err(End::Wrong)?;
+    let part = Part::create(&command.out)?;
     let mut writer = Writer::begin_results(BufWriter::new(part.file()), provenance)
-        .map_err(|error| locate_error(&command.out, &error))?;
+        .map_err(|error| locate_error(&command.out, error))?;
     console.begin(total);
     let began = Instant::now();
-    let counts = stream(command, &executor, host, &mut writer)?;
+    let counts = execute_cases(command, &executor, host, &mut writer)?;
     let seconds = began.elapsed();
     console.end();
     let written = writer
         .finish()
-        .map_err(|error| locate_error(&command.out, &error))?;
+        .map_err(|error| locate_error(&command.out, error))?;
     drop(written);
-    part.keep().map_err(End::Wrong)?;
+    part.keep()?;
     Ok(counts.describe(&gpu, executor.gpus().len(), command.repeat, seconds))
 }
 
-fn locate_error(path: &Path, error: &BundleError) -> End {
-    End::Wrong(format!("{error}\n  --> {}", path.display()))
+fn locate_error(path: &Path, error: BundleError) -> ExecError {
+    ExecError::Bundle {
+        path: path.to_owned(),
+        error,
+    }
 }
 
-fn open(path: &Path) -> Result<Reader<BufReader<File>>, BundleError> {
+fn open_bundle(path: &Path) -> Result<Reader<BufReader<File>>, BundleError> {
     Reader::begin_cases(BufReader::new(File::open(path).map_err(BundleError::Read)?))
 }
 
@@ -151,8 +159,8 @@ impl DecidedPart {
 }
 
 /// How many cases there are to execute, and what else.
-fn count(path: &Path) -> Result<(u64, DecidedPart), BundleError> {
-    let mut reader = open(path)?;
+fn count_cases(path: &Path) -> Result<(u64, DecidedPart), BundleError> {
+    let mut reader = open_bundle(path)?;
     let mut count = 0;
     while reader.next_case()?.is_some() {
         count += 1;
@@ -161,14 +169,14 @@ fn count(path: &Path) -> Result<(u64, DecidedPart), BundleError> {
 }
 
 /// The results of a bundle with nothing left to execute: the outcomes that were decided when it was compiled. This needs no GPU.
-fn pass_on(options: &ExecOptions, rest: &DecidedPart) -> Result<String, End> {
-    let part = Part::create(&options.out).map_err(End::Wrong)?;
+fn write_decided(options: &ExecOptions, rest: &DecidedPart) -> Result<String, ExecError> {
+    let part = Part::create(&options.out)?;
     let written = Writer::begin_unexecuted(BufWriter::new(part.file())).and_then(|mut writer| {
         rest.write(&mut writer)?;
         writer.finish()
     });
-    drop(written.map_err(|error| locate_error(&options.out, &error))?);
-    part.keep().map_err(End::Wrong)?;
+    drop(written.map_err(|error| locate_error(&options.out, error))?);
+    part.keep()?;
     let mut parts = vec![format!("{} decided when they were compiled", rest.decided.len())];
     if !rest.notes.is_empty() {
         parts.push(format!("{} variants that need no execution", rest.notes.len()));
@@ -176,13 +184,13 @@ fn pass_on(options: &ExecOptions, rest: &DecidedPart) -> Result<String, End> {
     Ok(format!("nothing is left to execute: {}\n", parts.join(", ")))
 }
 
-fn stream(
+fn execute_cases(
     options: &ExecOptions,
     executor: &Executor,
     host: Host<'_>,
     writer: &mut Writer<BufWriter<&File>>,
-) -> Result<Counts, End> {
-    let mut reader = open(&options.cases).map_err(|error| locate_error(&options.cases, &error))?;
+) -> Result<Counts, ExecError> {
+    let mut reader = open_bundle(&options.cases).map_err(|error| locate_error(&options.cases, error))?;
     let labels = RefCell::new(HashMap::new());
     let mut counts = Counts::default();
     let (mut unread, mut unwritten) = (None, None);
@@ -216,22 +224,22 @@ fn stream(
     });
     if host.is_stopped() {
         executor.stop();
-        return Err(End::Interrupted);
+        return Err(ExecError::Interrupted);
     }
     if let Some(error) = unread {
-        return Err(locate_error(&options.cases, &error));
+        return Err(locate_error(&options.cases, error));
     }
     if let Some(error) = unwritten {
-        return Err(locate_error(&options.out, &error));
+        return Err(locate_error(&options.out, error));
     }
     let rest = DecidedPart::from_reader(&mut reader);
     counts.decided = rest.decided.len() as u64;
     rest.write(writer)
-        .map_err(|error| locate_error(&options.out, &error))?;
+        .map_err(|error| locate_error(&options.out, error))?;
     match done {
         Ok(()) => Ok(counts),
-        Err(Failure::Stopped) => Err(End::Interrupted),
-        Err(failure) => Err(End::Wrong(failure.to_string())),
+        Err(Failure::Stopped) => Err(ExecError::Interrupted),
+        Err(failure) => Err(ExecError::Execute(failure)),
     }
 }
 

@@ -4,21 +4,21 @@
 mod proposal;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cerith_case::{CaseFile, MAX_TEXT, NewExpectation, Shard};
-use cerith_report::event::{Event, Start, Verdict};
-use cerith_report::{Human, Tone, quote_for_shell, read, safe};
+use cerith_report::event::{Event, Problem, Start, Verdict};
+use cerith_report::{Human, ReadError, Tone, quote_for_shell, read, safe};
 
 use self::proposal::{Change, FileProposals, Proposal};
-use crate::corpus::Selected;
+use crate::corpus::{CorpusError, Selected};
 use crate::exit::Exit;
 use crate::host::Console;
 use crate::options::Selection;
 use crate::output::find_latest_stream;
-use crate::part::Part;
+use crate::part::{Part, PartError};
 
 /// Options for reviewing expectations.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -42,6 +42,38 @@ pub struct ExpectOptions {
     pub why: Option<String>,
 }
 
+/// Why there is nothing to review.
+#[derive(Debug, thiserror::Error)]
+enum ExpectError {
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error("{}", .0.rendered)]
+    Unmatched(Box<Problem>),
+    #[error("error: there is no run in {}: {error}\n{HELP}", path.display())]
+    NoRun { path: PathBuf, error: io::Error },
+    #[error("error: {}: failed to {error}\n{HELP}", path.display())]
+    Read { path: PathBuf, error: ReadError },
+    #[error("error: {} has no end: its run was killed or is still running\n{HELP}", .0.display())]
+    NoEnd(PathBuf),
+    #[error("error: {} {fault}\n{HELP}", path.display())]
+    Fault { path: PathBuf, fault: String },
+    #[error(
+        "error: the corpus is not that of the run in {}: case files or kernels have changed since\n  = help: run again (`cerith \
+         run`), and then review what that run found",
+        .0.display()
+    )]
+    OtherCorpus(PathBuf),
+    #[error(
+        "error: the run in {} was made with `--checks fast` or `--masked zero`, and expectations need a run without them\n  = help: \
+         run again without these options",
+        .0.display()
+    )]
+    OtherOptions(PathBuf),
+}
+
+/// Help if the stream of a run cannot be used.
+const HELP: &str = "  = help: `cerith run` writes it; `--out DIR` names the folder of another run's reports";
+
 /// Lines of a file that are shown above a change.
 const CONTEXT: usize = 1;
 
@@ -49,8 +81,8 @@ const CONTEXT: usize = 1;
 pub fn expect(options: &ExpectOptions, console: &dyn Console) -> Exit {
     match review_expectations(options, console) {
         Ok(exit) => exit,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             Exit::Wrong
         }
     }
@@ -76,7 +108,7 @@ struct Count {
     quit: bool,
 }
 
-fn review_expectations(options: &ExpectOptions, console: &dyn Console) -> Result<Exit, String> {
+fn review_expectations(options: &ExpectOptions, console: &dyn Console) -> Result<Exit, ExpectError> {
     let mode = match (options.accept, options.prune) {
         (add, remove) if add || remove => Mode::Accept { add, remove },
         _ if options.list || options.check => Mode::Show,
@@ -91,7 +123,7 @@ fn review_expectations(options: &ExpectOptions, console: &dyn Console) -> Result
     };
     let selected = Selected::open(options.selection.cases.as_deref(), &options.selection.filters)?;
     if let Some(unmatched) = selected.unmatched().first() {
-        return Err(unmatched.rendered.clone());
+        return Err(ExpectError::Unmatched(Box::new(unmatched.clone())));
     }
     let folder = selected.report_folder("run");
     let stream = find_latest_stream(options.out.as_deref().unwrap_or(&folder.path));
@@ -180,10 +212,11 @@ struct Run {
 }
 
 impl Run {
-    fn read(path: &Path, selected: &Selected) -> Result<Self, String> {
-        let help = "  = help: `cerith run` writes it; `--out DIR` names the folder of another run's reports";
-        let file = cerith_files::open(path)
-            .map_err(|error| format!("error: there is no run in {}: {error}\n{help}", path.display()))?;
+    fn read(path: &Path, selected: &Selected) -> Result<Self, ExpectError> {
+        let file = cerith_files::open(path).map_err(|error| ExpectError::NoRun {
+            path: path.to_owned(),
+            error,
+        })?;
         let mut run = Self {
             verdicts: Vec::new(),
             failed: HashSet::new(),
@@ -198,31 +231,25 @@ impl Run {
             Event::Internal(internal) => run.failed.extend(internal.case),
             _ => {}
         })
-        .map_err(|error| format!("error: {}: failed to {error}\n{help}", path.display()))?;
+        .map_err(|error| ExpectError::Read {
+            path: path.to_owned(),
+            error,
+        })?;
         if end.open || end.cut {
-            return Err(format!(
-                "error: {} has no end: its run was killed or is still running\n{help}",
-                path.display()
-            ));
+            return Err(ExpectError::NoEnd(path.to_owned()));
         }
         if let Some(fault) = end.fault() {
-            return Err(format!("error: {} {fault}\n{help}", path.display()));
+            return Err(ExpectError::Fault {
+                path: path.to_owned(),
+                fault: fault.to_string(),
+            });
         }
         let start = start.unwrap_or_default();
         if start.corpus_hash != selected.corpus.hash() {
-            return Err(format!(
-                "error: the corpus is not that of the run in {}: case files or kernels have changed since\n  \
-                 = help: run \
-                 again (`cerith run`), and then review what that run found",
-                path.display()
-            ));
+            return Err(ExpectError::OtherCorpus(path.to_owned()));
         }
         if start.checks.is_some() || start.masked.is_some() {
-            return Err(format!(
-                "error: the run in {} was made with `--checks fast` or `--masked zero`, and expectations \
-                 need a run without them\n  = help: run again without these options",
-                path.display()
-            ));
+            return Err(ExpectError::OtherOptions(path.to_owned()));
         }
         Ok(run)
     }
@@ -332,23 +359,21 @@ impl OneFile<'_> {
             self.console.print(&format!(
                 "{nth} of {all} here: (a)ccept, (r)eject, (s)kip, (q)uit? "
             ));
-            let mut answer = String::new();
-            let read = io::stdin().lock().read_line(&mut answer);
-            match (read, answer.trim()) {
-                (Ok(0) | Err(_), _) | (_, "q") => {
+            match self.console.read_line().as_deref().map(str::trim) {
+                None | Some("q") => {
                     self.count.quit = true;
                     return false;
                 }
-                (_, "a") => return true,
-                (_, "r") => {
+                Some("a") => return true,
+                Some("r") => {
                     self.count.rejected += 1;
                     return false;
                 }
-                (_, "s") => {
+                Some("s") => {
                     self.count.skipped += 1;
                     return false;
                 }
-                _ => self
+                Some(_) => self
                     .console
                     .print("a: write it; r: it is a bug and stays a failure; s: later; q: end here\n"),
             }
@@ -374,7 +399,7 @@ impl OneFile<'_> {
             part.file()
                 .write_all(edited.as_bytes())
                 .and_then(|()| part.file().sync_all())
-                .map_err(|error| format!("write {}: {error}", self.path.display()))?;
+                .map_err(PartError::write(&self.path))?;
             part.keep()
         });
         match written {
@@ -382,7 +407,7 @@ impl OneFile<'_> {
                 self.count.written += new.len();
                 self.count.removed += gone.len();
             }
-            Err(error) => self.fail(&error),
+            Err(error) => self.fail(&error.to_string()),
         }
     }
 

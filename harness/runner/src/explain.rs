@@ -54,8 +54,8 @@ pub fn explain(options: &ExplainOptions, host: Host<'_>) -> Exit {
     let palette = console.palette();
     let selected = match Selected::open(options.cases.as_deref(), &options.case) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };

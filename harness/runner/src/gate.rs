@@ -2,16 +2,16 @@
 //! number of failures that ends it. Left out: running (`run`), and what a baseline is (`cerith_report::baseline`).
 
 use std::collections::HashSet;
-use std::io::{BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use cerith_report::event::{Event, Problem, Severity, Start, Verdict};
-use cerith_report::{Baseline, read, safe};
+use cerith_report::{Baseline, BaselineError, ReadError, read, safe};
 
 use crate::exit::Exit;
 use crate::host::Console;
 use crate::output::{PARTIAL, STREAM};
-use crate::part::Part;
+use crate::part::{Part, PartError};
 
 /// What fails a run, and when it ends.
 #[derive(Clone, Debug)]
@@ -35,6 +35,96 @@ pub struct BaselineOptions {
     pub output: Option<PathBuf>,
 }
 
+/// Why a baseline, or the run before, cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    /// The run would overwrite its baseline.
+    #[error(
+        "error: the baseline {stream} is the stream that this run writes, so it would be overwritten\n  = help: keep what it says \
+         (`cerith report baseline {stream} -o baseline.jsonl`), or name another folder: `--out DIR`",
+        stream = .0.display()
+    )]
+    OwnStream(PathBuf),
+    /// The baseline cannot be opened.
+    #[error("error: {}: {error}\n{BASELINE_HELP}", path.display())]
+    OpenBaseline {
+        /// Its file.
+        path: PathBuf,
+        /// What failed.
+        error: io::Error,
+    },
+    /// The baseline cannot be read.
+    #[error("error: {}: failed to {}\n{BASELINE_HELP}", path.display(), safe::escape_line(&error.to_string()))]
+    ReadBaseline {
+        /// Its file.
+        path: PathBuf,
+        /// What failed.
+        error: BaselineError,
+    },
+    /// The stream of the run cannot be opened.
+    #[error("error: {}: {error}", path.display())]
+    OpenStream {
+        /// Its file.
+        path: PathBuf,
+        /// What failed.
+        error: io::Error,
+    },
+    /// The stream of the run cannot be read.
+    #[error(
+        "error: {}: failed to {error}\n  = help: name the stream of a run, which has every case that was judged",
+        path.display()
+    )]
+    ReadStream {
+        /// Its file.
+        path: PathBuf,
+        /// What failed.
+        error: ReadError,
+    },
+    /// The stream of the run is not whole.
+    #[error("error: {} {fault}\n  = help: name the whole stream of a run", path.display())]
+    PartialStream {
+        /// Its file.
+        path: PathBuf,
+        /// The error in it.
+        fault: String,
+    },
+    /// There is no run before this one.
+    #[error("error: there is no run before this one in {}: {error}\n{BEFORE_HELP}", folder.display())]
+    NoRun {
+        /// The folder of reports.
+        folder: PathBuf,
+        /// What failed.
+        error: io::Error,
+    },
+    /// The run before cannot be read.
+    #[error("error: {}: failed to {error}\n{BEFORE_HELP}", path.display())]
+    ReadRun {
+        /// Its stream.
+        path: PathBuf,
+        /// What failed.
+        error: ReadError,
+    },
+    /// The stream has no run.
+    #[error("error: {} holds no run\n{BEFORE_HELP}", .0.display())]
+    Empty(PathBuf),
+    /// The run before is not whole.
+    #[error("error: {} {fault}\n{BEFORE_HELP}", path.display())]
+    PartialRun {
+        /// Its stream.
+        path: PathBuf,
+        /// The error in it.
+        fault: String,
+    },
+}
+
+/// Help if a baseline cannot be read.
+const BASELINE_HELP: &str =
+    "  = help: name a file that `cerith report baseline STREAM -o FILE` wrote, or the whole stream of a run";
+
+/// Help if the run before cannot be read.
+const BEFORE_HELP: &str =
+    "  = help: run once without `--last-failed`, or name the folder of that run's reports: `--out DIR`";
+
 /// The most cases that a message names.
 const MAX_NAMED_CASES: usize = 8;
 
@@ -50,7 +140,7 @@ pub struct PassCriteria {
 
 /// What the run before left.
 #[derive(Debug, Default)]
-pub struct Before {
+pub struct PreviousRun {
     /// The cases that were not as expected.
     pub failed: HashSet<String>,
     /// Messages about that run.
@@ -60,19 +150,14 @@ pub struct Before {
 impl PassCriteria {
     /// Reads what the arguments name; `folder` is where this run's reports go. Fails with what to tell the user, before anything of
     /// the run before is gone.
-    pub fn read(gate: &GateOptions, folder: &Path) -> Result<Self, String> {
+    pub fn read(gate: &GateOptions, folder: &Path) -> Result<Self, GateError> {
         let baseline = match &gate.baseline {
             None => None,
             Some(path) => {
                 let named = path.canonicalize().ok();
                 let is_own = |own: PathBuf| own.canonicalize().is_ok_and(|own| Some(own) == named);
                 if is_own(folder.join(STREAM)) || is_own(folder.join(PARTIAL).join(STREAM)) {
-                    return Err(format!(
-                        "error: the baseline {0} is the stream that this run writes, so it would be \
-                         overwritten\n  \
-                         = help: keep what it says (`cerith report baseline {0} -o baseline.jsonl`), or name another folder: `--out DIR`",
-                        path.display()
-                    ));
+                    return Err(GateError::OwnStream(path.clone()));
                 }
                 Some((path.display().to_string(), read_baseline(path)?))
             }
@@ -105,7 +190,7 @@ impl PassCriteria {
                     "{} {} of the baseline {name} {} not in the corpus: {}",
                     gone.len(),
                     pluralise_case(gone.len()),
-                    are(gone.len()),
+                    conjugate_be(gone.len()),
                     join_names(&gone)
                 ),
                 "remove them from the file and correct the number in its first line, or write the baseline \
@@ -115,7 +200,7 @@ impl PassCriteria {
     }
 
     /// Compares a verdict with the baseline.
-    pub fn hold(&mut self, event: &mut Event) {
+    pub fn compare_event(&mut self, event: &mut Event) {
         let (Some((_, baseline)), Event::Verdict(verdict)) = (&self.baseline, event) else {
             return;
         };
@@ -140,7 +225,7 @@ impl PassCriteria {
                 format!(
                     "{count} {} of the baseline {name} {} mended, at least in part: {}",
                     pluralise_case(count),
-                    are(count),
+                    conjugate_be(count),
                     join_names(&self.mended)
                 ),
                 &format!(
@@ -174,30 +259,25 @@ impl PassCriteria {
 
 /// Reads what the runs before left in a folder of reports: the last run of all cases, and the later run of some cases, whose
 /// verdicts count. Fails with what to tell the user.
-pub fn read_previous_runs(folder: &Path) -> Result<Before, String> {
-    let help =
-        "  = help: run once without `--last-failed`, or name the folder of that run's reports: `--out DIR`";
-    let mut before = Before::default();
+pub fn read_previous_runs(folder: &Path) -> Result<PreviousRun, GateError> {
+    let mut before = PreviousRun::default();
     let part = folder.join(PARTIAL).join(STREAM);
     let all = folder.join(STREAM);
     if all.exists() || !part.exists() {
-        before.read(&all, help)?;
+        before.read(&all)?;
     }
     if part.exists() {
-        before.read(&part, help)?;
+        before.read(&part)?;
     }
     Ok(before)
 }
 
-impl Before {
+impl PreviousRun {
     /// Adds a run to those that were before it.
-    fn read(&mut self, path: &Path, help: &str) -> Result<(), String> {
-        let file = cerith_files::open(path).map_err(|error| {
-            let folder = path.parent().unwrap_or(path);
-            format!(
-                "error: there is no run before this one in {}: {error}\n{help}",
-                folder.display()
-            )
+    fn read(&mut self, path: &Path) -> Result<(), GateError> {
+        let file = cerith_files::open(path).map_err(|error| GateError::NoRun {
+            folder: path.parent().unwrap_or(path).to_owned(),
+            error,
         })?;
         let mut start: Option<Start> = None;
         let mut judged = 0;
@@ -214,13 +294,18 @@ impl Before {
             Event::Internal(internal) => self.failed.extend(internal.case),
             _ => {}
         })
-        .map_err(|error| format!("error: {}: failed to {error}\n{help}", path.display()))?;
+        .map_err(|error| GateError::ReadRun {
+            path: path.to_owned(),
+            error,
+        })?;
         let Some(start) = start else {
-            return Err(format!("error: {} holds no run\n{help}", path.display()));
+            return Err(GateError::Empty(path.to_owned()));
         };
         if !end.gaps.is_empty() || end.stray {
-            let fault = end.fault().unwrap_or_default();
-            return Err(format!("error: {} {fault}\n{help}", path.display()));
+            return Err(GateError::PartialRun {
+                path: path.to_owned(),
+                fault: end.fault().unwrap_or_default(),
+            });
         }
         if judged < start.cases {
             let why = if end.open || end.cut {
@@ -245,11 +330,11 @@ impl Before {
 }
 
 /// `cerith report baseline`: prints or writes one, and answers with the exit code.
-pub fn make(options: &BaselineOptions, console: &dyn Console) -> Exit {
+pub fn write_baseline(options: &BaselineOptions, console: &dyn Console) -> Exit {
     let made = match build_baseline(options) {
         Ok(made) => made,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -272,7 +357,7 @@ pub fn make(options: &BaselineOptions, console: &dyn Console) -> Exit {
     let written = Part::create(path).and_then(|part| {
         part.file()
             .write_all(text.as_bytes())
-            .map_err(|error| format!("write {}: {error}", path.display()))?;
+            .map_err(PartError::write(path))?;
         part.keep()
     });
     if let Err(error) = written {
@@ -288,48 +373,46 @@ pub fn make(options: &BaselineOptions, console: &dyn Console) -> Exit {
     Exit::AsExpected
 }
 
-fn build_baseline(options: &BaselineOptions) -> Result<Baseline, String> {
+fn build_baseline(options: &BaselineOptions) -> Result<Baseline, GateError> {
     let now = read_baseline(&options.stream)?;
     let Some(old) = &options.prune else {
         return Ok(now);
     };
     let mut old = read_baseline(old)?;
     let mut verdicts: Vec<Verdict> = Vec::new();
-    let file = cerith_files::open(&options.stream)
-        .map_err(|error| format!("error: {}: {error}", options.stream.display()))?;
+    let file = cerith_files::open(&options.stream).map_err(|error| GateError::OpenStream {
+        path: options.stream.clone(),
+        error,
+    })?;
     let read = read(BufReader::new(file), |event| {
         if let Event::Verdict(mut verdict) = event {
             verdict.exhibit = None;
             verdicts.push(*verdict);
         }
     });
-    let end = read.map_err(|error| {
-        format!(
-            "error: {}: failed to {error}\n  = help: name the stream of a run, which has every case that was judged",
-            options.stream.display()
-        )
+    let end = read.map_err(|error| GateError::ReadStream {
+        path: options.stream.clone(),
+        error,
     })?;
     if let Some(fault) = end.fault() {
-        return Err(format!(
-            "error: {} {fault}\n  = help: name the whole stream of a run",
-            options.stream.display()
-        ));
+        return Err(GateError::PartialStream {
+            path: options.stream.clone(),
+            fault,
+        });
     }
     old.prune(&verdicts, &now.engines);
     Ok(old)
 }
 
 /// Reads a baseline. Fails with what to tell the user.
-fn read_baseline(path: &Path) -> Result<Baseline, String> {
-    let help = "  = help: name a file that `cerith report baseline STREAM -o FILE` wrote, or the whole stream of a run";
-    let file =
-        cerith_files::open(path).map_err(|error| format!("error: {}: {error}\n{help}", path.display()))?;
-    Baseline::read(BufReader::new(file)).map_err(|error| {
-        format!(
-            "error: {}: failed to {}\n{help}",
-            path.display(),
-            safe::escape_line(&error.to_string())
-        )
+fn read_baseline(path: &Path) -> Result<Baseline, GateError> {
+    let file = cerith_files::open(path).map_err(|error| GateError::OpenBaseline {
+        path: path.to_owned(),
+        error,
+    })?;
+    Baseline::read(BufReader::new(file)).map_err(|error| GateError::ReadBaseline {
+        path: path.to_owned(),
+        error,
     })
 }
 
@@ -346,6 +429,6 @@ const fn pluralise_case(count: usize) -> &'static str {
     if count == 1 { "case" } else { "cases" }
 }
 
-const fn are(count: usize) -> &'static str {
+const fn conjugate_be(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }

@@ -16,7 +16,7 @@ use cerith_tile::source::{SourceFile, Sources};
 use crate::corpus::{folder_of, is_python, modules_in};
 use crate::exit::Exit;
 use crate::host::Console;
-use crate::kernels::{find_launched_kernels, find_only_kernel, is_case_file};
+use crate::kernels::{KernelError, find_launched_kernels, find_only_kernel, is_case_file};
 use crate::mistyped::describe_read_error;
 
 /// Options for importing a kernel.
@@ -28,55 +28,87 @@ pub struct ImportOptions {
     pub out: Option<PathBuf>,
 }
 
+/// Why no case file is written.
+#[derive(Debug, thiserror::Error)]
+enum ImportError {
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    #[error(
+        "error: {}",
+        describe_read_error(
+            path,
+            error,
+            "name a kernel and its file: `cerith import softmax.py:softmax_kernel`"
+        )
+    )]
+    Read { path: PathBuf, error: io::Error },
+    #[error("error: {file} launches {} kernels\n  = help: name one: {}", kernels.len(), kernels.join(", "))]
+    SeveralKernels { file: String, kernels: Vec<String> },
+    #[error(
+        "error: `{0}` names no kernel\n  = help: write `file.py:function`, a Python file with one kernel, or a case file"
+    )]
+    NoKernel(String),
+    #[error("error: {} is not the name of a case file\n  = help: it ends in `.yaml`", .0.display())]
+    NotCaseFile(PathBuf),
+    #[error("error: {} is hidden, and no hidden file is read as a case\n  = help: name it without the dot", .0.display())]
+    Hidden(PathBuf),
+    #[error(
+        "error: {} is neither in the folder of {} nor below it\n  = help: a case file names its kernel by a path that does not leave \
+         the corpus: copy the kernel's file there",
+        file.display(),
+        out.display()
+    )]
+    Outside { file: PathBuf, out: PathBuf },
+    #[error("error: {} already exists\n  = help: name another file with `-o`", .0.display())]
+    Exists(PathBuf),
+    #[error("error: failed to write {}: {error}", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    /// The file that was written cannot be read.
+    #[error("{0}")]
+    ReadBack(io::Error),
+    /// The kernel's file or the case file is wrong: messages about it.
+    #[error("{0}")]
+    Broken(String),
+}
+
 /// Imports, and answers with the exit code.
 pub fn import(options: &ImportOptions, console: &dyn Console) -> Exit {
-    match write(options) {
+    match write_case_file(options) {
         Ok(written) => {
             console.print(&format!("{}\n", written.display()));
             console.note(&describe_trial(&written, options));
             Exit::AsExpected
         }
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             Exit::Wrong
         }
     }
 }
 
 /// Writes the case file, or says why not.
-fn write(options: &ImportOptions) -> Result<PathBuf, String> {
+fn write_case_file(options: &ImportOptions) -> Result<PathBuf, ImportError> {
     let (file, kernel) = find_kernel(options)?;
     let kernel = kernel.as_str();
-    let text = read(&file)?;
+    let text = read_kernel_file(&file)?;
     let out = options.out.clone().unwrap_or_else(|| {
         let name = format!("{}.yaml", kernel.replace('.', "_"));
         file.parent().unwrap_or(Path::new("")).join(name)
     });
     if !matches!(out.extension().and_then(|e| e.to_str()), Some("yaml" | "yml")) {
-        return Err(format!(
-            "error: {} is not the name of a case file\n  = help: it ends in `.yaml`",
-            out.display()
-        ));
+        return Err(ImportError::NotCaseFile(out));
     }
     if out
         .file_name()
         .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
     {
-        return Err(format!(
-            "error: {} is hidden, and no hidden file is read as a case\n  = help: name it without the dot",
-            out.display()
-        ));
+        return Err(ImportError::Hidden(out));
     }
-    let path = find_relative_path(&folder_of(&out), &file).ok_or_else(|| {
-        format!(
-            "error: {} is neither in the folder of {} nor below it\n  = help: a case file names its kernel \
-             by a path that does \
-             not leave the corpus: copy the kernel's file there",
-            file.display(),
-            out.display()
-        )
+    let path = find_relative_path(&folder_of(&out), &file).ok_or_else(|| ImportError::Outside {
+        file: file.clone(),
+        out: out.clone(),
     })?;
-    let yaml = case_file(&file, &text, &path, kernel, &out)?;
+    let yaml = build_case_file(&file, &text, &path, kernel, &out)?;
     // Never over a file that is there.
     let created = cerith_files::create_new(&out);
     created
@@ -87,25 +119,31 @@ fn write(options: &ImportOptions) -> Result<PathBuf, String> {
             })
         })
         .map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => format!(
-                "error: {} already exists\n  = help: name another file with `-o`",
-                out.display()
-            ),
-            _ => format!("error: failed to write {}: {error}", out.display()),
+            io::ErrorKind::AlreadyExists => ImportError::Exists(out.clone()),
+            _ => ImportError::Write {
+                path: out.clone(),
+                error,
+            },
         })?;
     Ok(out)
 }
 
 /// The text of the case file: with a matrix, as the first reading has it with which the kernel compiles, or else with guesses
 /// alone.
-fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> Result<String, String> {
+fn build_case_file(
+    file: &Path,
+    text: &str,
+    path: &str,
+    kernel: &str,
+    out: &Path,
+) -> Result<String, ImportError> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new(file.display().to_string(), text));
     let rendered = |problems: Vec<_>| {
         let shown = problems
             .iter()
             .map(|problem| describe::to_problem(problem, &sources).rendered);
-        shown.collect::<Vec<_>>().join("\n")
+        ImportError::Broken(shown.collect::<Vec<_>>().join("\n"))
     };
     let plain = write_skeleton(source, text, path, kernel).map_err(rendered)?;
     let part = Part {
@@ -128,15 +166,15 @@ fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> R
     Ok(varied.unwrap_or(plain))
 }
 
-fn read(file: &Path) -> Result<String, String> {
-    cerith_files::read_text(file, MAX_TEXT as u64).map_err(|error| {
-        let help = "name a kernel and its file: `cerith import softmax.py:softmax_kernel`";
-        format!("error: {}", describe_read_error(file, &error, help))
+fn read_kernel_file(file: &Path) -> Result<String, ImportError> {
+    cerith_files::read_text(file, MAX_TEXT as u64).map_err(|error| ImportError::Read {
+        path: file.to_owned(),
+        error,
     })
 }
 
 /// The kernel that is meant, with its file: as it is named, the only one of a Python file, or that of a case file.
-fn find_kernel(options: &ImportOptions) -> Result<(PathBuf, String), String> {
+fn find_kernel(options: &ImportOptions) -> Result<(PathBuf, String), ImportError> {
     if let Some((file, kernel)) = options.kernel.rsplit_once(':')
         && !file.is_empty()
         && !kernel.is_empty()
@@ -151,23 +189,18 @@ fn find_kernel(options: &ImportOptions) -> Result<(PathBuf, String), String> {
                 .iter()
                 .map(|(file, kernel)| format!("`{}:{kernel}`", file.display()))
                 .collect();
-            return Err(format!(
-                "error: {} launches {} kernels\n  = help: name one: {}",
-                options.kernel,
-                names.len(),
-                names.join(", ")
-            ));
+            return Err(ImportError::SeveralKernels {
+                file: options.kernel.clone(),
+                kernels: names,
+            });
         }
         return Ok(kernels.swap_remove(0));
     }
     if is_python(path) {
-        let kernel = find_only_kernel(path, &read(path)?)?;
+        let kernel = find_only_kernel(path, &read_kernel_file(path)?)?;
         return Ok((path.to_owned(), kernel));
     }
-    Err(format!(
-        "error: `{}` names no kernel\n  = help: write `file.py:function`, a Python file with one kernel, or a case file",
-        options.kernel
-    ))
+    Err(ImportError::NoKernel(options.kernel.clone()))
 }
 
 /// The path of a file from a folder that it is in, with `/` between folders.
@@ -191,12 +224,12 @@ fn describe_trial(yaml: &Path, options: &ImportOptions) -> String {
     );
     let asked = || {
         let (kernel, _) = find_kernel(options)?;
-        let text = fs::read_to_string(yaml).map_err(|error| error.to_string())?;
+        let text = fs::read_to_string(yaml).map_err(ImportError::ReadBack)?;
         ImportTrial::run_cases(&text, yaml, &kernel)
     };
     let said = match catch_panic(asked) {
         Ok(Ok(tried)) => tried.describe(),
-        Ok(Err(problems)) => problems,
+        Ok(Err(error)) => error.to_string(),
         Err(panic) => format!("internal error: {panic}"),
     };
     format!("{said}\n{next}")
@@ -216,7 +249,7 @@ struct ImportTrial {
 
 impl ImportTrial {
     /// Runs the cases of a text that is to be a case file at `out`. Fails with what is wrong with it.
-    fn run_cases(yaml: &str, out: &Path, kernel: &Path) -> Result<Self, String> {
+    fn run_cases(yaml: &str, out: &Path, kernel: &Path) -> Result<Self, ImportError> {
         let root = folder_of(out);
         // What the kernel's file imports lies beside it.
         let modules = modules_in(&folder_of(kernel)).filter_map(|path| {
@@ -233,11 +266,12 @@ impl ImportTrial {
         };
         let corpus = Corpus::load(modules.chain([file]));
         let rendered = |problems: &[cerith_tile::diagnostic::Diagnostic]| {
-            problems
+            let messages = problems
                 .iter()
                 .map(|problem| describe::to_problem(problem, corpus.sources()).rendered)
                 .collect::<Vec<_>>()
-                .join("\n")
+                .join("\n");
+            ImportError::Broken(messages)
         };
         if !corpus.problems().is_empty() {
             return Err(rendered(corpus.problems()));

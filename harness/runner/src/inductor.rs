@@ -2,7 +2,6 @@
 //! ([`crate::engines`]).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cerith_cuda::Cuda;
 use cerith_cuda::Executor;
@@ -15,6 +14,7 @@ use cerith_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, Toolc
 
 use crate::engines::{check_readable, find_or_add};
 use crate::host::Host;
+use crate::open_error::OpenError;
 use crate::readable::Readable;
 
 /// What is needed to make the engines of a torch.
@@ -37,9 +37,9 @@ pub fn build_inductors(
     torch: Version,
     by: LaunchExecutor,
     means: &Means<'_>,
-) -> Result<Vec<Inductor>, String> {
+) -> Result<Vec<Inductor>, OpenError> {
     check_readable(means.corpus)?;
-    let id = ToolchainId::of_torch(torch).ok_or_else(|| format!("torch {torch} is not known"))?;
+    let id = ToolchainId::of_torch(torch).ok_or(OpenError::UnknownTorch(torch))?;
     let toolchain = find_or_add(&id, true, means.host)?;
     let mut executing: Vec<(LaunchExecutor, Arc<dyn Engine>)> = Vec::new();
     if by == LaunchExecutor::Reference {
@@ -51,32 +51,28 @@ pub fn build_inductors(
     // An interpreter with a NumPy that it does not work with would be blamed for that.
     if by == LaunchExecutor::Interpret || (by == LaunchExecutor::Reference && toolchain.numpy_fits()) {
         let pool = Pool::new(toolchain.clone(), means.jobs)
-            .map_err(|error| format!("failed to start workers: {error}"))?
-            .reading_files(means.corpus.root(), means.corpus.files());
-        let limits = Limits {
-            time: Duration::from_secs(20),
-            ..Limits::default()
-        };
+            .map_err(OpenError::start("workers"))?
+            .with_readable_files(means.corpus.root(), means.corpus.files());
         executing.push((
             LaunchExecutor::Interpret,
-            Arc::new(Interpret::new(pool, true, limits)),
+            Arc::new(Interpret::new(pool, true, Limits::INTERPRETER)),
         ));
     }
     if by != LaunchExecutor::Interpret {
         match open_cuda(&toolchain, means)? {
             Some(engine) => executing.push((LaunchExecutor::Cuda, Arc::new(engine))),
-            None if by == LaunchExecutor::Cuda => return Err("there is no GPU here".to_owned()),
+            None if by == LaunchExecutor::Cuda => return Err(OpenError::NoGpu),
             None => {}
         }
     }
     let inductors = Inductors::new(toolchain, means.jobs)
-        .map_err(|error| format!("failed to start workers with torch: {error}"))?
-        .reading_files(means.corpus.root(), means.corpus.files());
-    Ok(Inductor::build_engines(inductors, executing, Inductors::LIMITS))
+        .map_err(OpenError::start("workers with torch"))?
+        .with_readable_files(means.corpus.root(), means.corpus.files());
+    Ok(Inductor::build_engines(inductors, executing, Limits::INDUCTOR))
 }
 
 /// The GPUs of this machine, with the toolchain's own Triton as the compiler; none where there is no GPU.
-fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, String> {
+fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, OpenError> {
     let Some((executor, gpu)) = means
         .gpus
         .and_then(|executor| Some((executor, executor.gpus().first()?)))
@@ -85,8 +81,8 @@ fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, S
     };
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain.clone(), means.jobs, cache)
-        .map_err(|error| format!("failed to start compilers: {error}"))?
-        .reading_files(means.corpus.root(), means.corpus.files());
-    let compiler = Compiler::new(compilers, Target(gpu.capability), Compilers::LIMITS);
+        .map_err(OpenError::start("compilers"))?
+        .with_readable_files(means.corpus.root(), means.corpus.files());
+    let compiler = Compiler::new(compilers, Target(gpu.capability), Limits::COMPILER);
     Ok(Some(Cuda::from_executor(compiler, Arc::clone(executor))))
 }

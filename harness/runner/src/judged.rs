@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use cerith_case::{Case, Entry, Shard};
 use cerith_engine::{EngineId, Failure, Reference, catch_panic};
@@ -11,14 +10,13 @@ use cerith_report::event::{Compiled, Event, Internal, Severity, Start, Verdict};
 use cerith_report::{FORMAT, describe};
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
-use cerith_tile::source::Sources;
 use cerith_verdict::Panel;
 
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::host::Host;
-use crate::judge;
-use crate::output::{CaseResult, Output};
+use crate::judge::{CaseResult, Judge};
+use crate::output::Output;
 use crate::pipeline;
 
 /// A verdict, with what the case's kernels use of the language.
@@ -32,7 +30,7 @@ pub struct Judged {
 
 /// Runs the engines over the cases; if `compiling`, those that compile ahead of time also say what they made. Answers with the verdicts
 /// in the order of the corpus, and the number of errors in the input.
-pub fn run(
+pub fn judge_all(
     selected: &Selected,
     wanted: &[EngineId],
     offline: bool,
@@ -74,12 +72,17 @@ pub fn run(
     output.console.begin(total);
     let judged = Mutex::new(Vec::with_capacity(usize::try_from(total).unwrap_or_default()));
     let sources = selected.corpus.sources();
+    let judge = Judge {
+        panel: &panel,
+        sources,
+        blaming: None,
+    };
     output.follow(
         (selected.entries(Shard::ALL).enumerate(), total),
         jobs,
         host,
         sources,
-        |(place, entry)| judge_entry(&entry, &panel, sources, place, compiling, &judged),
+        |(place, entry)| judge_entry(&judge, &entry, place, compiling, &judged),
     );
     output.console.end();
     let mut judged = judged.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -136,65 +139,57 @@ fn compile_case(case: &Case, panel: &Panel) -> Option<(ByEngine, Vec<Event>)> {
 }
 
 fn judge_entry(
+    judge: &Judge<'_>,
     entry: &Entry,
-    panel: &Panel,
-    sources: &Sources,
     place: usize,
     compiling: bool,
     judged: &Mutex<Vec<Judged>>,
 ) -> Option<CaseResult> {
-    let began = Instant::now();
-    let case = match catch_panic(|| entry.resolve()) {
-        Ok(Ok(case)) => case,
-        Ok(Err(problems)) => return Some(CaseResult::Wrong(entry.id.clone(), problems)),
-        Err(message) => {
-            return Some(CaseResult::Events(vec![Event::Internal(Internal {
-                case: Some(entry.id.clone()),
-                engine: None,
-                message,
-            })]));
+    let panel = judge.panel;
+    judge.judge_entry_with(entry, |case, events| {
+        if compiling {
+            let (compiled, failed) = compile_case(case, panel)?;
+            for event in &mut *events {
+                if let Event::Verdict(verdict) = event {
+                    verdict.compiled.extend(compiled.iter().cloned());
+                }
+            }
+            events.extend(failed);
         }
-    };
-    let mut events = judge::judge_case(&case, began.elapsed(), panel, sources, None).ok()?;
-    if compiling {
-        let (compiled, failed) = compile_case(&case, panel)?;
-        for event in &mut events {
+        let uses: Arc<[String]> = list_uses(case, panel).unwrap_or_default().into();
+        for event in events {
             if let Event::Verdict(verdict) = event {
-                verdict.compiled.extend(compiled.iter().cloned());
+                // The exhibit is in the stream, and would be much to hold of all cases.
+                let verdict = Verdict {
+                    exhibit: None,
+                    ..(**verdict).clone()
+                };
+                judged
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(Judged {
+                        place,
+                        verdict,
+                        uses: Arc::clone(&uses),
+                    });
             }
         }
-        events.extend(failed);
-    }
+        Some(())
+    })
+}
+
+/// The operations that a case executes and what of the language it uses, by the rules of the newest engine.
+fn list_uses(case: &Case, panel: &Panel) -> Option<Vec<String>> {
     let newest = panel
         .other_engines()
         .iter()
         .filter_map(|engine| engine.id().version())
         .max();
     let rules = newest.map_or_else(Rules::default, Rules::from_version);
-    let used = panel.reference().map(AsRef::as_ref).and_then(|reference| {
-        let mut used = catch_panic(|| reference.list_executed(&case, rules)).ok()?.ok()?;
-        used.extend(catch_panic(|| reference.list_uses(&case, rules)).ok()?.ok()?);
-        let more = find_implied(&used);
-        used.extend(more);
-        Some(used)
-    });
-    let uses: Arc<[String]> = used.unwrap_or_default().into();
-    for event in &events {
-        if let Event::Verdict(verdict) = event {
-            // What a report shows besides is in the stream, and would be much to hold of all cases.
-            let verdict = Verdict {
-                exhibit: None,
-                ..(**verdict).clone()
-            };
-            judged
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(Judged {
-                    place,
-                    verdict,
-                    uses: Arc::clone(&uses),
-                });
-        }
-    }
-    Some(CaseResult::Events(events))
+    let reference = panel.reference()?;
+    let mut used = catch_panic(|| reference.list_executed(case, rules)).ok()?.ok()?;
+    used.extend(catch_panic(|| reference.list_uses(case, rules)).ok()?.ok()?);
+    let implied = find_implied(&used);
+    used.extend(implied);
+    Some(used.into_iter().collect())
 }

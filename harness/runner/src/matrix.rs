@@ -6,18 +6,18 @@ use std::time::Instant;
 use cerith_engine::EngineId;
 use cerith_report::matrix::{Matrix, Tally, render_human, render_markdown};
 use cerith_tile::rules::Version;
-use cerith_toolchain::{Home, ToolchainId};
+use cerith_toolchain::{Home, HomeError, ToolchainId};
 use serde::Serialize;
 
-use crate::bump;
-use crate::corpus::Selected;
+use crate::bump::{self, SideError};
+use crate::corpus::{CorpusError, Selected};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::judged;
 use crate::options::TritonPart;
-use crate::output::Output;
+use crate::output::{Blocked, Output};
 use crate::pipeline;
-use crate::side::Side;
+use crate::side::{BadSide, Side};
 
 /// How a matrix is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +53,33 @@ pub struct MatrixOptions {
     pub verbose: bool,
 }
 
+/// Why there is no matrix.
+#[derive(Debug, thiserror::Error)]
+enum MatrixError {
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error("error: failed to {0}")]
+    Home(#[from] HomeError),
+    #[error("error: {0}")]
+    Side(#[from] BadSide),
+    #[error(transparent)]
+    Toolchain(#[from] SideError),
+    #[error(
+        "error: a matrix needs at least two versions\n  = help: name them (`cerith matrix 3.2.0 {newest}`), or install some: \
+         `cerith toolchain add {newest}`",
+        newest = Version::NEWEST
+    )]
+    TooFew,
+    #[error("error: {0}")]
+    Blocked(#[from] Blocked),
+}
+
 /// Runs all versions, and answers with the exit code.
 pub fn run_matrix(options: &MatrixOptions, host: Host<'_>) -> Exit {
     match compare_versions(options, host) {
         Ok(exit) => exit,
-        Err(message) => {
-            host.console.note(&message);
+        Err(error) => {
+            host.console.note(&error.to_string());
             if host.is_stopped() {
                 Exit::Interrupted
             } else {
@@ -68,7 +89,7 @@ pub fn run_matrix(options: &MatrixOptions, host: Host<'_>) -> Exit {
     }
 }
 
-fn compare_versions(options: &MatrixOptions, host: Host<'_>) -> Result<Exit, String> {
+fn compare_versions(options: &MatrixOptions, host: Host<'_>) -> Result<Exit, MatrixError> {
     let began = Instant::now();
     let (versions, filters): (Vec<&String>, Vec<&String>) = options
         .words
@@ -76,10 +97,10 @@ fn compare_versions(options: &MatrixOptions, host: Host<'_>) -> Result<Exit, Str
         .partition(|word| word.parse::<ToolchainId>().is_ok());
     let filters: Vec<String> = filters.into_iter().cloned().collect();
     let selected = Selected::open(options.cases.as_deref(), &filters)?;
-    let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
+    let home = Home::discover()?;
     let mut toolchains = Vec::new();
     for version in versions {
-        let side = version.parse::<Side>().map_err(|why| format!("error: {why}"))?;
+        let side = version.parse::<Side>()?;
         toolchains.push(bump::resolve_toolchain(&side, &home, host)?);
     }
     for side in &options.builds {
@@ -91,12 +112,7 @@ fn compare_versions(options: &MatrixOptions, host: Host<'_>) -> Result<Exit, Str
     toolchains.sort_by_key(ToolchainId::triton);
     toolchains.dedup();
     if toolchains.len() < 2 {
-        return Err(format!(
-            "error: a matrix is of two versions at least\n  = help: name them (`cerith matrix 3.2.0 {}`), or install some: \
-             `cerith toolchain add {}`",
-            Version::NEWEST,
-            Version::NEWEST
-        ));
+        return Err(MatrixError::TooFew);
     }
     let columns: Vec<EngineId> = toolchains
         .iter()
@@ -110,10 +126,9 @@ fn compare_versions(options: &MatrixOptions, host: Host<'_>) -> Result<Exit, Str
         &selected.report_folder("matrix"),
         selected.is_partial(),
         host.console,
-    )
-    .map_err(|blocked| format!("error: {blocked}"))?;
+    )?;
     let jobs = pipeline::count_jobs(options.jobs);
-    let (judged, problems) = judged::run(
+    let (judged, problems) = judged::judge_all(
         &selected,
         &wanted,
         options.offline,
@@ -145,8 +160,8 @@ fn compare_versions(options: &MatrixOptions, host: Host<'_>) -> Result<Exit, Str
 }
 
 /// The releases of Triton that are here.
-fn find_installed(home: &Home) -> Result<Vec<ToolchainId>, String> {
-    let all = home.list().map_err(|error| format!("error: failed to {error}"))?;
+fn find_installed(home: &Home) -> Result<Vec<ToolchainId>, HomeError> {
+    let all = home.list()?;
     Ok(all
         .into_iter()
         .map(|one| one.id)

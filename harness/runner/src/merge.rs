@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::host::Console;
 use crate::options::{PrintFormat, ReportOptions};
 use crate::output::{Output, STREAM};
-use crate::part::Part;
+use crate::part::{Part, PartError};
 
 /// Options for merging streams.
 #[derive(Clone, Debug)]
@@ -30,6 +30,15 @@ pub struct MergeOptions {
 
 /// How much is printed at once.
 const PRINTED: usize = 1 << 16;
+
+/// Why the merged stream cannot be written. Fits after "failed to ".
+#[derive(Debug, thiserror::Error)]
+enum MergeError {
+    #[error(transparent)]
+    Part(#[from] PartError),
+    #[error("write the stream: {0}")]
+    Print(io::Error),
+}
 
 /// Merges, and answers with the exit code.
 pub fn merge(options: &MergeOptions, console: &dyn Console) -> Exit {
@@ -56,14 +65,14 @@ pub fn merge(options: &MergeOptions, console: &dyn Console) -> Exit {
         }
     };
     let merged = match (&options.out, &options.output) {
-        (Some(folder), _) => return into_folder(merge, options, folder, console),
-        (None, Some(file)) => into_file(merge, file),
+        (Some(folder), _) => return write_folder(merge, options, folder, console),
+        (None, Some(file)) => write_file(merge, file),
         (None, None) => print_stream(merge, console),
     };
     let merged = match merged {
         Ok(merged) => merged,
-        Err(message) => {
-            console.note(&format!("error: failed to {message}"));
+        Err(error) => {
+            console.note(&format!("error: failed to {error}"));
             return Exit::Wrong;
         }
     };
@@ -91,35 +100,35 @@ fn find_overwritten(options: &MergeOptions) -> Option<PathBuf> {
     options.streams.iter().find(same).cloned()
 }
 
-/// The stream alone. The error fits behind "failed to ".
-fn into_file(merge: Merge<BufReader<File>>, path: &Path) -> Result<Merged, String> {
+/// The stream alone.
+fn write_file(merge: Merge<BufReader<File>>, path: &Path) -> Result<Merged, MergeError> {
     let part = Part::create(path)?;
     let mut writer = Writer::new(Unflushed(BufWriter::with_capacity(1 << 18, part.file())));
     let merged = merge
-        .run(|event, line| write(&mut writer, event, line))
+        .run(|event, line| write_event_line(&mut writer, event, line))
         .and_then(|merged| writer.into_parts().0.0.flush().map(|()| merged))
-        .map_err(|error| format!("write {}: {error}", path.display()))?;
+        .map_err(PartError::write(path))?;
     part.keep()?;
     Ok(merged)
 }
 
-fn print_stream(merge: Merge<BufReader<File>>, console: &dyn Console) -> Result<Merged, String> {
+fn print_stream(merge: Merge<BufReader<File>>, console: &dyn Console) -> Result<Merged, MergeError> {
     let mut writer = Writer::new(Vec::with_capacity(2 * PRINTED));
     let print = |writer: &mut Writer<Vec<u8>>| {
         console.print(&String::from_utf8_lossy(&writer.take()));
     };
     let merged = merge.run(|event, line| {
-        write(&mut writer, event, line)?;
+        write_event_line(&mut writer, event, line)?;
         if writer.waiting() >= PRINTED {
             print(&mut writer);
         }
         Ok(())
     });
     print(&mut writer);
-    merged.map_err(|error| format!("write the stream: {error}"))
+    merged.map_err(MergeError::Print)
 }
 
-fn write(writer: &mut Writer<impl Write>, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
+fn write_event_line(writer: &mut Writer<impl Write>, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
     match line {
         Some(line) => writer.copy(line),
         None => writer.write_event(event),
@@ -140,7 +149,7 @@ impl<W: Write> Write for Unflushed<W> {
 }
 
 /// Writes the stream and the reports made from it, with the messages of a run.
-fn into_folder(
+fn write_folder(
     merge: Merge<BufReader<File>>,
     options: &MergeOptions,
     folder: &Path,

@@ -8,12 +8,12 @@ use std::time::Instant;
 use cerith_case::Problems;
 use cerith_report::event::{Deduplicator, Event, Severity, Summary};
 use cerith_report::{Human, Writer, describe, safe};
-use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Sources;
 
 use crate::corpus::ReportFolder;
 use crate::exit::Exit;
 use crate::gate::PassCriteria;
+use crate::judge::CaseResult;
 use crate::pipeline::in_order;
 use crate::store::{NoStore, Plan, Store};
 
@@ -40,14 +40,6 @@ enum EventPrinter {
     Lines(Box<Writer<Vec<u8>>>),
     /// Nothing: the command prints what it made of them.
     Nothing,
-}
-
-/// The result of one case.
-pub enum CaseResult {
-    /// It was judged.
-    Events(Vec<Event>),
-    /// There is no such case: its file is wrong at this point of the matrix.
-    Wrong(String, Vec<Diagnostic>),
 }
 
 impl<'a> Output<'a> {
@@ -85,7 +77,7 @@ impl<'a> Output<'a> {
                     CaseResult::Events(mut events) => {
                         for event in &mut events {
                             once.remove_repeats(event);
-                            self.criteria.hold(event);
+                            self.criteria.compare_event(event);
                         }
                         self.emit_events(&events);
                     }
@@ -272,7 +264,7 @@ impl<'a> Output<'a> {
         let mut written = None;
         if let Some(store) = self.store.take() {
             let whole = !interrupted && self.summary.not_run == 0;
-            match store.reports().and_then(|()| store.finish(whole)) {
+            match store.write_reports().and_then(|()| store.finish(whole)) {
                 Ok(kept) => written = Some((store.final_folder(whole), kept)),
                 Err(error) => {
                     self.console.note(&format!(

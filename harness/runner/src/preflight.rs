@@ -29,7 +29,7 @@ pub fn answer_requests(part: &Path, requests: impl BufRead, mut answers: impl Wr
         if line.is_err() {
             break;
         }
-        let answer = answer(&reference, &mut follower);
+        let answer = answer_request(&reference, &mut follower);
         let text = serde_json::to_string(&answer).unwrap_or_else(|_| "{}".to_owned());
         if writeln!(answers, "{text}")
             .and_then(|()| answers.flush())
@@ -41,7 +41,7 @@ pub fn answer_requests(part: &Path, requests: impl BufRead, mut answers: impl Wr
     Exit::AsExpected
 }
 
-fn answer(reference: &Reference, follower: &mut Follower) -> Answer {
+fn answer_request(reference: &Reference, follower: &mut Follower) -> Answer {
     // A launch that cannot be made a case runs as it would without us; `cerith record` says why it is none.
     let Ok(Some(folder)) = follower.latest() else {
         return Answer::default();

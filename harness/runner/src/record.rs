@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 use std::{env, io};
 
-use cerith_recording::collect::{self, vacant};
+use cerith_recording::collect::{self, check_vacant};
 use cerith_recording::recorder::{self, Rules};
 use cerith_recording::{CollectError, Collected, Options};
 use rustix::process::{Pid, Signal, kill_process};
@@ -47,11 +47,54 @@ pub struct RecordOptions {
 /// that it is no part of a corpus.
 const PARTS: &str = ".parts";
 
+/// Why a program cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+enum RecordError {
+    #[error("error: failed to make a recording: {error}{}", describe_collect_help(error))]
+    Collect {
+        #[from]
+        error: CollectError,
+    },
+    #[error(
+        "error: {parts} exists: an earlier recording was interrupted, or is still running\n  = help: save what it has with `cerith record \
+         --collect {parts} --out DIR`, or remove it",
+        parts = .0.display()
+    )]
+    Occupied(PathBuf),
+    #[error("error: failed to write {}: {error}", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("error: no program to record")]
+    NoProgram,
+    #[error("error: {0}")]
+    Rules(#[from] serde_json::Error),
+    #[error("error: failed to find cerith itself: {0}")]
+    Itself(io::Error),
+    #[error("error: failed to start `{}`: {error}{}", program.display(), describe_start_help(error))]
+    Start { program: OsString, error: io::Error },
+    #[error("error: failed to wait for the program: {0}")]
+    Wait(io::Error),
+}
+
+fn describe_collect_help(error: &CollectError) -> &'static str {
+    match error {
+        CollectError::Occupied(_) => "\n  = help: name a new folder with `--out`",
+        CollectError::Io { .. } => "",
+    }
+}
+
+fn describe_start_help(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::NotFound {
+        "\n  = help: write the program as a shell would find it: `cerith record -- python train.py`"
+    } else {
+        ""
+    }
+}
+
 /// Records, and answers with the exit code: the program's own, if it is not 0.
 pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
     let console = host.console;
-    let told = |message: &str| {
-        console.note(message);
+    let fail = |error: &RecordError| {
+        console.note(&error.to_string());
         Exit::Wrong
     };
     if let Some(parts) = &options.collect {
@@ -61,30 +104,31 @@ pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
                 remove_empty(&collected, &options.out);
                 Exit::AsExpected
             }
-            Err(message) => told(&message),
+            Err(error) => fail(&error),
         };
     }
-    let parts = match prepare(&options.out) {
+    let parts = match create_parts(&options.out) {
         Ok(parts) => parts,
-        Err(message) => return told(&message),
+        Err(error) => return fail(&error),
     };
-    let status = match run(options, &parts, host) {
+    let status = match run_program(options, &parts, host) {
         Ok(status) => status,
-        Err(message) => {
-            tidy(&options.out, &parts);
-            return told(&message);
+        Err(error) => {
+            remove_parts(&options.out, &parts);
+            return fail(&error);
         }
     };
     let collected = match make_recording(options, &parts) {
         Ok(collected) => collected,
-        Err(message) => {
-            return told(&format!(
-                "{message}\n  = note: what the program launched is kept: `cerith record --collect {} --out DIR`",
+        Err(error) => {
+            console.note(&format!(
+                "{error}\n  = note: what the program launched is kept: `cerith record --collect {} --out DIR`",
                 parts.display()
             ));
+            return Exit::Wrong;
         }
     };
-    tidy(&options.out, &parts);
+    remove_parts(&options.out, &parts);
     console.note(&words::describe_recording(options, &collected, Some(status)));
     remove_empty(&collected, &options.out);
     match convert_status(status) {
@@ -94,18 +138,15 @@ pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
 }
 
 /// Makes the folder for part files, with the recorder in it.
-fn prepare(out: &Path) -> Result<PathBuf, String> {
-    vacant(out).map_err(|error| describe_collect_error(&error))?;
+fn create_parts(out: &Path) -> Result<PathBuf, RecordError> {
+    check_vacant(out)?;
     let parts = out.join(PARTS);
-    let failed = |error: io::Error| format!("error: failed to write {}: {error}", parts.display());
+    let failed = |error| RecordError::Write {
+        path: parts.clone(),
+        error,
+    };
     if parts.exists() {
-        return Err(format!(
-            "error: {} exists: an earlier recording was interrupted, or is still running\n  = help: save \
-             what it has with `cerith \
-             record --collect {} --out DIR`, or remove it",
-            parts.display(),
-            parts.display()
-        ));
+        return Err(RecordError::Occupied(parts));
     }
     cerith_files::create_folders(&parts).map_err(failed)?;
     recorder::install(&parts.join("python")).map_err(failed)?;
@@ -114,11 +155,8 @@ fn prepare(out: &Path) -> Result<PathBuf, String> {
 }
 
 /// Runs the program to its end.
-fn run(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStatus, String> {
-    let (program, rest) = options
-        .command
-        .split_first()
-        .ok_or_else(|| "error: no program to record".to_owned())?;
+fn run_program(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStatus, RecordError> {
+    let (program, rest) = options.command.split_first().ok_or(RecordError::NoProgram)?;
     let rules = Rules {
         filter: options.filter.clone(),
         max_bytes: options.max_bytes,
@@ -127,7 +165,7 @@ fn run(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStat
         data: !options.no_data,
         config: options.config - 1,
     };
-    let rules = serde_json::to_string(&rules).map_err(|error| format!("error: {error}"))?;
+    let rules = serde_json::to_string(&rules)?;
     let mut path = OsString::from(parts.join("python"));
     if let Some(others) = env::var_os("PYTHONPATH").filter(|others| !others.is_empty()) {
         path.push(":");
@@ -140,24 +178,19 @@ fn run(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStat
         .env(recorder::FOLDER, parts)
         .env(recorder::RULES, rules);
     if options.preflight {
-        let own =
-            env::current_exe().map_err(|error| format!("error: failed to find cerith itself: {error}"))?;
+        let own = env::current_exe().map_err(RecordError::Itself)?;
         command.env(recorder::PREFLIGHT, own);
     }
-    let mut child = command.spawn().map_err(|error| {
-        let help = if error.kind() == io::ErrorKind::NotFound {
-            "\n  = help: write the program as a shell would find it: `cerith record -- python train.py`"
-        } else {
-            ""
-        };
-        format!("error: failed to start `{}`: {error}{help}", program.display())
+    let mut child = command.spawn().map_err(|error| RecordError::Start {
+        program: program.clone(),
+        error,
     })?;
-    wait(&mut child, host).map_err(|error| format!("error: failed to wait for the program: {error}"))
+    wait_for_program(&mut child, host).map_err(RecordError::Wait)
 }
 
 /// Waits for the program. On a terminal, Ctrl-C reaches both it and Cerith, and the program decides what to do. Other signals that
 /// would end Cerith are passed on to it.
-fn wait(child: &mut Child, host: Host<'_>) -> io::Result<ExitStatus> {
+fn wait_for_program(child: &mut Child, host: Host<'_>) -> io::Result<ExitStatus> {
     let mut passed_on = io::stdin().is_terminal();
     // A short program is not kept waiting, a long one not asked often.
     let mut pause = Duration::from_millis(1);
@@ -187,7 +220,7 @@ fn convert_status(status: ExitStatus) -> Exit {
 }
 
 /// Makes the recording.
-fn make_recording(options: &RecordOptions, parts: &Path) -> Result<Collected, String> {
+fn make_recording(options: &RecordOptions, parts: &Path) -> Result<Collected, RecordError> {
     let command: Vec<String> = options
         .command
         .iter()
@@ -200,15 +233,7 @@ fn make_recording(options: &RecordOptions, parts: &Path) -> Result<Collected, St
         sample: options.sample.clone(),
         private: options.no_data,
     };
-    collect::collect(&options).map_err(|error| describe_collect_error(&error))
-}
-
-fn describe_collect_error(error: &CollectError) -> String {
-    let help = match error {
-        CollectError::Occupied(_) => "\n  = help: name a new folder with `--out`",
-        CollectError::Io { .. } => "",
-    };
-    format!("error: failed to make a recording: {error}{help}")
+    Ok(collect::collect(&options)?)
 }
 
 /// Removes a recording without a case: what it knows was said, and it would be in the way of the next one.
@@ -220,7 +245,7 @@ fn remove_empty(collected: &Collected, out: &Path) {
 }
 
 /// Removes part files, and the folder if nothing else is in it. What stays behind harms nobody.
-fn tidy(out: &Path, parts: &Path) {
+fn remove_parts(out: &Path, parts: &Path) {
     let _ = cerith_files::remove_folder_all(parts);
     let _ = cerith_files::remove_folder(out);
 }

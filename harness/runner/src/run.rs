@@ -4,21 +4,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cerith_case::{Entry, Shard};
+use cerith_case::Shard;
 use cerith_engine::{Reference, catch_panic};
 use cerith_report::FORMAT;
 use cerith_report::event::{Event, Internal, Problem, Start};
-use cerith_tile::source::Sources;
 use cerith_verdict::{Demands, Panel};
 
-use crate::corpus::{ReportFolder, Selected};
+use crate::corpus::{CorpusError, ReportFolder, Selected};
 use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
-use crate::gate::{self, GateOptions, PassCriteria};
+use crate::gate::{self, GateError, GateOptions, PassCriteria};
 use crate::host::Host;
-use crate::judge;
+use crate::judge::Judge;
 use crate::options::{EngineChoice, ReportOptions, Selection};
-use crate::output::{CaseResult, Output};
+use crate::output::Output;
 use crate::pipeline;
 use crate::stages::{Blaming, Means};
 use cerith_interp::Checks;
@@ -53,14 +52,28 @@ pub struct RunOptions {
     pub reports: ReportOptions,
 }
 
+/// Why a run cannot begin.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    #[error(
+        "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order changes\n  = help: leave \
+         `--checks` out"
+    )]
+    Schedules,
+}
+
 /// Runs, and answers with the exit code.
 pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
     let began = Instant::now();
     let console = host.console;
     let asked = match RunPlan::read(options) {
         Ok(asked) => asked,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -89,7 +102,7 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
     let jobs = pipeline::count_jobs(options.jobs);
     let mut setup = set_up_engines(options, &asked.selected, jobs, total, host);
     let strays = catch_panic(|| cerith_verdict::run_canaries(&mut setup.panel)).unwrap_or_default();
-    let panel = begin(
+    let panel = emit_start(
         options,
         &mut output,
         setup,
@@ -119,8 +132,13 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
                 host,
             })
         });
+        let judge = Judge {
+            panel: &panel,
+            sources,
+            blaming: blaming.as_ref(),
+        };
         output.follow((selected.entries(shard), total), jobs, host, sources, |entry| {
-            judge_entry(entry, &panel, sources, blaming.as_ref())
+            judge.judge_entry(&entry)
         });
     }
     output.console.end();
@@ -140,13 +158,9 @@ struct RunPlan {
 }
 
 impl RunPlan {
-    fn read(options: &RunOptions) -> Result<Self, String> {
+    fn read(options: &RunOptions) -> Result<Self, RunError> {
         if options.schedules > 0 && options.checks == Checks::Fast {
-            return Err(
-                "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order \
-                 changes\n  = help: leave `--checks` out"
-                    .to_owned(),
-            );
+            return Err(RunError::Schedules);
         }
         let mut selected = Selected::open(options.selection.cases.as_deref(), &options.selection.filters)?;
         let folder = selected.report_folder("run");
@@ -196,7 +210,7 @@ fn set_up_engines(
 }
 
 /// Writes the first events: the start, and every problem that is known before a case is run.
-fn begin(
+fn emit_start(
     options: &RunOptions,
     output: &mut Output<'_>,
     setup: Setup,
@@ -233,7 +247,7 @@ fn begin(
         baseline,
         last_failed: options.gate.last_failed,
         partial: selected.is_partial(),
-        ..start(options, panel.order(), cases)
+        ..build_start(options, panel.order(), cases)
     }));
     let problems = warnings.into_iter().chain(problems).chain(selected.problems());
     for problem in problems
@@ -262,30 +276,7 @@ fn is_trusted(output: &mut Output<'_>) -> bool {
     trusted
 }
 
-fn judge_entry(
-    entry: Entry,
-    panel: &Panel,
-    sources: &Sources,
-    blaming: Option<&Blaming<'_>>,
-) -> Option<CaseResult> {
-    let began = Instant::now();
-    match catch_panic(|| entry.resolve()) {
-        Ok(Ok(case)) => judge::judge_case(&case, began.elapsed(), panel, sources, blaming)
-            .ok()
-            .map(CaseResult::Events),
-        Ok(Err(problems)) => Some(CaseResult::Wrong(entry.id, problems)),
-        Err(message) => {
-            let internal = Internal {
-                case: Some(entry.id),
-                engine: None,
-                message,
-            };
-            Some(CaseResult::Events(vec![Event::Internal(internal)]))
-        }
-    }
-}
-
-fn start(options: &RunOptions, engines: &[cerith_engine::EngineId], cases: u64) -> Start {
+fn build_start(options: &RunOptions, engines: &[cerith_engine::EngineId], cases: u64) -> Start {
     Start {
         format: FORMAT,
         cerith: env!("CARGO_PKG_VERSION").to_owned(),

@@ -15,6 +15,7 @@ use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
 
 use crate::engines;
 use crate::host::Host;
+use crate::open_error::OpenError;
 use crate::readable::Readable;
 
 /// What stages are opened with.
@@ -35,7 +36,7 @@ pub struct Means<'a> {
 /// Asks the stages of each compiler that a trial blames.
 pub struct Blaming<'a> {
     means: Means<'a>,
-    opened: Mutex<HashMap<Compiles, Result<Arc<Stages>, String>>>,
+    opened: Mutex<HashMap<Compiles, Result<Arc<Stages>, Arc<OpenError>>>>,
 }
 
 impl<'a> Blaming<'a> {
@@ -47,11 +48,15 @@ impl<'a> Blaming<'a> {
         }
     }
 
-    fn open_stages(&self, of: &Compiles) -> Result<Arc<Stages>, String> {
+    fn open_stages(&self, of: &Compiles) -> Result<Arc<Stages>, Arc<OpenError>> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened
             .entry(of.clone())
-            .or_insert_with(|| Stages::open(of.clone(), &self.means).map(Arc::new))
+            .or_insert_with(|| {
+                Stages::open(of.clone(), &self.means)
+                    .map(Arc::new)
+                    .map_err(Arc::new)
+            })
             .clone()
     }
 
@@ -214,7 +219,7 @@ pub fn choose_compiler(trial: &Trial) -> Compiles {
         .iter()
         .chain(all)
         .find_map(of)
-        .unwrap_or_else(|| (ToolchainId::of(Version::NEWEST), Ptx::TARGET))
+        .unwrap_or_else(|| (ToolchainId::from_triton(Version::NEWEST), Ptx::TARGET))
 }
 
 impl Stages {
@@ -222,7 +227,7 @@ impl Stages {
     ///
     /// # Errors
     /// Why they cannot be asked: no such Triton is installed, or processes cannot be started.
-    pub fn open((toolchain, target): Compiles, means: &Means<'_>) -> Result<Self, String> {
+    pub fn open((toolchain, target): Compiles, means: &Means<'_>) -> Result<Self, OpenError> {
         let Means {
             reference,
             offline,
@@ -239,7 +244,7 @@ impl Stages {
         };
         // The assembler is not reached, or is told to make what `cuda@…:sm_80` keeps.
         let compiler = || engines::open_compiler(&compiles, Target::HOPPER, offline, jobs, corpus, host);
-        let ir = |stage, ended| Ok::<_, String>((stage, Arc::new(Ttir::new(compiler()?, ended))));
+        let ir = |stage, ended| Ok::<_, OpenError>((stage, Arc::new(Ttir::new(compiler()?, ended))));
         Ok(Self {
             ir: [
                 ir(Stage::Frontend, Ended::Source)?,

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use cerith_files::{Folder, FolderLock, Obstacle};
 use cerith_report::event::Event;
-use cerith_report::{Digest, Html, Junit, Writer, read, read_event, render_markdown};
+use cerith_report::{
+    Digest, Html, HtmlError, Junit, JunitError, ReadError, Writer, read, read_event, render_markdown,
+};
 
 /// The stream's file in a folder of reports.
 pub const STREAM: &str = "events.jsonl";
@@ -77,6 +79,34 @@ impl From<io::Error> for NoStore {
             _ => Self::Io(error),
         }
     }
+}
+
+/// Why reports cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A file cannot be read or moved.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The stream cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The stream is not whole.
+    #[error("{STREAM} {0}")]
+    Fault(String),
+    /// The HTML page cannot be rendered.
+    #[error(transparent)]
+    Html(#[from] HtmlError),
+    /// The `JUnit` report cannot be rendered.
+    #[error(transparent)]
+    Junit(#[from] JunitError),
+    /// A page cannot be written.
+    #[error("{name}: {error}")]
+    Page {
+        /// Its name.
+        name: &'static str,
+        /// What failed.
+        error: io::Error,
+    },
 }
 
 /// The stream on disk.
@@ -153,39 +183,36 @@ impl Store {
     }
 
     /// Prints the stored stream as every other format.
-    pub fn reports(&self) -> Result<(), String> {
+    pub fn write_reports(&self) -> Result<(), ReportError> {
         let mut digest = Digest::default();
         let mut junit = Junit::default();
         let mut html = Html::default();
         let mut stream = &self.stream;
-        stream
-            .seek(SeekFrom::Start(0))
-            .map_err(|error| error.to_string())?;
+        stream.seek(SeekFrom::Start(0))?;
         let end = read(BufReader::new(stream), |event| {
             digest.add_event(&event);
             junit.add_event(&event);
             html.add_event(&event);
-        })
-        .map_err(|error| error.to_string())?;
+        })?;
         if let Some(fault) = end.fault() {
-            return Err(format!("{STREAM} {fault}"));
+            return Err(ReportError::Fault(fault));
         }
         // One after the other: of a long run each is large.
         let digest = digest.finish();
-        self.write_page("report.html", html.finish().map_err(|error| error.to_string()))?;
-        self.write_page("report.md", Ok(render_markdown(&digest)))?;
-        self.write_page("junit.xml", junit.finish().map_err(|error| error.to_string()))
+        self.write_page("report.html", html.finish()?)?;
+        self.write_page("report.md", render_markdown(&digest))?;
+        self.write_page("junit.xml", junit.finish()?)
     }
 
-    fn write_page(&self, name: &str, page: Result<String, String>) -> Result<(), String> {
+    fn write_page(&self, name: &'static str, page: String) -> Result<(), ReportError> {
         self.folder
-            .write(name, page?)
-            .map_err(|error| format!("{name}: {error}"))
+            .write(name, page)
+            .map_err(|error| ReportError::Page { name, error })
     }
 
     /// Puts the reports into their final folder. Answers with the folder of the reports of an earlier run of all cases, if these
     /// are still there.
-    pub fn finish(&self, whole: bool) -> Result<Option<PathBuf>, String> {
+    pub fn finish(&self, whole: bool) -> Result<Option<PathBuf>, ReportError> {
         let Some(kept) = &self.full_run_folder else {
             return Ok(None);
         };
@@ -202,7 +229,7 @@ impl Store {
             }
             io::Result::Ok(())
         };
-        moved().map_err(|error| error.to_string())?;
+        moved()?;
         // Files that are not Cerith's may be in it.
         let _ = kept.remove_folder(PARTIAL);
         Ok(None)

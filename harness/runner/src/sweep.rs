@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cerith_case::{Axes, Case, Entry, Shard, Variant};
+use cerith_case::{Axes, BadVariant, Case, Entry, Shard, Variant};
+use cerith_cuda::bundle::BundleError;
 use cerith_cuda::sweep::{self, Compiled, VariantResult};
-use cerith_cuda::{Executor, Options, build_outcome};
+use cerith_cuda::{Executor, Options, Unavailable, build_outcome};
 use cerith_engine::compile::Compiler;
 use cerith_engine::job::{Job, Ran};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, catch_panic};
@@ -25,8 +26,10 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::judge::CaseResult;
+use crate::open_error::OpenError;
 use crate::options::{ReportOptions, Selection};
-use crate::output::{CaseResult, Output};
+use crate::output::Output;
 use crate::pipeline;
 
 /// Options of a sweep.
@@ -54,15 +57,15 @@ pub fn sweep(options: &SweepOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let axes = match parse_axes(&options.axes) {
         Ok(axes) => axes,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
     let selected = match Selected::open(options.selection.cases.as_deref(), &options.selection.filters) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -86,9 +89,9 @@ pub fn sweep(options: &SweepOptions, host: Host<'_>) -> Exit {
     };
     let source = match source {
         Ok(source) => source,
-        Err(end) => {
-            output.console.note(&end.message);
-            return end.exit;
+        Err(error) => {
+            output.console.note(&error.to_string());
+            return error.exit();
         }
     };
     let reference = Reference::default();
@@ -137,15 +140,39 @@ pub fn sweep(options: &SweepOptions, host: Host<'_>) -> Exit {
     exit
 }
 
-/// The axes asked for, or what to tell the user.
-pub fn parse_axes(axes: &[String]) -> Result<Axes, String> {
-    Axes::parse(axes).map_err(|error| format!("error: --axis: {error}"))
+/// The axes asked for.
+pub fn parse_axes(axes: &[String]) -> Result<Axes, AxesError> {
+    Ok(Axes::parse(axes)?)
 }
 
+/// The axes cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("error: --axis: {0}")]
+pub struct AxesError(#[from] BadVariant);
+
 /// Why there is nothing to sweep.
-struct End {
-    message: String,
-    exit: Exit,
+#[derive(Debug, thiserror::Error)]
+enum SweepError {
+    #[error(
+        "nothing was swept: {0}\n  = help: `cerith sweep --engine ptx@{newest}` executes the compiler's PTX here\n  \
+         = help: `cerith bundle --sweep … -o sweep.cerith` compiles here, `cerith exec sweep.cerith -o results.cerith` \
+         executes on a machine with a GPU, and `cerith sweep --results results.cerith` judges here",
+        newest = Version::NEWEST
+    )]
+    NoGpu(Unavailable),
+    #[error("error: failed to compile with {engine}: {error}")]
+    Compiler { engine: EngineId, error: OpenError },
+    #[error("error: failed to {error}\n  --> {}", path.display())]
+    Results { path: PathBuf, error: BundleError },
+}
+
+impl SweepError {
+    const fn exit(&self) -> Exit {
+        match self {
+            Self::NoGpu(_) => Exit::Nothing,
+            Self::Compiler { .. } | Self::Results { .. } => Exit::Wrong,
+        }
+    }
 }
 
 /// Where outcomes come from.
@@ -181,8 +208,8 @@ impl Maker {
 
     fn execute(&self, case: &Case, compiled: Vec<Compiled>) -> Result<Samples, Failure> {
         match self {
-            Self::Gpu(_, _, executor) => execute(case, compiled, executor),
-            Self::Here(ptx) => execute_here(case, compiled, ptx),
+            Self::Gpu(_, _, executor) => execute_on_gpu(case, compiled, executor),
+            Self::Here(ptx) => execute_ptx(case, compiled, ptx),
         }
     }
 
@@ -198,16 +225,10 @@ impl Maker {
 }
 
 /// The GPUs of this machine.
-fn start_executor() -> Result<Arc<Executor>, End> {
-    Executor::start(Options::default()).map(Arc::new).map_err(|unavailable| End {
-        message: format!(
-            "nothing was swept: {unavailable}\n  = help: `cerith sweep --engine ptx@{}` executes the compiler's PTX here\n  \
-             = help: `cerith bundle --sweep … -o sweep.cerith` compiles here, `cerith exec sweep.cerith -o results.cerith` \
-             executes on a machine with a GPU, and `cerith sweep --results results.cerith` judges here",
-            Version::NEWEST
-        ),
-        exit: Exit::Nothing,
-    })
+fn start_executor() -> Result<Arc<Executor>, SweepError> {
+    Executor::start(Options::default())
+        .map(Arc::new)
+        .map_err(SweepError::NoGpu)
 }
 
 fn open_compilers(
@@ -215,7 +236,7 @@ fn open_compilers(
     axes: Axes,
     selected: &Selected,
     host: Host<'_>,
-) -> Result<Source, End> {
+) -> Result<Source, SweepError> {
     let newest = [EngineId::cuda(Version::NEWEST)];
     let wanted = if options.engines.is_empty() {
         &newest[..]
@@ -233,9 +254,9 @@ fn open_compilers(
         }
         let jobs = pipeline::count_jobs(options.jobs);
         let compiler = engines::open_compiler(id, gpu, options.offline, jobs, selected.readable(), host)
-            .map_err(|why| End {
-                message: format!("error: failed to compile with {id}: {why}"),
-                exit: Exit::Wrong,
+            .map_err(|error| SweepError::Compiler {
+                engine: id.clone(),
+                error,
             })?;
         makers.push(match &executor {
             Some(executor) if !matches!(id, EngineId::Ptx { .. }) => {
@@ -323,7 +344,7 @@ impl From<Failure> for Trouble {
 }
 
 /// Executes what can be executed.
-fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<Samples, Failure> {
+fn execute_on_gpu(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<Samples, Failure> {
     let jobs: Vec<Arc<Job>> = compiled
         .iter()
         .filter_map(|one| match &one.result {
@@ -351,7 +372,7 @@ fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<
                 let ran = ran
                     .next()
                     .ok_or_else(|| Failure::internal("execute variants", "an answer is missing"))?;
-                take(&mut samples, case, &varied, variant, &ran)?;
+                add_sample(&mut samples, case, &varied, variant, &ran)?;
             }
         }
     }
@@ -359,7 +380,7 @@ fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<
 }
 
 /// Executes the PTX of what can be executed.
-fn execute_here(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Samples, Failure> {
+fn execute_ptx(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Samples, Failure> {
     let mut samples = Samples::default();
     for Compiled {
         variant,
@@ -404,7 +425,7 @@ fn execute_here(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Sampl
 }
 
 /// Takes in what executing a variant came to.
-fn take(
+fn add_sample(
     samples: &mut Samples,
     case: &Case,
     varied: &Case,

@@ -21,6 +21,7 @@ use cerith_tile::source::SourceId;
 use self::plan::Planner;
 pub use self::reading::Reading;
 pub use self::scaled::Scaling;
+pub use cerith_launcher::Change;
 use cerith_launcher::skeleton::storage_name;
 use cerith_launcher::{HostLaunch, Origin, read_launches};
 use cerith_module::excerpt::Part;
@@ -42,6 +43,8 @@ const ELEMENTS_MOST: i64 = 1 << 20;
 pub struct Attempt {
     /// What is special about it: `n=33`, `x with padded rows`; empty for the launch that others differ from.
     pub variant: String,
+    /// The kind of difference.
+    pub change: Change,
     /// Its case file.
     pub text: String,
 }
@@ -251,7 +254,6 @@ impl Draft {
             not_tried = Some(NotTried::TooLarge);
         }
         Survey {
-            kernel: self.function.name.clone(),
             attempts: tried,
             not_tried,
             certain: self.find_certain_storages(&usage),
@@ -262,6 +264,24 @@ impl Draft {
             outputs: find_outputs(&usage, &self.function),
             unmasked: self.find_unmasked(&usage),
             guessed,
+            ..self.start_survey(reading)
+        }
+    }
+
+    /// A survey without launches.
+    fn start_survey(&self, reading: &Reading) -> Survey {
+        Survey {
+            kernel: self.function.name.clone(),
+            attempts: Vec::new(),
+            not_tried: None,
+            certain: BTreeSet::new(),
+            stated: BTreeSet::new(),
+            contracts: Vec::new(),
+            stores: self.find_stores(&self.usage),
+            distinct: BTreeSet::new(),
+            outputs: BTreeSet::new(),
+            unmasked: None,
+            guessed: Vec::new(),
             reading: reading.clone(),
             changed: reading.words(),
             version: None,
@@ -292,28 +312,18 @@ impl Draft {
             outputs.extend(made.map(|tensor| tensor.storage.clone()));
         }
         Some(Survey {
-            kernel: self.function.name.clone(),
             attempts: launches()
                 .map(|launch| Attempt {
                     variant: launch.variant.clone(),
+                    change: launch.change,
                     text: launch.text.clone(),
                 })
                 .collect(),
-            not_tried: None,
             certain: storages.clone(),
-            stated: BTreeSet::new(),
-            contracts: Vec::new(),
-            stores: self.find_stores(&self.usage),
             distinct: storages,
             outputs,
-            unmasked: None,
-            guessed: Vec::new(),
-            reading: Reading::ALL[0].clone(),
-            changed: Vec::new(),
-            version: None,
-            is_searched: false,
             host: Some(first.host.clone()),
-            omitted: self.metadata.hooks.clone(),
+            ..self.start_survey(&Reading::ALL[0])
         })
     }
 

@@ -8,8 +8,8 @@ use super::place::{self, Layout, ROW_PADDING};
 use super::reading::Reading;
 use super::scaled::{DOT_BLOCK, SCALES, depends_on_blocks, scale_block};
 use super::{Attempt, ELEMENTS_MOST};
-use cerith_launcher::is_same_launch;
 use cerith_launcher::skeleton::{guess_of, required_parameters};
+use cerith_launcher::{Change, is_same_launch};
 use cerith_module::excerpt::tuning::Config;
 use cerith_module::kernel::{Function, Parameter};
 use cerith_module::usage::polynomial::Extent;
@@ -59,6 +59,7 @@ pub(super) fn list_settings(usage: &Usage) -> Vec<Flags> {
 )]
 pub(super) struct Plan {
     pub variant: String,
+    pub change: Change,
     pub sizes: BTreeMap<String, i64>,
     pub layouts: BTreeMap<String, Layout>,
     pub dtype: &'static str,
@@ -112,6 +113,7 @@ impl Planner<'_> {
         let text = self.render_case(&plan)?;
         Some(Attempt {
             variant: plan.variant,
+            change: plan.change,
             text,
         })
     }
@@ -140,6 +142,7 @@ impl Planner<'_> {
             let text = is_changed.then(|| planner.render_case(&base))??;
             Some(Attempt {
                 variant: format!("blocks {words} as large"),
+                change: Change::Other,
                 text,
             })
         });
@@ -203,6 +206,7 @@ impl Planner<'_> {
         {
             tried.push(Attempt {
                 variant: plan.variant,
+                change: plan.change,
                 text,
             });
         }
@@ -295,6 +299,7 @@ impl Planner<'_> {
         });
         Plan {
             variant: String::new(),
+            change: Change::Other,
             sizes: sizes.collect(),
             layouts: BTreeMap::new(),
             dtype: self.reading.dtype,
@@ -323,6 +328,7 @@ impl Planner<'_> {
             for dtype in ["f16", "bf16"] {
                 plans.push(Plan {
                     variant: format!("tensors of {dtype}"),
+                    change: Change::Dtype,
                     dtype,
                     ..base.clone()
                 });
@@ -332,6 +338,7 @@ impl Planner<'_> {
         if !self.usage.flags.is_empty() {
             plans.push(Plan {
                 variant: format!("flags {word}"),
+                change: Change::Flag,
                 flags: !base.flags,
                 ..base.clone()
             });
@@ -339,6 +346,7 @@ impl Planner<'_> {
         if (2..=FLAGS_MOST).contains(&self.usage.flags.len()) {
             plans.extend(self.usage.flags.iter().map(|flag| Plan {
                 variant: format!("{flag} {word}"),
+                change: Change::Flag,
                 turned: Some(flag.clone()),
                 ..base.clone()
             }));
@@ -372,6 +380,9 @@ impl Planner<'_> {
             for value in values {
                 let mut plan = base.clone();
                 plan.variant = format!("{size}={value}");
+                if value == 0 {
+                    plan.change = Change::EmptySize;
+                }
                 plan.sizes.insert(size.clone(), value);
                 plans.push(plan);
             }

@@ -114,13 +114,17 @@ impl Reading {
 }
 
 impl Draft {
-    /// The readings that differ from this one in one thing. Those about parameters that `said` names come first: it is what the
-    /// launch was stopped with. Other dtypes are worth a try only if the kernel was rejected: a value of another dtype hides what a kernel
+    /// The readings that differ from this one in one thing. Those about parameters in `named` come first: the
+    /// failure of the launch names them. Other dtypes are worth a try only if the kernel was rejected: a value of another dtype hides what a kernel
     /// does, and a kernel that compiles takes this one.
-    pub fn list_changes(&self, reading: &Reading, said: &str, is_rejected: bool) -> Vec<Reading> {
-        let words: BTreeSet<&str> = said.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let (named, others): (Vec<&Parameter>, Vec<&Parameter>) = required_parameters(&self.function)
-            .partition(|parameter| words.contains(parameter.name.as_str()));
+    pub fn list_changes(
+        &self,
+        reading: &Reading,
+        named: &BTreeSet<String>,
+        is_rejected: bool,
+    ) -> Vec<Reading> {
+        let (named, others): (Vec<&Parameter>, Vec<&Parameter>) =
+            required_parameters(&self.function).partition(|parameter| named.contains(&parameter.name));
         // Its text says what else they may be.
         let (choices, others): (Vec<&Parameter>, Vec<&Parameter>) = others
             .into_iter()

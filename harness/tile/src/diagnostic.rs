@@ -41,6 +41,10 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The mend.
     pub help: Option<String>,
+    /// The storages that the message is about, by name. The text names them too; programs read this field.
+    pub storages: Vec<String>,
+    /// Whether a pass of a compiler rejects the program, after its front end accepts it.
+    pub is_by_pass: bool,
 }
 
 /// A snippet, with its file and the position of its line.
@@ -62,6 +66,8 @@ impl Diagnostic {
             }],
             notes: Vec::new(),
             help: None,
+            storages: Vec::new(),
+            is_by_pass: false,
         }
     }
 
@@ -103,6 +109,24 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
+        self
+    }
+
+    /// Records that a pass of a compiler rejects the program.
+    #[must_use]
+    pub const fn by_pass(mut self) -> Self {
+        self.is_by_pass = true;
+        self
+    }
+
+    /// Records the storages that the message is about, each once.
+    #[must_use]
+    pub fn about_storages<'s>(mut self, names: impl IntoIterator<Item = &'s str>) -> Self {
+        for name in names {
+            if !self.storages.iter().any(|known| known == name) {
+                self.storages.push(name.to_owned());
+            }
+        }
         self
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::quirk::{Quirk, Quirks};
+use crate::releases::TRITON;
 
 /// A Triton release, `3.9.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,7 +20,7 @@ pub struct Version {
 
 impl Version {
     /// The newest version whose rules are known here.
-    pub const NEWEST: Self = Self::new(3, 9, 0);
+    pub const NEWEST: Self = TRITON[TRITON.len() - 1];
 
     /// `major.minor.patch`.
     pub const fn new(major: u16, minor: u16, patch: u16) -> Self {

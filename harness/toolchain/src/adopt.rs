@@ -1,4 +1,4 @@
-//! Adopting a Python environment that somebody else made. Left out: installing one ([`crate::install`]).
+//! Adopts a Python environment that Cerith did not make. See [`crate::install`] for installing one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,37 +23,37 @@ pub enum AdoptError {
     /// There is no such program.
     #[error("start {}: {source}; name a Python by its path, or one that is on PATH", python.display())]
     NoPython {
-        /// What was given.
+        /// The Python.
         python: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: io::Error,
     },
-    /// It is no environment with Triton and NumPy.
+    /// It is not an environment with Triton and NumPy.
     #[error("adopt {}: {reason}", python.display())]
     Unfit {
         /// The Python.
         python: PathBuf,
-        /// What is wrong, and the mend.
+        /// The problem, and a fix.
         reason: String,
     },
     /// There is another toolchain of its name.
-    #[error("adopt {} as {id}: {there}; `cerith toolchain remove {id}` makes room", python.display())]
+    #[error("adopt {} as {id}: {occupant}; `cerith toolchain remove {id}` makes room", python.display())]
     Taken {
         /// The Python.
         python: PathBuf,
         /// The name.
         id: ToolchainId,
-        /// What has the name.
-        there: String,
+        /// The owner of the name.
+        occupant: String,
     },
     /// The marker cannot be written.
     #[error(transparent)]
     Home(#[from] HomeError),
 }
 
-/// What a Python says of itself.
+/// A Python's description of itself.
 #[derive(Deserialize)]
-struct Told {
+struct PythonDescription {
     executable: PathBuf,
     python: String,
     triton: String,
@@ -76,16 +76,17 @@ print(json.dumps({
 }))
 ";
 
-/// What a build puts behind its version: `git1a2b3c4` of `3.10.0+git1a2b3c4`. Other words do not tell builds apart.
+/// The part of a build's version after the release: `git1a2b3c4` of `3.10.0+git1a2b3c4`. Other parts do not tell builds
+/// apart.
 fn build(version: &str) -> Option<&str> {
     let (_, label) = version.split_once('+')?;
     is_build(label).then_some(label)
 }
 
 impl Home {
-    /// Registers the environment of a Python, made by somebody else, as a toolchain of the Triton, NumPy and torch that
-    /// it holds. `python` is a path, or a name to be looked for on PATH. Nothing is installed; only a marker is written.
-    /// A Triton whose version names a build (`3.10.0+git1a2b3c4`) is called by it; `name` is another name for the build.
+    /// Registers the environment of a Python, which Cerith did not make, as a toolchain of the Triton, NumPy and torch
+    /// that it holds. `python` is a path, or a name on PATH. Nothing is installed; only a marker is written. A Triton
+    /// whose version names a build (`3.10.0+git1a2b3c4`) is called by it; `name` is another name for the build.
     ///
     /// # Errors
     /// There is no such Python, it has no Triton, a worker does not run in it, or its name is taken.
@@ -109,11 +110,11 @@ fn adopt(
         python: python.into(),
         reason,
     };
-    observer.event(Event::Step("asking it what it holds".to_owned()));
+    observer.report_event(Event::Step("asking it what it holds".to_owned()));
     let told = ask(python)?;
     let (Some(triton), Some(numpy)) = (release(&told.triton), release(&told.numpy)) else {
         return Err(unfit(format!(
-            "its triton is {} and its numpy {}, which are no releases",
+            "its triton is {} and its numpy {}, which are not releases",
             told.triton, told.numpy
         )));
     };
@@ -147,14 +148,14 @@ fn adopt(
             return Err(AdoptError::Taken {
                 python: python.into(),
                 id,
-                there: known.as_ref().map_or_else(
+                occupant: known.as_ref().map_or_else(
                     || "one of that name is installed".to_owned(),
                     |one| format!("{} has that name", one.python.display()),
                 ),
             });
         }
     }
-    let toolchain = Toolchain::at(id.clone(), contents, root.clone());
+    let toolchain = Toolchain::new(id.clone(), contents, root.clone());
     try_it(&toolchain, observer).map_err(|error| unfit(error.to_string()))?;
     // Beside its place and then renamed into it, as everything here.
     let partial = folder.join(format!(".partial-{id}"));
@@ -176,7 +177,7 @@ fn adopt(
 }
 
 /// Asks a Python in the surroundings that workers have.
-fn ask(python: &OsStr) -> Result<Told, AdoptError> {
+fn ask(python: &OsStr) -> Result<PythonDescription, AdoptError> {
     let output = process::python_as_worker(Path::new(python), true)
         .args(["-c", ASK])
         .output()
@@ -189,7 +190,7 @@ fn ask(python: &OsStr) -> Result<Told, AdoptError> {
         let last = said
             .lines()
             .rfind(|line| !line.trim().is_empty())
-            .unwrap_or("it says nothing");
+            .unwrap_or("it prints nothing");
         AdoptError::Unfit {
             python: python.into(),
             reason: format!("{}; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one", last.trim()),
@@ -199,10 +200,10 @@ fn ask(python: &OsStr) -> Result<Told, AdoptError> {
 
 /// Has workers of it run a kernel: one with stand-ins, and one with torch's own tensors where it has torch.
 fn try_it(toolchain: &Toolchain, observer: &dyn Observer) -> Result<(), ProbeError> {
-    observer.event(Event::Step("trying it".to_owned()));
+    observer.report_event(Event::Step("trying it".to_owned()));
     probe(&Pool::new(toolchain.clone(), 1)?)?;
     if toolchain.contents.torch.is_some() {
-        observer.event(Event::Step("trying its torch".to_owned()));
+        observer.report_event(Event::Step("trying its torch".to_owned()));
         probe(&Pool::with_torch(toolchain.clone(), 1, Device::Host)?)?;
     }
     Ok(())
@@ -216,23 +217,23 @@ mod tests {
     use super::*;
 
     /// A home, and a Python that says this when asked.
-    fn python(says: &str) -> (tempfile::TempDir, Home, PathBuf) {
+    fn fake_python(says: &str) -> (tempfile::TempDir, Home, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let python = folder.path().join("python");
         fs::write(&python, format!("#!/bin/sh\n{says}\n")).expect("written");
         fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
-        // What another test forks meanwhile has the file open for writing until it executes something else.
+        // A process that another test forks meanwhile has the file open for writing until it executes something else.
         let busy = |error: io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
         while Command::new(&python).output().is_err_and(busy) {
             std::thread::yield_now();
         }
-        let home = Home::at(folder.path().join("home"));
+        let home = Home::new(folder.path().join("home"));
         (folder, home, python)
     }
 
     #[track_caller]
     fn check(says: &str, expected: &str) {
-        let (_folder, home, python) = python(says);
+        let (_folder, home, python) = fake_python(says);
         let error = adopt(&home, python.as_os_str(), None, &()).expect_err("it cannot be");
         let expected = expected.replace("PYTHON", &python.display().to_string());
         assert_eq!(error.to_string(), expected);
@@ -247,7 +248,7 @@ mod tests {
         );
         check(
             "true",
-            "adopt PYTHON: it says nothing; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one",
+            "adopt PYTHON: it prints nothing; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one",
         );
         let told = |triton: &str| {
             format!(
@@ -256,7 +257,7 @@ mod tests {
         };
         check(
             &told("main"),
-            "adopt PYTHON: its triton is main and its numpy 2.3.5, which are no releases",
+            "adopt PYTHON: its triton is main and its numpy 2.3.5, which are not releases",
         );
         check(
             &told("3.6.0"),
@@ -266,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_taken_is_left_alone() {
-        let (_folder, home, python) = python(
+        let (_folder, home, python) = fake_python(
             r#"echo '{"executable":"/no/python","python":"3.11.7","triton":"3.6.0","numpy":"2.3.5","torch":null,"gpu":false}'"#,
         );
         let root = home.toolchains_folder().join("3.6.0+numpy2.3.5");

@@ -38,22 +38,22 @@ pub(crate) struct Key {
     hash: Hash,
 }
 
-/// What a cache holds.
+/// The size of a cache's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct CacheSize {
     /// Files.
     pub files: usize,
     /// Bytes of them.
     pub bytes: u64,
 }
 
-/// Files that nobody renamed into place are an interrupted run's after this time.
+/// Temporary files older than this are left over from interrupted runs.
 const ABANDONED: Duration = Duration::from_hours(1);
 const PARTIAL: &str = ".partial-";
 
-/// An answer's file: this, behind the hash of its bytes.
+/// The content of an answer's file, after the hash of its bytes.
 #[derive(Serialize, Deserialize)]
-struct Answer {
+struct CachedAnswer {
     result: Result<Kernels, Box<Raised>>,
     configs: usize,
     stdout: String,
@@ -77,21 +77,21 @@ struct KernelFiles {
 
 impl Cache {
     /// Bytes that a user's cache keeps.
-    pub const MOST: u64 = 2 << 30;
+    pub const MAX_BYTES: u64 = 2 << 30;
 
-    /// A user's, with the oldest of what is over [`Self::MOST`] bytes removed.
+    /// Opens a user's cache, and removes the oldest entries beyond [`Self::MAX_BYTES`] bytes.
     ///
     /// # Errors
     /// The folder cannot be made.
     pub fn open(home: &Home) -> io::Result<Self> {
-        Self::at(home.compiled_folder(), Self::MOST)
+        Self::open_folder(home.compiled_folder(), Self::MAX_BYTES)
     }
 
-    /// The one in a folder, with the oldest of what is over `most` bytes removed.
+    /// Opens the cache in a folder, and removes the oldest entries beyond `most` bytes.
     ///
     /// # Errors
     /// The folder cannot be made.
-    pub fn at(root: impl Into<PathBuf>, most: u64) -> io::Result<Self> {
+    pub fn open_folder(root: impl Into<PathBuf>, most: u64) -> io::Result<Self> {
         let cache = Self {
             root: root.into(),
             states: States::default(),
@@ -102,11 +102,11 @@ impl Cache {
         Ok(cache)
     }
 
-    /// What it holds.
-    pub fn held(&self) -> Held {
+    /// The size of its contents.
+    pub fn size(&self) -> CacheSize {
         self.files()
             .iter()
-            .fold(Held::default(), |held, (_, bytes, _)| Held {
+            .fold(CacheSize::default(), |held, (_, bytes, _)| CacheSize {
                 files: held.files + 1,
                 bytes: held.bytes + bytes,
             })
@@ -120,7 +120,7 @@ impl Cache {
         for (used, size, path) in &files {
             let partial = name_of(path).starts_with(PARTIAL);
             let abandoned = partial && used.elapsed().is_ok_and(|age| age > ABANDONED);
-            // What somebody is writing is left alone.
+            // Files that are being written stay.
             if abandoned || (bytes > most && !partial) {
                 // Another process may have been faster; a kernel that is missing is compiled again.
                 let _ = fs::remove_file(path);
@@ -161,7 +161,7 @@ impl Cache {
             .collect()
     }
 
-    fn path(&self, toolchain: &str, name: &str) -> PathBuf {
+    fn entry_path(&self, toolchain: &str, name: &str) -> PathBuf {
         let folder = name.get(..2).unwrap_or_default();
         self.root.join(toolchain).join(folder).join(name)
     }
@@ -173,7 +173,7 @@ impl Cache {
         if blake3::hash(text) != *hash {
             return None;
         }
-        let answer: Answer = serde_json::from_slice(text).ok()?;
+        let answer: CachedAnswer = serde_json::from_slice(text).ok()?;
         if !answer.files.iter().all(|mark| self.states.hold(mark)) {
             return None;
         }
@@ -182,7 +182,7 @@ impl Cache {
             Ok(Kernels { kernels, invocations }) => {
                 let kernels = kernels
                     .into_iter()
-                    .map(|kernel| self.kernel(&key.toolchain, kernel))
+                    .map(|kernel| self.read_kernel(&key.toolchain, kernel))
                     .collect::<Option<_>>()?;
                 let compiled = Compiled { kernels, invocations };
                 wire::check_invocations(&compiled, request).ok()?;
@@ -198,7 +198,7 @@ impl Cache {
         })
     }
 
-    fn kernel(&self, toolchain: &str, kernel: KernelFiles) -> Option<Arc<Kernel>> {
+    fn read_kernel(&self, toolchain: &str, kernel: KernelFiles) -> Option<Arc<Kernel>> {
         let [cubin, ptx, ttir] = kernel.files.each_ref().map(|name| {
             let bytes = self.read(toolchain, name)?;
             (blake3::hash(&bytes).to_hex().as_str() == name).then_some(bytes)
@@ -213,7 +213,7 @@ impl Cache {
 
     /// A file's bytes; it counts as used now.
     fn read(&self, toolchain: &str, name: &str) -> Option<Vec<u8>> {
-        let path = self.path(toolchain, name);
+        let path = self.entry_path(toolchain, name);
         let bytes = fs::read(&path).ok()?;
         // A cache that cannot be written is still good for reading.
         let _ = File::options()
@@ -226,7 +226,7 @@ impl Cache {
     /// Drops the answer of a key.
     pub(crate) fn forget(&self, key: &Key) {
         // One that is not there is dropped.
-        let _ = fs::remove_file(self.path(&key.toolchain, &key.hash.to_hex()));
+        let _ = fs::remove_file(self.entry_path(&key.toolchain, &key.hash.to_hex()));
     }
 
     /// Keeps a compilation, unless it depends on something that can't be compared later.
@@ -263,7 +263,7 @@ impl Cache {
                 invocations: compiled.invocations.clone(),
             }),
         };
-        let answer = Answer {
+        let answer = CachedAnswer {
             result,
             configs: compilation.configs,
             stdout: compilation.stdout.clone(),
@@ -290,7 +290,7 @@ impl Cache {
     }
 
     fn write(&self, toolchain: &str, name: &str, parts: &[&[u8]]) -> io::Result<()> {
-        let path = self.path(toolchain, name);
+        let path = self.entry_path(toolchain, name);
         let folder = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder)?;
         let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(folder)?;
@@ -321,7 +321,7 @@ fn list_entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 
 /// The key of a compilation: the request, the folders that its worker reads, the toolchain by its files (`stamp`), our own Python
 /// files and the environment. Other files that decide it are noted beside the answer.
-pub(crate) fn key(
+pub(crate) fn compute_key(
     toolchain: &Toolchain,
     stamp: &Hash,
     folders: &[PathBuf],
@@ -341,7 +341,7 @@ pub(crate) fn key(
         add(name.as_bytes());
         add(text.as_bytes());
     }
-    for (name, value) in mode::passed(false) {
+    for (name, value) in mode::passed_variables(false) {
         add(name.as_bytes());
         add(value.as_encoded_bytes());
     }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 /// Bytes of an index that is read.
 const MAX_INDEX: u64 = 1 << 30;
 
-/// What marks the checkouts of other systems than git.
+/// Folders that mark checkouts of systems other than git.
 const OTHER_SYSTEMS: [(&str, &str); 3] = [(".hg", "Mercurial"), (".jj", "Jujutsu"), (".svn", "Subversion")];
 
 /// Whether a repository has files in a folder.

@@ -1,4 +1,4 @@
-//! A request to a compiler and its answer, as plain data. Left out: asking it ([`crate::Compilers`]).
+//! A request to a compiler and its answer, as plain data. See [`crate::Compilers`] for sending one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct CompileRequest {
     pub target: Target,
     /// For what GPU the assembly is turned into machine code, where that is another one.
     pub assembled: Option<Target>,
-    /// What is done to the kernels before they are launched.
+    /// Changes to the kernels before they are launched.
     pub tuning: Tuning,
     /// The stage after which the compiler ends; none: after the machine code.
     pub stage: Option<Stage>,
@@ -33,10 +33,10 @@ pub struct CompileRequest {
     pub passes: bool,
 }
 
-/// What a sweep does to kernels before they are launched.
+/// A sweep's changes to kernels before they are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
-    /// Whether Triton specialises on arguments: on integers that are 1, and on what is a multiple of 16.
+    /// Whether Triton specialises on arguments: on integers that are 1, and on multiples of 16.
     pub specialize: bool,
     /// The only configuration, from 0, that autotuners try; one that has fewer tries all.
     pub config: Option<usize>,
@@ -59,7 +59,7 @@ pub struct Compilation {
     pub result: Result<Compiled, Box<Raised>>,
     /// The most configurations that a launched kernel's autotuner has; 0 where there is no autotuner, or none was reached.
     pub configs: usize,
-    /// What the module printed.
+    /// The module's printed text.
     pub stdout: String,
     /// The end of what the compiler said on stderr, where MLIR and LLVM complain.
     pub stderr: String,

@@ -1,6 +1,6 @@
-//! What Triton's compiler made of a case: kernels as machine code, and the launches of them that Triton's own launcher
-//! would have made, with every parameter resolved. Left out: asking for it ([`crate::Compilers::compile`]), keeping it on
-//! disk, and executing it (`cerith-engine`).
+//! The result of compiling a case: kernels as machine code, and the launches that Triton's own launcher would have made,
+//! with every parameter resolved. See [`crate::Compilers::compile`] for requests, [`crate::Cache`] for the files, and
+//! `cerith-engine` for execution.
 //!
 //! One launch of a case may become any number of [`Invocation`]s: none (an empty grid), one, or several (an autotuned
 //! kernel whose hooks launch others).
@@ -22,7 +22,7 @@ impl Target {
 
     /// Whether a GPU of this capability can execute what is compiled for `code`: assembly is good for every later GPU, but
     /// from 9.0 on Triton uses what no other GPU has (`sm_90a`).
-    pub const fn executes(self, code: Self) -> bool {
+    pub const fn can_execute(self, code: Self) -> bool {
         code.0 == self.0 || (code.0 < self.0 && code.0 < Self::HOPPER.0)
     }
 }
@@ -33,7 +33,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// The text is no compute capability.
+/// The text is not a compute capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write a compute capability, such as sm_80 or sm_90")]
 pub struct BadTarget;
@@ -56,7 +56,7 @@ impl FromStr for Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// What the frontend makes of the kernel's Python.
+    /// The frontend's result from the kernel's Python.
     Source,
     /// After the passes on Triton's dialect.
     Ttir,
@@ -69,7 +69,7 @@ pub enum Stage {
 pub struct Compiled {
     /// Distinct kernels, in the order in which they are first invoked.
     pub kernels: Vec<Arc<Kernel>>,
-    /// What to do, in order.
+    /// The invocations, in order.
     pub invocations: Vec<Invocation>,
 }
 
@@ -80,8 +80,8 @@ pub struct Kernel {
     pub cubin: Arc<[u8]>,
     /// Triton's assembly; empty where it was not asked for.
     pub ptx: String,
-    /// Triton's IR: of the last stage, where it was asked for one ([`Stage`]), or before each pass; else the TTIR. Empty where it
-    /// was not asked for.
+    /// Triton's IR: of the last stage, if one was requested ([`Stage`]), or before each pass; otherwise the TTIR. Empty if not
+    /// requested.
     pub ttir: String,
     /// How it is to be launched.
     pub metadata: Metadata,
@@ -96,15 +96,15 @@ pub struct Metadata {
     pub num_warps: u32,
     /// Thread blocks of a cluster that share a program (`num_ctas`).
     pub num_ctas: u32,
-    /// How the thread blocks of a cluster lie, where the compiler decides it (`cluster_dims`, up to 3.5); else they lie
-    /// along the first axis. The launchers do by this and not by `num_ctas`, but where `num_ctas` is 1.
+    /// The arrangement of a cluster's thread blocks, if the compiler decides it (`cluster_dims`, up to 3.5); otherwise
+    /// they lie along the first axis. Launchers use this and not `num_ctas`, except if `num_ctas` is 1.
     #[serde(default)]
     pub cluster_dims: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
-    /// Global scratch memory (a parameter of its own from 3.3), or none where the version has no such parameter.
+    /// Global scratch memory (a separate parameter from 3.3), or `None` if the version has no such parameter.
     pub global_scratch: Option<Scratch>,
-    /// Profile scratch memory (a parameter of its own from 3.6), or none where the version has no such parameter.
+    /// Profile scratch memory (a separate parameter from 3.6), or `None` if the version has no such parameter.
     pub profile_scratch: Option<Scratch>,
     /// Whether all programs must be resident at once (`launch_cooperative_grid`).
     pub cooperative: bool,
@@ -112,7 +112,7 @@ pub struct Metadata {
     pub pdl: bool,
 }
 
-/// Memory that a kernel wants for itself.
+/// Memory that a kernel needs for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Scratch {
     /// Bytes for each program and CTA; 0: a null pointer is passed.
@@ -132,7 +132,7 @@ pub struct Invocation {
     pub grid: [u32; 3],
     /// The kernel's parameters in order, scratch pointers not among them.
     pub params: Vec<Param>,
-    /// What the host sets to zero before the launch: a tuner's hooks do.
+    /// Memory that the host sets to zero before the launch: a tuner's hooks do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clears: Vec<Cleared>,
 }
@@ -166,7 +166,7 @@ pub enum Param {
     TensorMap(TensorMap),
 }
 
-/// What `cuTensorMapEncodeTiled` is told. Innermost dimension last, as Triton writes shapes.
+/// The arguments of `cuTensorMapEncodeTiled`. Innermost dimension last, as Triton writes shapes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TensorMap {
     /// Index of the storage.
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_gpu_executes_what_is_compiled_for_an_earlier_one_up_to_ampere() {
         let check =
-            |gpu, code, expected| assert_eq!(Target(gpu).executes(Target(code)), expected, "{gpu} {code}");
+            |gpu, code, expected| assert_eq!(Target(gpu).can_execute(Target(code)), expected, "{gpu} {code}");
         check(90, 90, true);
         check(90, 80, true);
         check(100, 89, true);

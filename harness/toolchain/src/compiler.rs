@@ -1,11 +1,10 @@
-//! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. Left out: the result
-//! ([`crate::compiled`]), keeping it on disk, executing it.
+//! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. See [`crate::compiled`] for
+//! the result.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use blake3::Hash;
 
@@ -18,10 +17,10 @@ use crate::mode::Mode;
 use crate::pool::Pool;
 use crate::response::Raised;
 use crate::stamp::stamp;
-use crate::worker::Answer;
+use crate::worker::WorkerAnswer;
 use crate::{WorkerFailure, wire};
 
-impl Answer for (Compilation, Dependencies) {
+impl WorkerAnswer for (Compilation, Dependencies) {
     fn raised(&self) -> Option<&Raised> {
         self.0.result.as_ref().err().map(AsRef::as_ref)
     }
@@ -36,13 +35,13 @@ pub struct Compilers {
     cache: Option<(Cache, Hash)>,
     turns: Turns,
     /// The requests that were answered, and whether the first answer came out of the cache: from an earlier run.
-    answered: Mutex<HashMap<Key, bool>>,
+    hits: Mutex<HashMap<Key, bool>>,
 }
 
-/// Requests that are being compiled, so that nobody else compiles the same meanwhile.
+/// Requests that are being compiled, so that other threads do not compile them too.
 #[derive(Debug, Default)]
 struct Turns {
-    taken: Mutex<HashSet<Key>>,
+    counted: Mutex<HashSet<Key>>,
     free: Condvar,
 }
 
@@ -52,7 +51,7 @@ struct Turn<'a>(&'a Turns, Key);
 impl Turns {
     /// Waits for who has the turn of a request, and takes it.
     fn take(&self, key: Key) -> Turn<'_> {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = self
             .free
             .wait_while(taken, |taken| taken.contains(&key))
@@ -66,7 +65,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let Self(turns, key) = self;
         turns
-            .taken
+            .counted
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(key);
@@ -74,8 +73,9 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What files a request executes, and how they are assembled: Triton names what it keeps by what it compiles for.
-fn source(request: &CompileRequest) -> Hash {
+/// The hash of the files that a request executes, and of their GPU for assembly: Triton names its cache by the target
+/// of the compilation.
+fn hash_source(request: &CompileRequest) -> Hash {
     let hosts = request.launches.iter().filter_map(|launch| launch.host.as_ref());
     let modules = std::iter::once(&request.module).chain(hosts.map(|host| &host.module));
     let mut hasher = blake3::Hasher::new();
@@ -95,12 +95,6 @@ fn source(request: &CompileRequest) -> Hash {
 }
 
 impl Compilers {
-    /// 60 seconds and 8 GiB.
-    pub const LIMITS: Limits = Limits {
-        time: Duration::from_mins(1),
-        memory: 8 << 30,
-    };
-
     /// At most `size` processes (at least 1). Their compilations are kept in `cache`, if there is one, for as long as the toolchain's
     /// files stay the same.
     ///
@@ -111,25 +105,25 @@ impl Compilers {
             Some(cache) => stamp(&toolchain)?.map(|stamp| (cache, stamp)),
             None => None,
         };
-        Pool::of(toolchain, size, Mode::Compile).map(|pool| Self {
+        Pool::with_mode(toolchain, size, Mode::Compile).map(|pool| Self {
             pool,
             cache,
             turns: Turns::default(),
-            answered: Mutex::default(),
+            hits: Mutex::default(),
         })
     }
 
-    /// Lets them read a folder ([`Pool::reading`]).
+    /// Lets them read a folder ([`Pool::with_readable`]).
     #[must_use]
-    pub fn reading(mut self, folder: &Path) -> Self {
-        self.pool = self.pool.reading(folder);
+    pub fn with_readable(mut self, folder: &Path) -> Self {
+        self.pool = self.pool.with_readable(folder);
         self
     }
 
-    /// Lets them read files ([`Pool::reading_files`]).
+    /// Lets them read files ([`Pool::with_readable_files`]).
     #[must_use]
-    pub fn reading_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
-        self.pool = self.pool.reading_files(root, files);
+    pub fn with_readable_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+        self.pool = self.pool.with_readable_files(root, files);
         self
     }
 
@@ -155,7 +149,7 @@ impl Compilers {
                 .compile_now(request, limits)
                 .map(|(compilation, _)| compilation);
         };
-        let key = cache::key(self.toolchain(), stamp, self.pool.roots(), request)?;
+        let key = cache::compute_key(self.toolchain(), stamp, self.pool.roots(), request)?;
         if let Some(compilation) = self.get(cache, &key, request) {
             return Ok(compilation);
         }
@@ -166,7 +160,7 @@ impl Compilers {
         }
         let (compilation, dependencies) = self.compile_now(request, limits)?;
         self.note(&key, false);
-        // What cannot be kept, on a full disk say, is compiled again.
+        // A compilation that cannot be kept, for example on a full disk, is repeated.
         let _ = cache.put(&key, &compilation, &dependencies);
         Ok(compilation)
     }
@@ -178,7 +172,7 @@ impl Compilers {
     }
 
     fn note(&self, key: &Key, is_cached: bool) {
-        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answered = self.hits.lock().unwrap_or_else(PoisonError::into_inner);
         answered.entry(key.clone()).or_insert(is_cached);
     }
 
@@ -190,8 +184,8 @@ impl Compilers {
         let Some((cache, stamp)) = &self.cache else {
             return Ok(false);
         };
-        let key = cache::key(self.toolchain(), stamp, self.pool.roots(), request)?;
-        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = cache::compute_key(self.toolchain(), stamp, self.pool.roots(), request)?;
+        let mut answered = self.hits.lock().unwrap_or_else(PoisonError::into_inner);
         let is_cached = answered.remove(&key).unwrap_or_default();
         drop(answered);
         if is_cached {
@@ -211,8 +205,8 @@ impl Compilers {
             &request.module,
             limits,
             &mut |_, _| Ok(None),
-            Some(source(request)),
-            |header, blobs, stderr| wire::compilation(header, blobs, stderr, request),
+            Some(hash_source(request)),
+            |header, blobs, stderr| wire::decode_compilation(header, blobs, stderr, request),
         )
     }
 

@@ -1,10 +1,10 @@
-//! Containing what a worker's Python does: which files it reaches, which system calls it may make, how much it may use.
-//! Left out: what a toolchain needs to read (`reach`), watching how much is used (`usage`).
+//! Containing what a worker's Python does: which files it reaches, which system calls it may make, how much it may use. See
+//! `reach` for a toolchain's files, and `usage` for limits at run time.
 //!
-//! A recording is somebody else's code, and an interpreter or a compiler executes it. So a worker is started by a thread that has
+//! A recording is untrusted code, and an interpreter or a compiler executes it. So a worker is started by a thread that has
 //! restricted itself, for good, and the worker inherits that: Landlock for files, signals and device controls, seccomp for system
-//! calls, no capabilities. `docs/containment.md` says what that prevents and what it does not. Where a system lacks some of it,
-//! workers run with the rest, and [`Containment`] says what is missing, so that the caller can tell the user.
+//! calls, no capabilities. `docs/containment.md` lists the attacks that this prevents, and those that it does not. If a system
+//! lacks a part, workers run with the rest, and [`Containment`] lists the missing parts for the user.
 
 use std::ffi::OsStr;
 use std::io;
@@ -28,7 +28,7 @@ pub const ALLOW_READ: &str = "CERITH_ALLOW_READ";
 /// How far this system lets workers be contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Containment {
-    /// What is missing, a clause each: `no Landlock, so workers reach every file that you do`.
+    /// The missing parts, a clause each: `no Landlock, so workers reach every file that you do`.
     pub missing: Vec<String>,
     off: bool,
     calls: bool,
@@ -37,8 +37,8 @@ pub struct Containment {
 impl Containment {
     /// This system's, found out when it is first asked for.
     pub fn of_this_system() -> &'static Self {
-        static FOUND: OnceLock<Containment> = OnceLock::new();
-        FOUND.get_or_init(|| {
+        static DETECTED: OnceLock<Containment> = OnceLock::new();
+        DETECTED.get_or_init(|| {
             if std::env::var_os(SWITCH).is_some_and(|value| value == OsStr::new("off")) {
                 return Self {
                     missing: vec![format!("{SWITCH}=off")],
@@ -55,12 +55,14 @@ impl Containment {
         self.missing.is_empty()
     }
 
-    /// Why workers may not read this folder as a whole, with what to do about it: it is the user's home, or holds it. None
-    /// where they may, and where nothing is contained.
-    pub fn refuses(&self, folder: &Path) -> Option<String> {
+    /// Why workers may not read this folder as a whole, with a fix: it is the user's home, or holds it. `None` if they
+    /// may, and if nothing is contained.
+    pub fn explain_refusal(&self, folder: &Path) -> Option<String> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = real(folder);
-        let named = allowed().iter().any(|allowed| folder.starts_with(real(allowed)));
+        let named = user_allowed_paths()
+            .iter()
+            .any(|allowed| folder.starts_with(real(allowed)));
         (!self.off && !named && is_too_much(&folder)).then(|| {
             format!(
                 "workers would read all of {}, which is your home or holds it: put the cases into a folder of their own, or \
@@ -71,14 +73,14 @@ impl Containment {
         })
     }
 
-    /// What a worker applies to itself once it has started: system calls that starting it needs and that nothing needs
-    /// afterwards, but for a GPU's driver. A program for seccomp, as hexadecimal digits; none where there is no seccomp.
-    pub(crate) fn afterwards(&self, gpu: bool) -> Option<String> {
+    /// The seccomp program that a worker applies to itself once it has started, as hexadecimal digits. It denies system
+    /// calls that only the start needs, except those of a GPU's driver. `None` without seccomp.
+    pub(crate) fn late_filter(&self, gpu: bool) -> Option<String> {
         if !self.calls {
             return None;
         }
         #[cfg(target_os = "linux")]
-        return calls::afterwards(gpu).ok();
+        return calls::late_filter(gpu).ok();
         #[cfg(not(target_os = "linux"))]
         {
             let _ = gpu;
@@ -87,18 +89,17 @@ impl Containment {
     }
 }
 
-/// The places that a worker with a GPU keeps when it gives up writing anywhere else, once it runs; none where there is
-/// nothing to give up.
-pub(crate) fn writes(reach: &Reach) -> Option<std::ffi::OsString> {
+/// The folders in which a worker with a GPU may still write once it runs; `None` if there is nothing to give up.
+pub(crate) fn late_writable_paths(reach: &Reach) -> Option<std::ffi::OsString> {
     #[cfg(target_os = "linux")]
     if reach.gpu && !Containment::of_this_system().off {
-        return std::env::join_paths(linux::writes(reach)).ok();
+        return std::env::join_paths(linux::late_writable_paths(reach)).ok();
     }
     let _ = reach;
     None
 }
 
-/// What a worker may reach.
+/// The files within a worker's reach.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     /// Folders and files that it may read and execute from. Missing ones do not matter.
@@ -115,7 +116,7 @@ pub(crate) fn spawn(mut command: Command, reach: &Reach) -> io::Result<Child> {
     if containment.off {
         return command.spawn();
     }
-    // What a thread gives up, it gives up for good; what it starts inherits that.
+    // A thread restricts itself for good, and its children inherit the restrictions.
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .name("cerith-contained".to_owned())
@@ -132,7 +133,7 @@ pub(crate) fn spawn(mut command: Command, reach: &Reach) -> io::Result<Child> {
 fn probe() -> Containment {
     let (files, calls) = std::thread::spawn(|| {
         // Calls last: after them nothing more can be tried.
-        (linux::missing_of_files(), calls::refused())
+        (linux::missing_of_files(), calls::try_restrict())
     })
     .join()
     .unwrap_or_else(|_| (vec!["it could not be found out".to_owned()], None));
@@ -183,8 +184,8 @@ fn confine(_: &Reach, _: &Containment) -> io::Result<()> {
     Ok(())
 }
 
-/// What the user allows besides.
-pub(crate) fn allowed() -> Vec<PathBuf> {
+/// Paths that the user allows besides.
+pub(crate) fn user_allowed_paths() -> Vec<PathBuf> {
     std::env::var_os(ALLOW_READ)
         .map(|list| {
             std::env::split_paths(&list)
@@ -199,11 +200,11 @@ pub(crate) fn is_too_much(folder: &Path) -> bool {
     let is_within = |home: PathBuf| {
         home.starts_with(folder) || home.canonicalize().is_ok_and(|home| home.starts_with(folder))
     };
-    folder.parent().is_none() || homes().into_iter().any(is_within)
+    folder.parent().is_none() || home_folders().into_iter().any(is_within)
 }
 
 /// The user's home folders: `$HOME` and the password database may differ, for example in a container.
-fn homes() -> Vec<PathBuf> {
+fn home_folders() -> Vec<PathBuf> {
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let numbers = [rustix::process::getuid(), rustix::process::geteuid()].map(rustix::process::Uid::as_raw);
     let mut homes = homes_of(&users, &numbers);

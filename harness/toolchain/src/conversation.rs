@@ -1,5 +1,5 @@
-//! A conversation with a child process: starting it, moving frames within a time limit, noticing its death, keeping what it writes
-//! to standard error, ending it. Left out: what frames say, and what its end means (whoever talks to it knows).
+//! A conversation with a child process: starting it, moving frames within a time limit, noticing its end, keeping its standard
+//! error, ending it. The callers know the meaning of frames and of its end.
 
 pub mod frame;
 
@@ -15,7 +15,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use self::frame::{BadFrame, Most};
+use self::frame::{BadFrame, FrameLimits};
 use crate::failure::Exit;
 
 /// Room made for every read: what a pipe holds.
@@ -30,12 +30,12 @@ const CHUNKS_AT_ONCE: usize = 32;
 /// How long a killed process may take to be gone: a GPU's driver takes its context apart.
 const BURIAL: Duration = Duration::from_mins(1);
 
-/// How often is looked whether a process is gone.
+/// The interval of checks whether a process is gone.
 const LOOKED_EVERY: Duration = Duration::from_millis(2);
 
 /// Which bytes of standard error are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum StderrPart {
     /// So many from the beginning: what failed first.
     First(usize),
     /// So many from the end.
@@ -49,7 +49,7 @@ pub enum Silence {
     Gone,
     /// The clock ran out.
     Late,
-    /// What came is no frame.
+    /// The received bytes are not a frame.
     Noise(BadFrame),
 }
 
@@ -64,11 +64,11 @@ pub struct Conversation {
     stdout_open: bool,
     stderr: ChildStderr,
     stderr_open: bool,
-    most: Most,
-    /// What came from stdout and is not yet a whole frame.
+    limits: FrameLimits,
+    /// Bytes from stdout that are not yet a whole frame.
     incoming: Vec<u8>,
-    kept: Kept,
-    said: Vec<u8>,
+    stderr_part: StderrPart,
+    stderr_bytes: Vec<u8>,
 }
 
 impl Conversation {
@@ -79,8 +79,8 @@ impl Conversation {
     /// It cannot be started.
     pub fn start(
         mut command: Command,
-        kept: Kept,
-        most: Most,
+        kept: StderrPart,
+        most: FrameLimits,
         spawn: impl FnOnce(Command) -> io::Result<Child>,
     ) -> io::Result<Self> {
         command
@@ -102,10 +102,10 @@ impl Conversation {
             stdout_open: true,
             stderr,
             stderr_open: true,
-            most,
+            limits: most,
             incoming: Vec::new(),
-            kept,
-            said: Vec::new(),
+            stderr_part: kept,
+            stderr_bytes: Vec::new(),
         };
         set_nonblocking(&conversation.stdin)?;
         set_nonblocking(&conversation.stdout)?;
@@ -118,8 +118,8 @@ impl Conversation {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Sends bytes, and takes those that are sent from the front of `rest`, so that what was late can be gone on with. What the
-    /// child sends meanwhile is read, since it may wait for that, but no more than `read_most` bytes of it are kept waiting.
+    /// Sends bytes, and removes sent ones from the front of `rest`, so that a late call can be continued. Meanwhile it reads
+    /// from the child, which may block otherwise, but keeps at most `read_most` unread bytes.
     ///
     /// # Errors
     /// The child is gone, or does not read in time.
@@ -131,7 +131,7 @@ impl Conversation {
                     let reading = self.stdout_open && (self.incoming.len() as u64) < read_most;
                     self.wait(reading, true, deadline)?;
                     if reading {
-                        // That it says no more does not mean that it hears no more.
+                        // A child that has closed its stdout may still read.
                         let _ = self.fill();
                     }
                 }
@@ -145,10 +145,12 @@ impl Conversation {
     /// The next frame's header and blobs, of no more than `most` bytes together.
     ///
     /// # Errors
-    /// The child is gone, says nothing in time, or what it says is no such frame.
+    /// The child is gone, sends nothing in time, or sends bytes that are not such a frame.
     pub fn receive(&mut self, most: u64, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Silence> {
         loop {
-            if let Some((head, blobs)) = frame::lengths(&self.incoming, self.most).map_err(Silence::Noise)? {
+            if let Some((head, blobs)) =
+                frame::read_lengths(&self.incoming, self.limits).map_err(Silence::Noise)?
+            {
                 let end = frame::LENGTHS + head + blobs;
                 if end as u64 > most {
                     return Err(Silence::Noise(BadFrame::Large(end)));
@@ -160,7 +162,7 @@ impl Conversation {
                     header.drain(..frame::LENGTHS);
                     return Ok((header, blobs));
                 }
-                // Not all at once: what is said to come need not.
+                // The buffer grows as bytes arrive: the announced length is untrusted.
                 self.incoming
                     .reserve((end - self.incoming.len()).min(READ_AT_MOST));
             }
@@ -170,12 +172,12 @@ impl Conversation {
         }
     }
 
-    /// Whether bytes have come behind the last frame that was received.
+    /// Whether bytes have come after the last frame that was received.
     pub fn has_more(&self) -> bool {
         !self.incoming.is_empty()
     }
 
-    /// Whether it is there and has sent nothing that was not received. What it has sent is of no more use if not.
+    /// Whether it runs and all its bytes were received. If not, its bytes are of no more use.
     pub fn is_quiet(&self) -> bool {
         !self.has_more() && matches!(rustix::io::read(&self.stdout, &mut [0]), Err(Errno::AGAIN))
     }
@@ -237,36 +239,37 @@ impl Conversation {
                 Err(_) => self.stderr_open = false,
             }
         }
-        if let Kept::Last(most) = self.kept {
-            self.said.drain(..self.said.len().saturating_sub(most));
+        if let StderrPart::Last(most) = self.stderr_part {
+            self.stderr_bytes
+                .drain(..self.stderr_bytes.len().saturating_sub(most));
         }
     }
 
     fn keep(&mut self, said: &[u8]) {
-        match self.kept {
-            Kept::First(most) => {
-                let room = most.saturating_sub(self.said.len());
-                self.said
+        match self.stderr_part {
+            StderrPart::First(most) => {
+                let room = most.saturating_sub(self.stderr_bytes.len());
+                self.stderr_bytes
                     .extend_from_slice(said.get(..said.len().min(room)).unwrap_or_default());
             }
-            Kept::Last(most) => {
-                self.said.extend_from_slice(said);
-                if self.said.len() > 4 * most {
-                    self.said.drain(..self.said.len() - most);
+            StderrPart::Last(most) => {
+                self.stderr_bytes.extend_from_slice(said);
+                if self.stderr_bytes.len() > 4 * most {
+                    self.stderr_bytes.drain(..self.stderr_bytes.len() - most);
                 }
             }
         }
     }
 
-    /// What it wrote to standard error so far, or since it was forgotten; of much, as much as is kept.
-    pub fn said(&mut self) -> String {
+    /// Its standard error so far, or since it was forgotten; only the kept part if there is much.
+    pub fn stderr_text(&mut self) -> String {
         self.drain_stderr();
-        String::from_utf8_lossy(&self.said).into_owned()
+        String::from_utf8_lossy(&self.stderr_bytes).into_owned()
     }
 
     /// Forgets what it wrote to standard error.
     pub fn forget_said(&mut self) {
-        self.said.clear();
+        self.stderr_bytes.clear();
     }
 
     /// Sees the process off once its pipe is closed: gives it this long to end by itself, kills what is left of its group, and
@@ -283,7 +286,7 @@ impl Conversation {
             return;
         }
         if let Some(group) = self.group() {
-            // An error means that nobody is left in it.
+            // An error means that the group is empty.
             let _ = kill_process_group(group, Signal::KILL);
         }
         if self.wait_gone(BURIAL) {
@@ -332,31 +335,33 @@ fn set_nonblocking(pipe: &impl AsFd) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const MOST: Most = Most {
+    const LIMITS: FrameLimits = FrameLimits {
         header: 1 << 20,
         blobs: 1 << 20,
     };
 
-    fn shell(script: &str, kept: Kept) -> Conversation {
+    fn start_shell(script: &str, kept: StderrPart) -> Conversation {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        Conversation::start(command, kept, MOST, |mut command| command.spawn()).expect("a shell")
+        Conversation::start(command, kept, LIMITS, |mut command| command.spawn()).expect("a shell")
     }
 
-    fn soon() -> Instant {
+    fn deadline_soon() -> Instant {
         Instant::now() + Duration::from_secs(20)
     }
 
-    fn frame(blob: &[u8]) -> Vec<u8> {
-        frame::frame(&"h", [blob]).expect("a frame")
+    fn encode_frame(blob: &[u8]) -> Vec<u8> {
+        frame::encode_frame(&"h", [blob]).expect("a frame")
     }
 
     #[test]
     fn frames_come_back_one_by_one() {
-        let mut child = shell("cat", Kept::First(100));
-        let both = [frame(b"one"), frame(b"two")].concat();
-        child.send(&mut &both[..], u64::MAX, soon()).expect("sent");
-        let mut next = || child.receive(1 << 20, soon()).expect("a frame").1;
+        let mut child = start_shell("cat", StderrPart::First(100));
+        let both = [encode_frame(b"one"), encode_frame(b"two")].concat();
+        child
+            .send(&mut &both[..], u64::MAX, deadline_soon())
+            .expect("sent");
+        let mut next = || child.receive(1 << 20, deadline_soon()).expect("a frame").1;
         assert_eq!([next(), next()], [b"one", b"two"]);
         assert!(child.is_quiet());
         let now = Instant::now();
@@ -366,39 +371,48 @@ mod tests {
     /// More than both pipes hold.
     #[test]
     fn a_child_that_answers_before_it_has_heard_all_is_heard() {
-        let mut child = shell("cat", Kept::First(100));
-        let long = frame(&vec![7; 900_000]);
-        child.send(&mut &long[..], u64::MAX, soon()).expect("sent");
+        let mut child = start_shell("cat", StderrPart::First(100));
+        let long = encode_frame(&vec![7; 900_000]);
+        child
+            .send(&mut &long[..], u64::MAX, deadline_soon())
+            .expect("sent");
         assert_eq!(
-            child.receive(1 << 20, soon()).map(|(_, blobs)| blobs.len()),
+            child
+                .receive(1 << 20, deadline_soon())
+                .map(|(_, blobs)| blobs.len()),
             Ok(900_000)
         );
     }
 
     #[test]
     fn no_more_is_read_meanwhile_than_is_wanted() {
-        let mut child = shell("cat", Kept::First(100));
-        let long = frame(&vec![7; 900_000]);
+        let mut child = start_shell("cat", StderrPart::First(100));
+        let long = encode_frame(&vec![7; 900_000]);
         let mut rest = &long[..];
         let slice = Instant::now() + Duration::from_millis(200);
         assert_eq!(child.send(&mut rest, 1, slice), Err(Silence::Late));
         assert!(!rest.is_empty() && child.incoming.len() < 300_000);
-        // What is left can be sent later.
-        child.send(&mut rest, u64::MAX, soon()).expect("sent");
-        assert!(child.receive(1 << 20, soon()).is_ok());
+        // The rest can be sent later.
+        child.send(&mut rest, u64::MAX, deadline_soon()).expect("sent");
+        assert!(child.receive(1 << 20, deadline_soon()).is_ok());
     }
 
     #[test]
     fn what_is_no_frame_is_noise() {
-        let mut child = shell("echo this is not a frame at all; sleep 60", Kept::First(100));
+        let mut child = start_shell(
+            "echo this is not a frame at all; sleep 60",
+            StderrPart::First(100),
+        );
         assert!(matches!(
-            child.receive(1 << 20, soon()),
+            child.receive(1 << 20, deadline_soon()),
             Err(Silence::Noise(BadFrame::Lengths { .. }))
         ));
-        let mut child = shell("cat", Kept::First(100));
-        child.send(&mut &frame(b"one")[..], 100, soon()).expect("sent");
+        let mut child = start_shell("cat", StderrPart::First(100));
+        child
+            .send(&mut &encode_frame(b"one")[..], 100, deadline_soon())
+            .expect("sent");
         assert_eq!(
-            child.receive(17, soon()),
+            child.receive(17, deadline_soon()),
             Err(Silence::Noise(BadFrame::Large(18)))
         );
     }
@@ -406,8 +420,12 @@ mod tests {
     #[test]
     fn its_end_is_noticed() {
         let check = |script: &str, breath: u64, expected: Option<Exit>| {
-            let mut child = shell(script, Kept::First(100));
-            assert_eq!(child.receive(100, soon()), Err(Silence::Gone), "{script}");
+            let mut child = start_shell(script, StderrPart::First(100));
+            assert_eq!(
+                child.receive(100, deadline_soon()),
+                Err(Silence::Gone),
+                "{script}"
+            );
             assert_eq!(child.end(Duration::from_millis(breath)), expected, "{script}");
             child.kill();
         };
@@ -418,43 +436,43 @@ mod tests {
 
     #[test]
     fn its_group_ends_with_it() {
-        let mut child = shell(
+        let mut child = start_shell(
             "sleep 60 >/dev/null & echo $! >&2; exec >&-; wait",
-            Kept::First(100),
+            StderrPart::First(100),
         );
-        assert_eq!(child.receive(100, soon()), Err(Silence::Gone));
-        let other: i32 = child.said().trim().parse().expect("a number");
+        assert_eq!(child.receive(100, deadline_soon()), Err(Silence::Gone));
+        let other: i32 = child.stderr_text().trim().parse().expect("a number");
         child.kill();
         let state = || std::fs::read_to_string(format!("/proc/{other}/stat")).unwrap_or_default();
-        let deadline = soon();
-        // Killed, it may be nobody's and not yet be reaped.
+        let deadline = deadline_soon();
+        // A killed process may be reparented and not yet reaped.
         while cfg!(target_os = "linux") && !state().is_empty() && !state().contains(") Z ") {
             assert!(Instant::now() < deadline, "{}", state());
             std::thread::sleep(LOOKED_EVERY);
         }
     }
 
-    /// What is read at once has a limit, so the clock is looked at however much there is.
+    /// Each read has a limit, so that the deadline is checked even if there is always more.
     #[test]
     fn a_child_that_writes_without_end_is_late() {
-        let mut child = shell("exec yes 3>&1 >&2", Kept::Last(40));
+        let mut child = start_shell("exec yes 3>&1 >&2", StderrPart::Last(40));
         let slice = Instant::now() + Duration::from_millis(300);
         assert_eq!(child.receive(100, slice), Err(Silence::Late));
-        assert_eq!(child.said().len(), 40);
+        assert_eq!(child.stderr_text().len(), 40);
         child.kill();
     }
 
     #[test]
     fn as_much_of_standard_error_is_kept_as_was_wanted() {
-        let check = |kept: Kept, expected: &str| {
-            let mut child = shell("printf 0123456789 >&2", kept);
+        let check = |kept: StderrPart, expected: &str| {
+            let mut child = start_shell("printf 0123456789 >&2", kept);
             assert_eq!(child.end(Duration::from_secs(20)), Some(Exit::Code(0)));
-            assert_eq!(child.said(), expected);
+            assert_eq!(child.stderr_text(), expected);
             child.forget_said();
-            assert_eq!(child.said(), "");
+            assert_eq!(child.stderr_text(), "");
         };
-        check(Kept::First(4), "0123");
-        check(Kept::Last(4), "6789");
-        check(Kept::Last(40), "0123456789");
+        check(StderrPart::First(4), "0123");
+        check(StderrPart::Last(4), "6789");
+        check(StderrPart::Last(40), "0123456789");
     }
 }

@@ -19,7 +19,7 @@ const LENGTH: usize = 4;
 /// Bytes of a file that is hashed.
 const MAX_FILE: u64 = 256 << 20;
 
-/// Nanoseconds by which the system's times of change may lag behind its clock: a tick.
+/// Nanoseconds by which the system's times of change may be late against its clock: a tick.
 const TICK: i64 = 20_000_000;
 
 /// Folders whose files the system generates on each read.
@@ -27,7 +27,7 @@ const VIRTUAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// The way in which a compilation depends on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum DependencyKind {
     /// It was opened, or looked for: whether it is there, and its contents.
     #[serde(rename = "s")]
     Seen,
@@ -49,12 +49,12 @@ pub(crate) struct Dependencies {
     since: i64,
     /// Why the files are not all that the compilation depends on.
     untracked: Option<String>,
-    files: Vec<(Kind, PathBuf)>,
+    files: Vec<(DependencyKind, PathBuf)>,
 }
 
 /// A path, and what was there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mark(Kind, PathBuf, String);
+pub(crate) struct Mark(DependencyKind, PathBuf, String);
 
 impl Dependencies {
     /// Divides blobs into those of the answer and the dependencies after them.
@@ -75,7 +75,7 @@ impl Dependencies {
         if self.untracked.is_some() {
             return None;
         }
-        let mark = |(kind, path): &(Kind, PathBuf)| {
+        let mark = |(kind, path): &(DependencyKind, PathBuf)| {
             let is_settled = latest_change(*kind, path) + TICK < self.since;
             let state = states.read(*kind, path).filter(|_| is_settled)?;
             Some(Mark(*kind, path.clone(), state))
@@ -111,18 +111,18 @@ impl States {
     }
 
     /// The state of a path; `None` if it has none that can be compared.
-    fn read(&self, kind: Kind, path: &Path) -> Option<String> {
+    fn read(&self, kind: DependencyKind, path: &Path) -> Option<String> {
         if VIRTUAL.iter().any(|root| path.starts_with(root)) {
             return (path == Path::new("/dev/null")).then(String::new);
         }
         match kind {
-            Kind::Seen => self.hash_contents(path),
-            Kind::Listed => hash_names(path, |_| true),
-            Kind::Link => match fs::read_link(path) {
-                Ok(target) => Some(hex(target.as_os_str().as_encoded_bytes())),
+            DependencyKind::Seen => self.hash_contents(path),
+            DependencyKind::Listed => hash_names(path, |_| true),
+            DependencyKind::Link => match fs::read_link(path) {
+                Ok(target) => Some(to_hex(target.as_os_str().as_encoded_bytes())),
                 Err(error) => describe_absence(&error),
             },
-            Kind::Module => {
+            DependencyKind::Module => {
                 let module = path.file_name()?.to_str()?;
                 hash_names(path.parent()?, |name| is_module(name, module))
             }
@@ -145,13 +145,13 @@ impl States {
         if let Some((_, hash)) = hashes.get(path).filter(|(known, _)| *known == stamp) {
             return Some(hash.clone());
         }
-        let hash = hex(&fs::read(path).ok()?);
+        let hash = to_hex(&fs::read(path).ok()?);
         hashes.insert(path.to_owned(), (stamp, hash.clone()));
         Some(hash)
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
@@ -187,17 +187,17 @@ fn hash_names(folder: &Path, wanted: impl Fn(&str) -> bool) -> Option<String> {
 }
 
 /// The latest time of change of the files that a state depends on, in nanoseconds since 1970. Folders and missing files count as old.
-fn latest_change(kind: Kind, path: &Path) -> i64 {
+fn latest_change(kind: DependencyKind, path: &Path) -> i64 {
     let changed = |metadata: &Metadata| stamp_of(metadata).3;
     let of = |found: io::Result<Metadata>| found.as_ref().map_or(i64::MIN / 2, changed);
     match kind {
-        Kind::Seen => match fs::metadata(path) {
+        DependencyKind::Seen => match fs::metadata(path) {
             Ok(metadata) if !metadata.is_dir() => changed(&metadata),
             _ => i64::MIN / 2,
         },
-        Kind::Listed => of(fs::metadata(path)),
-        Kind::Link => of(fs::symlink_metadata(path)),
-        Kind::Module => {
+        DependencyKind::Listed => of(fs::metadata(path)),
+        DependencyKind::Link => of(fs::symlink_metadata(path)),
+        DependencyKind::Module => {
             let module = path.file_name().unwrap_or_default().to_string_lossy();
             let entries = path.parent().and_then(|folder| fs::read_dir(folder).ok());
             entries
@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    fn depend_on(files: Vec<(Kind, PathBuf)>, since: SystemTime) -> Dependencies {
+    fn depend_on(files: Vec<(DependencyKind, PathBuf)>, since: SystemTime) -> Dependencies {
         let since = since.duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
         Dependencies {
             since: i64::try_from(since).expect("before 2262"),
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_change_of_what_was_read_is_noticed_and_no_other() {
-        let check = |kind: Kind, name: &str, change: &dyn Fn(&Path), expected: bool| {
+        let check = |kind: DependencyKind, name: &str, change: &dyn Fn(&Path), expected: bool| {
             let folder = tempfile::tempdir().expect("a folder");
             let root = folder.path();
             fs::create_dir_all(root.join("package/__pycache__")).expect("folders");
@@ -251,30 +251,55 @@ mod tests {
         let write =
             |name: &'static str| move |root: &Path| fs::write(root.join(name), "x = 2\n").expect("written");
         let last = "package/last.py";
-        check(Kind::Seen, last, &|_| {}, true);
-        check(Kind::Seen, last, &write(last), false);
-        check(Kind::Seen, last, &write("package/other.py"), true);
-        check(Kind::Seen, "link", &write(last), false);
-        check(Kind::Seen, "package", &write("package/other.py"), true);
-        check(Kind::Seen, "package/flag", &write("package/flag"), false);
-        check(Kind::Seen, "package/last.py/x", &|_| {}, true);
-        check(Kind::Listed, "package", &write(last), true);
-        check(Kind::Listed, "package", &write("package/other.py"), false);
+        check(DependencyKind::Seen, last, &|_| {}, true);
+        check(DependencyKind::Seen, last, &write(last), false);
+        check(DependencyKind::Seen, last, &write("package/other.py"), true);
+        check(DependencyKind::Seen, "link", &write(last), false);
+        check(DependencyKind::Seen, "package", &write("package/other.py"), true);
         check(
-            Kind::Listed,
+            DependencyKind::Seen,
+            "package/flag",
+            &write("package/flag"),
+            false,
+        );
+        check(DependencyKind::Seen, "package/last.py/x", &|_| {}, true);
+        check(DependencyKind::Listed, "package", &write(last), true);
+        check(
+            DependencyKind::Listed,
+            "package",
+            &write("package/other.py"),
+            false,
+        );
+        check(
+            DependencyKind::Listed,
             "package",
             &write("package/__pycache__/last.pyc"),
             true,
         );
-        check(Kind::Module, "package/last", &write("package/other.py"), true);
-        check(Kind::Module, "package/last", &write("package/last.so"), false);
-        check(Kind::Module, "package/numpy", &write("package/numpy.py"), false);
+        check(
+            DependencyKind::Module,
+            "package/last",
+            &write("package/other.py"),
+            true,
+        );
+        check(
+            DependencyKind::Module,
+            "package/last",
+            &write("package/last.so"),
+            false,
+        );
+        check(
+            DependencyKind::Module,
+            "package/numpy",
+            &write("package/numpy.py"),
+            false,
+        );
         let relink = |root: &Path| {
             fs::remove_file(root.join("link")).expect("removed");
             symlink("package", root.join("link")).expect("a link");
         };
-        check(Kind::Link, "link", &relink, false);
-        check(Kind::Link, "link", &write(last), true);
+        check(DependencyKind::Link, "link", &relink, false);
+        check(DependencyKind::Link, "link", &write(last), true);
     }
 
     #[test]
@@ -284,8 +309,8 @@ mod tests {
         let before = SystemTime::now() - Duration::from_secs(1);
         fs::write(&file, "x = 1\n").expect("a file");
         let states = States::default();
-        for kind in [Kind::Seen, Kind::Module] {
-            let path = if kind == Kind::Module {
+        for kind in [DependencyKind::Seen, DependencyKind::Module] {
+            let path = if kind == DependencyKind::Module {
                 folder.path().join("x")
             } else {
                 file.clone()
@@ -297,13 +322,13 @@ mod tests {
             );
         }
         assert_eq!(
-            depend_on(vec![(Kind::Listed, folder.path().into())], before).read_marks(&states),
+            depend_on(vec![(DependencyKind::Listed, folder.path().into())], before).read_marks(&states),
             None
         );
         let later = SystemTime::now() + Duration::from_secs(9);
         for path in ["/proc/self/maps", "/dev/zero", "/sys"] {
             assert_eq!(
-                depend_on(vec![(Kind::Seen, path.into())], later).read_marks(&states),
+                depend_on(vec![(DependencyKind::Seen, path.into())], later).read_marks(&states),
                 None,
                 "{path}"
             );
@@ -321,7 +346,10 @@ mod tests {
         let whole = [b"blobs", &text[..], &length[..]].concat();
         let (blobs, dependencies) = Dependencies::split(&whole).expect("a trailer");
         assert_eq!(blobs, b"blobs");
-        let files = [(Kind::Seen, "/a".into()), (Kind::Module, "/b/c".into())];
+        let files = [
+            (DependencyKind::Seen, "/a".into()),
+            (DependencyKind::Module, "/b/c".into()),
+        ];
         assert_eq!((dependencies.since, dependencies.files), (5, files.to_vec()));
         for bad in [&b""[..], b"abc", &[255, 255, 255, 255], &whole[..whole.len() - 1]] {
             assert!(Dependencies::split(bad).is_err(), "{bad:?}");

@@ -1,12 +1,14 @@
-//! Why a toolchain could not be made, found in what installers print. Left out: running them ([`crate::install`]).
+//! Why a toolchain could not be made, found in what installers print. See [`crate::install`] for running them.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cerith_tile::releases;
+
 use crate::home::HomeError;
 use crate::id::{self, ToolchainId};
 
-/// What installers print when they cannot reach the package index, the most telling first.
+/// Messages of installers when they cannot reach the package index, the most telling first.
 const NO_NETWORK: &[&str] = &[
     "Temporary failure in name resolution",
     "Name or service not known",
@@ -22,7 +24,7 @@ const NO_NETWORK: &[&str] = &[
     "error sending request",
 ];
 
-/// What they print when they do not trust the package index, as behind a proxy that looks into what passes.
+/// Their messages if they do not trust the package index, for example through a proxy that inspects traffic.
 const UNTRUSTED: &[&str] = &[
     "self-signed certificate in certificate chain",
     "self signed certificate in certificate chain",
@@ -54,25 +56,25 @@ pub(crate) fn about_size(id: &ToolchainId) -> u64 {
 pub enum AddError {
     /// No Python at all.
     #[error(
-        "find Python: no python3 on PATH, and no uv that could fetch one; install Python {wanted}, or adopt one that has Triton: \
+        "find Python: no python3 on PATH, and no uv that could fetch one; install Python {suitable}, or adopt one that has Triton: \
          `cerith toolchain adopt PYTHON`"
     )]
     NoPython {
         /// The versions that would do.
-        wanted: String,
+        suitable: String,
     },
     /// Pythons, but none that this Triton has wheels for.
     #[error(
-        "find a Python for {id}: it needs Python {wanted}, and PATH has only {found}; `pip install uv` gives Cerith a way to fetch \
+        "find a Python for {id}: it needs Python {suitable}, and PATH has only {present}; `pip install uv` gives Cerith a way to fetch \
          one"
     )]
     WrongPython {
         /// The toolchain.
         id: ToolchainId,
         /// The versions that would do.
-        wanted: String,
+        suitable: String,
         /// The versions that are there.
-        found: String,
+        present: String,
     },
     /// The package index cannot be reached.
     #[error(
@@ -99,24 +101,24 @@ pub enum AddError {
         package: &'static str,
         /// The version asked for.
         version: String,
-        /// What there is.
+        /// The versions that exist.
         hint: String,
     },
     /// No room.
-    #[error("write {}: the disk is full (about {needed} MB are needed while it is installed); set CERITH_HOME to a folder \
+    #[error("write {}: the disk is full (about {needed_megabytes} MB are needed while it is installed); set CERITH_HOME to a folder \
          with more room", path.display())]
     DiskFull {
         /// The folder.
         path: PathBuf,
         /// About how much is needed, in megabytes.
-        needed: u64,
+        needed_megabytes: u64,
     },
     /// The folder cannot be written.
     #[error("write {}: {source}; set CERITH_HOME to a folder that can be written", path.display())]
     Unwritable {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: io::Error,
     },
     /// The installer failed in another way.
@@ -126,7 +128,7 @@ pub enum AddError {
         id: ToolchainId,
         /// `uv` or `pip`.
         installer: &'static str,
-        /// The end of what it printed.
+        /// The end of its output.
         reason: String,
     },
     /// It was installed and does not work, so it was removed again.
@@ -134,7 +136,7 @@ pub enum AddError {
     Broken {
         /// The toolchain.
         id: ToolchainId,
-        /// What happened.
+        /// The problem.
         reason: String,
     },
     /// [`Observer::cancelled`](crate::Observer::cancelled) said so.
@@ -156,8 +158,13 @@ pub enum AddError {
     Home(#[from] HomeError),
 }
 
-/// What an installer's output means, after it failed to put a toolchain into this folder.
-pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, folder: &Path) -> AddError {
+/// Explains an installer's output after it failed to put a toolchain into this folder.
+pub(crate) fn explain_output(
+    id: &ToolchainId,
+    installer: &'static str,
+    output: &str,
+    folder: &Path,
+) -> AddError {
     let says = |signs: &[&str]| {
         output
             .lines()
@@ -167,7 +174,7 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
     if says(&["No space left on device", "os error 28"]).is_some() {
         return AddError::DiskFull {
             path: folder.to_owned(),
-            needed: about_size(id) >> 20,
+            needed_megabytes: about_size(id) >> 20,
         };
     }
     let sign = |signs: &[&'static str]| signs.iter().copied().find(|sign| output.contains(sign));
@@ -203,7 +210,7 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
             .split_once("(from versions: ")
             .and_then(|(_, rest)| rest.split_once(')'))
             .map(|(all, _)| all);
-        let is_known = package == "triton" && id::KNOWN.contains(&id.triton());
+        let is_known = package == "triton" && id::known_tritons().contains(&id.triton());
         if cfg!(target_os = "linux") && listed == Some("none") && is_known {
             return AddError::NoSuchVersion {
                 package,
@@ -216,8 +223,11 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
         }
         let versions: Vec<String> = match listed {
             Some(all) if all != "none" => all.split(", ").map(str::to_owned).collect(),
-            _ if package == "triton" => id::KNOWN.iter().map(ToString::to_string).collect(),
-            _ if package == "torch" => id::TORCHES.iter().map(|(torch, _)| torch.to_string()).collect(),
+            _ if package == "triton" => id::known_tritons().iter().map(ToString::to_string).collect(),
+            _ if package == "torch" => releases::TORCH
+                .iter()
+                .map(|(torch, _)| torch.to_string())
+                .collect(),
             _ => vec!["other versions".to_owned()],
         };
         let newest = versions
@@ -258,10 +268,10 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
 mod tests {
     use super::*;
 
-    /// What is said of an installer's output.
+    /// Checks the explanation of an installer's output.
     fn check(id: &str, printed: &str, expected: &str) {
         let id = id.parse().expect("a toolchain");
-        let error = output(&id, "pip", printed, Path::new("/data"));
+        let error = explain_output(&id, "pip", printed, Path::new("/data"));
         assert_eq!(error.to_string(), expected);
     }
 

@@ -8,11 +8,11 @@ use crate::wire::BadRequest;
 /// A request that got no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkerFailure {
-    /// The process died: a signal, or an exit that nobody asked for.
-    #[error("the worker died ({how})")]
+    /// The process crashed: a signal, or an unrequested exit.
+    #[error("the worker died ({exit})")]
     Crashed {
         /// How it ended.
-        how: Exit,
+        exit: Exit,
         /// The end of its stderr, where Python's fault handler writes.
         stderr: String,
         /// The innermost line of the kernel's file that the fault handler named.
@@ -36,18 +36,18 @@ pub enum WorkerFailure {
         /// The end of its stderr, or Python's message.
         stderr: String,
     },
-    /// It used more than workers may, of what has no failure of its own, and was killed.
-    #[error("the worker had more than {most}")]
+    /// It exceeded a limit without a variant of its own, and was killed.
+    #[error("the worker had more than {limit}")]
     Excess {
-        /// How much of what is allowed: `64 processes`.
-        most: String,
+        /// The limit: `64 processes`.
+        limit: String,
         /// The end of its stderr.
         stderr: String,
     },
-    /// What came over its pipe is no answer: the kernel wrote there, or pretended to be the worker.
+    /// The bytes from its pipe are not an answer: the kernel wrote there, or pretended to be the worker.
     #[error("the worker's answer is none: {problem}")]
     Garbled {
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
         /// The end of its stderr.
         stderr: String,
@@ -57,7 +57,7 @@ pub enum WorkerFailure {
     Start {
         /// The toolchain.
         toolchain: String,
-        /// What happened, the end of stderr included.
+        /// The problem, with the end of stderr.
         reason: String,
     },
     /// The two sides do not understand each other: a bug of ours.

@@ -1,4 +1,4 @@
-//! Where toolchains are installed, and which there are. Left out: making one (`install`, `adopt`).
+//! The folder of installed toolchains, and the list of them. See `install` and `adopt` for making one.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -57,11 +57,11 @@ pub enum HomeError {
     /// A file system error.
     #[error("{doing} {}: {source}", path.display())]
     Io {
-        /// What was being done, `read` and the like.
+        /// The operation: `read` and the like.
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What went wrong.
+        /// The system's error.
         source: io::Error,
     },
     /// It is not installed.
@@ -115,7 +115,7 @@ impl Home {
     }
 
     /// A given folder.
-    pub fn at(root: impl Into<PathBuf>) -> Self {
+    pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
@@ -156,7 +156,7 @@ impl Home {
         Ok(found)
     }
 
-    /// What is in the folder under a toolchain's name and cannot be used: the name, and why with the mend.
+    /// The unusable toolchains in the folder: the name, and the reason with a fix.
     pub fn broken(&self) -> Vec<(ToolchainId, String)> {
         let entries = fs::read_dir(self.toolchains_folder())
             .into_iter()
@@ -172,10 +172,10 @@ impl Home {
         found
     }
 
-    /// Why the toolchain of this name cannot be used, with the mend; `None` if it can, or is not installed.
+    /// Why the toolchain of this name cannot be used, with a fix; `None` if it can, or is not installed.
     pub fn why_broken(&self, id: &ToolchainId) -> Option<String> {
         if let Some(toolchain) = self.find(id) {
-            return toolchain.gone();
+            return toolchain.explain_missing();
         }
         let root = self.toolchains_folder().join(id.to_string());
         if !root.exists() {
@@ -213,8 +213,8 @@ impl Home {
     /// there is none, one with any NumPy ([`Toolchain::numpy_fits`]).
     pub fn resolve(&self, id: &ToolchainId) -> Option<Toolchain> {
         self.find(id)
-            .or_else(|| self.among(|one| one.is_adopted() && one.contents.satisfies(id)))
-            .or_else(|| self.among(|one| one.is_adopted() && one.contents.is_asked_for_torch(id)))
+            .or_else(|| self.find_newest(|one| one.is_adopted() && one.contents.satisfies(id)))
+            .or_else(|| self.find_newest(|one| one.is_adopted() && one.contents.is_asked_for_torch(id)))
             .map(|found| Toolchain {
                 id: id.clone(),
                 ..found
@@ -229,7 +229,7 @@ impl Home {
             let has = |contents: &Contents| {
                 contents.version() == Some(id.triton()) && contents.build().as_deref() == id.build()
             };
-            let found = self.among(|one| one.is_adopted() && has(&one.contents))?;
+            let found = self.find_newest(|one| one.is_adopted() && has(&one.contents))?;
             Some(Toolchain {
                 id: id.clone(),
                 ..found
@@ -241,7 +241,7 @@ impl Home {
     /// the NumPy.
     pub fn resolve_torch(&self, id: &ToolchainId, any_numpy: bool) -> Option<Toolchain> {
         let fits = |contents: &Contents| contents.satisfies(id) || (any_numpy && contents.is_of(id.triton()));
-        let found = self.among(|one| one.contents.torch.is_some() && fits(&one.contents))?;
+        let found = self.find_newest(|one| one.contents.torch.is_some() && fits(&one.contents))?;
         Some(Toolchain {
             id: id.clone(),
             ..found
@@ -257,7 +257,7 @@ impl Home {
             .max()
     }
 
-    fn among(&self, wanted: impl Fn(&Toolchain) -> bool) -> Option<Toolchain> {
+    fn find_newest(&self, wanted: impl Fn(&Toolchain) -> bool) -> Option<Toolchain> {
         self.list().ok()?.into_iter().find(wanted)
     }
 
@@ -285,9 +285,9 @@ impl Home {
         Ok(())
     }
 
-    /// Waits for and takes the lock under which a toolchain is made or removed; none if `give_up` said so meanwhile.
-    /// Released when the file and all its duplicates are closed, as the system does when processes end. An installer
-    /// gets a duplicate, so that the lock outlives us for as long as one does that we were killed under.
+    /// Waits for and takes the lock under which a toolchain is made or removed; `None` if `give_up` returns true
+    /// meanwhile. Released when the file and all its duplicates are closed, as the system does when processes end. An
+    /// installer gets a duplicate, so that the lock lasts as long as the installer, even if Cerith is killed before.
     pub(crate) fn lock(
         &self,
         id: &ToolchainId,
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn only_whole_toolchains_are_there() {
         let folder = tempfile::tempdir().expect("a folder");
-        let home = Home::at(folder.path());
+        let home = Home::new(folder.path());
         assert_eq!(home.list().expect("a list"), []);
         let make = |name: &str, id: &str, schema: u32| {
             let root = home.toolchains_folder().join(name);

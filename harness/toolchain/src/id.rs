@@ -1,13 +1,13 @@
-//! Names of toolchains: which Triton with which NumPy, or which torch. Left out: whether they are installed
-//! ([`crate::home`]).
+//! Names of toolchains: which Triton with which NumPy, or which torch. See [`crate::home`] for the installed ones.
 
 use std::fmt;
 use std::str::FromStr;
 
+use cerith_tile::releases::{self, NEWEST_TORCH};
 use cerith_tile::rules::Version;
 
 /// A pair of a Triton version and a NumPy, written `3.9.0` (with the NumPy that fits it) or `3.0.0+numpy2`; or a torch
-/// with the Triton that it pins, written `torch2.11.0`. A Triton that somebody built has its build's name besides:
+/// with the Triton that it pins, written `torch2.11.0`. An unreleased Triton also has its build's name:
 /// `3.10.0+git1a2b3c4`, `3.9.0+pr-1234`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolchainId {
@@ -21,54 +21,16 @@ pub struct ToolchainId {
 /// What a toolchain with torch is called, before torch's version.
 const TORCH: &str = "torch";
 
-/// Every Triton release on PyPI that this knows, oldest first; the last patch of a minor is what `3.9` means.
-/// Source: `pip index versions triton`. Others are tried as they are named.
-pub const KNOWN: &[Version] = &[
-    Version::new(2, 3, 0),
-    Version::new(2, 3, 1),
-    Version::new(3, 0, 0),
-    Version::new(3, 1, 0),
-    Version::new(3, 2, 0),
-    Version::new(3, 3, 0),
-    Version::new(3, 3, 1),
-    Version::new(3, 4, 0),
-    Version::new(3, 5, 0),
-    Version::new(3, 5, 1),
-    Version::new(3, 6, 0),
-    Version::new(3, 7, 0),
-    Version::new(3, 7, 1),
-    Version::new(3, 8, 0),
-    Version::new(3, 9, 0),
-];
+/// The oldest Triton that a toolchain is made for.
+const OLDEST: Version = Version::new(2, 3, 0);
 
-/// The torch releases that are known, oldest first, each with the Triton that it pins. An installation holds it against
-/// what came. Source: `Requires-Dist` of torch's wheels for x86-64.
-pub const TORCHES: &[(Version, Version)] = &[
-    (Version::new(2, 4, 0), Version::new(3, 0, 0)),
-    (Version::new(2, 4, 1), Version::new(3, 0, 0)),
-    (Version::new(2, 5, 0), Version::new(3, 1, 0)),
-    (Version::new(2, 5, 1), Version::new(3, 1, 0)),
-    (Version::new(2, 6, 0), Version::new(3, 2, 0)),
-    (Version::new(2, 7, 0), Version::new(3, 3, 0)),
-    (Version::new(2, 7, 1), Version::new(3, 3, 1)),
-    (Version::new(2, 8, 0), Version::new(3, 4, 0)),
-    (Version::new(2, 9, 0), Version::new(3, 5, 0)),
-    (Version::new(2, 9, 1), Version::new(3, 5, 1)),
-    (Version::new(2, 10, 0), Version::new(3, 6, 0)),
-    (Version::new(2, 11, 0), Version::new(3, 6, 0)),
-    (Version::new(2, 12, 0), Version::new(3, 7, 0)),
-    (Version::new(2, 12, 1), Version::new(3, 7, 1)),
-    (Version::new(2, 13, 0), Version::new(3, 7, 1)),
-    (Version::new(2, 14, 0), Version::new(3, 8, 0)),
-    (Version::new(2, 14, 1), Version::new(3, 8, 0)),
-    (Version::new(2, 15, 0), Version::new(3, 9, 0)),
-];
+/// The newest known Triton, which a run uses by default.
+pub const NEWEST: Version = Version::NEWEST;
 
-/// The newest known torch.
-pub const NEWEST_TORCH: Version = Version::new(2, 15, 0);
-
-/// The newest known Triton, which a run uses when none is named.
-pub const NEWEST: Version = Version::new(3, 9, 0);
+/// The Triton releases that toolchains are made for, oldest first. Others are tried as they are named.
+pub fn known_tritons() -> &'static [Version] {
+    releases::triton_since(OLDEST)
+}
 
 /// The text names no toolchain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,13 +38,13 @@ pub const NEWEST: Version = Version::new(3, 9, 0);
 pub struct BadId {
     /// The text.
     pub name: String,
-    /// What is wrong, and the mend.
+    /// The problem, and a fix.
     pub problem: String,
 }
 
 impl ToolchainId {
     /// A Triton with the NumPy that fits it.
-    pub const fn of(triton: Version) -> Self {
+    pub const fn from_triton(triton: Version) -> Self {
         Self {
             triton,
             build: None,
@@ -93,10 +55,10 @@ impl ToolchainId {
 
     /// A torch with its Triton and the NumPy that fits, if that torch is known.
     pub fn of_torch(torch: Version) -> Option<Self> {
-        let &(_, triton) = TORCHES.iter().find(|(known, _)| *known == torch)?;
+        let &(_, triton) = releases::TORCH.iter().find(|(known, _)| *known == torch)?;
         Some(Self {
             torch: Some(torch),
-            ..Self::of(triton)
+            ..Self::from_triton(triton)
         })
     }
 
@@ -110,11 +72,11 @@ impl ToolchainId {
     pub fn compiler(&self) -> Self {
         Self {
             build: self.build.clone(),
-            ..Self::of(self.triton)
+            ..Self::from_triton(self.triton)
         }
     }
 
-    /// The name of the build, of a Triton that is no release.
+    /// The name of the build, if the Triton is not a release.
     pub fn build(&self) -> Option<&str> {
         self.build.as_deref()
     }
@@ -131,7 +93,7 @@ impl ToolchainId {
 
     /// The newest known patch of `major.minor`.
     pub fn newest_patch(major: u16, minor: u16) -> Option<Version> {
-        KNOWN
+        known_tritons()
             .iter()
             .rev()
             .copied()
@@ -224,8 +186,8 @@ impl FromStr for ToolchainId {
 
 /// Whether a word can name a build. A digit or a hyphen has to be in it, so that no mistyped word of an engine's name is one.
 pub fn is_build(word: &str) -> bool {
-    const MOST: usize = 64;
-    word.len() <= MOST
+    const MAX_LENGTH: usize = 64;
+    word.len() <= MAX_LENGTH
         && word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word
             .chars()
@@ -245,7 +207,10 @@ enum BadTorch {
 }
 
 fn known_torches() -> String {
-    let all: Vec<String> = TORCHES.iter().map(|(torch, _)| torch.to_string()).collect();
+    let all: Vec<String> = releases::TORCH
+        .iter()
+        .map(|(torch, _)| torch.to_string())
+        .collect();
     all.join(", ")
 }
 
@@ -258,7 +223,7 @@ fn known_torch(text: &str) -> Result<ToolchainId, BadTorch> {
             && (parts < 2 || known.minor == version.minor)
             && (parts < 3 || known.patch == version.patch)
     };
-    let mut all = TORCHES.iter().rev().map(|&(torch, _)| torch);
+    let mut all = releases::TORCH.iter().rev().map(|&(torch, _)| torch);
     all.find(|&known| meant(known))
         .filter(|_| parts > 1)
         .and_then(ToolchainId::of_torch)
@@ -343,15 +308,12 @@ mod tests {
             (id.triton(), id.torch()),
             (Version::new(3, 1, 0), Some(Version::new(2, 5, 1)))
         );
-        assert_ne!(id, ToolchainId::of(Version::new(3, 1, 0)));
+        assert_ne!(id, ToolchainId::from_triton(Version::new(3, 1, 0)));
     }
 
     #[test]
-    fn known_versions_are_in_order() {
-        assert!(KNOWN.is_sorted());
-        assert!(TORCHES.is_sorted());
-        assert_eq!(TORCHES.last().map(|&(torch, _)| torch), Some(NEWEST_TORCH));
-        assert!(TORCHES.iter().all(|(_, triton)| KNOWN.contains(triton)));
-        assert_eq!(KNOWN.last(), Some(&NEWEST));
+    fn the_newest_triton_is_the_last_one() {
+        assert_eq!(known_tritons().last(), Some(&NEWEST));
+        assert_eq!(known_tritons().first(), Some(&OLDEST));
     }
 }

@@ -1,5 +1,5 @@
-//! The launches of a case under `torch.compile`, with a toolchain's torch and without a GPU. Left out: executing the launches
-//! that the generated code makes, which the caller does, and what their outcomes mean.
+//! The launches of a case under `torch.compile`, with a toolchain's torch and without a GPU. The caller executes the
+//! launches of the generated code, and judges their outcomes.
 //!
 //! One request is compiled in every mode that it names. The generated wrapper of each mode is called once for every run, always
 //! with the initial memory, and the caller gets the launches that it makes, one after the other.
@@ -13,12 +13,12 @@ use crate::mode::Mode;
 use crate::pool::{Limits, Pool};
 use crate::request::Value;
 use crate::response::{Memory, Raised};
-use crate::worker::Answer;
+use crate::worker::WorkerAnswer;
 use crate::{Request, Toolchain, WorkerFailure, wire};
 
 /// One way to compile.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Way {
+pub struct CompileMode {
     /// `torch.compile(dynamic=…)`.
     pub dynamic: Option<bool>,
     /// `torch._dynamo.mark_dynamic`: an argument's name, and a dimension.
@@ -35,7 +35,7 @@ pub struct InductorRequest {
     /// The module, the storages and the launches. The device and the driver are CUDA's, whatever it says.
     pub request: Request,
     /// How to compile, in order. With none, the module is only imported.
-    pub ways: Vec<Way>,
+    pub modes: Vec<CompileMode>,
     /// How often each compiled function is called.
     pub runs: usize,
 }
@@ -45,11 +45,11 @@ pub struct InductorRequest {
 pub struct Emitted {
     /// Which of the runs, from 0.
     pub run: usize,
-    /// Index into [`InductorRequest::ways`].
-    pub way: usize,
+    /// Index into [`InductorRequest::modes`].
+    pub mode: usize,
     /// The kernel's name.
     pub kernel: String,
-    /// The kernel's module as the generated code has it, as plain Triton.
+    /// The kernel's module in the generated code, as plain Triton.
     pub source: String,
     /// Programs along x, y and z.
     pub grid: [i64; 3],
@@ -57,7 +57,7 @@ pub struct Emitted {
     pub args: Vec<(String, Value)>,
     /// `num_warps` and the like.
     pub options: Vec<(String, Value)>,
-    /// What the storages of the arguments hold, which are the case's or Inductor's own.
+    /// The contents of the arguments' storages, which are the case's or Inductor's own.
     pub storages: Vec<Arc<[u8]>>,
 }
 
@@ -74,7 +74,7 @@ pub struct Undefined {
     pub module: String,
     /// The line in it, from 1.
     pub line: u32,
-    /// What is there.
+    /// The undefined text.
     pub text: String,
 }
 
@@ -93,18 +93,18 @@ pub struct Induction {
     /// Finished, or the exception that ended it.
     pub result: Result<(), Box<Raised>>,
     /// The way in which it was raised.
-    pub way: Option<usize>,
-    /// What generated modules read and nothing defines, whether loading them failed or not.
+    pub mode: Option<usize>,
+    /// Names that generated modules read without a definition, whether loading them failed or not.
     pub undefined: Vec<Undefined>,
     /// The ways that finished.
-    pub ways: Vec<Compiled>,
-    /// What was printed.
+    pub finished: Vec<Compiled>,
+    /// The printed text.
     pub stdout: String,
     /// Time in the worker, that of the launches included, without the transport.
     pub seconds: Duration,
 }
 
-impl Answer for Induction {
+impl WorkerAnswer for Induction {
     fn raised(&self) -> Option<&Raised> {
         self.result.as_ref().err().map(AsRef::as_ref)
     }
@@ -118,31 +118,25 @@ pub struct Inductors {
 }
 
 impl Inductors {
-    /// 120 seconds, launches included, and 16 GiB: torch reserves much that it does not touch.
-    pub const LIMITS: Limits = Limits {
-        time: Duration::from_mins(2),
-        memory: 16 << 30,
-    };
-
     /// At most `size` processes (at least 1).
     ///
     /// # Errors
     /// The folder for their private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize) -> io::Result<Self> {
-        Pool::of(toolchain, size, Mode::Inductor).map(|pool| Self { pool })
+        Pool::with_mode(toolchain, size, Mode::Inductor).map(|pool| Self { pool })
     }
 
-    /// Lets them read a folder ([`Pool::reading`]).
+    /// Lets them read a folder ([`Pool::with_readable`]).
     #[must_use]
-    pub fn reading(mut self, folder: &Path) -> Self {
-        self.pool = self.pool.reading(folder);
+    pub fn with_readable(mut self, folder: &Path) -> Self {
+        self.pool = self.pool.with_readable(folder);
         self
     }
 
-    /// Lets them read files ([`Pool::reading_files`]).
+    /// Lets them read files ([`Pool::with_readable_files`]).
     #[must_use]
-    pub fn reading_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
-        self.pool = self.pool.reading_files(root, files);
+    pub fn with_readable_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+        self.pool = self.pool.with_readable_files(root, files);
         self
     }
 
@@ -151,9 +145,9 @@ impl Inductors {
         self.pool.toolchain()
     }
 
-    /// Compiles and calls, waiting for a process to be free. Each launch of a run is given to `execute`, which says what
-    /// its storages hold afterwards (as many bytes as before), or none if it did not finish: that run is then given up.
-    /// Safe to call from many threads.
+    /// Compiles and calls, after waiting for a free process. `execute` runs each launch and returns its storages'
+    /// contents (as many bytes as before), or `None` if it did not finish, which ends the run. Safe to call from many
+    /// threads.
     ///
     /// # Errors
     /// The process died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
@@ -163,14 +157,14 @@ impl Inductors {
         limits: Limits,
         execute: &mut dyn FnMut(Emitted) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Induction, WorkerFailure> {
-        let frame = wire::inductor::frame(request, limits)?;
+        let frame = wire::inductor::encode_request(request, limits)?;
         self.pool.exchange(
             &frame,
             &request.request.module,
             limits,
-            &mut |header, blobs| wire::inductor::between(header, blobs, request, execute),
+            &mut |header, blobs| wire::inductor::answer_between(header, blobs, request, execute),
             None,
-            |header, blobs, _| wire::inductor::induction(header, blobs, request),
+            |header, blobs, _| wire::inductor::decode_induction(header, blobs, request),
         )
     }
 

@@ -1,4 +1,4 @@
-//! Installs a toolchain. Left out: those that are already installed ([`crate::home`]).
+//! Installs a toolchain. See [`crate::home`] for the installed ones.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -31,20 +31,20 @@ pub enum Event {
     /// Bytes on disk so far, and about how many there will be.
     Bytes {
         /// So far.
-        done: u64,
-        /// In the end, roughly; none when that is not known.
+        received: u64,
+        /// In the end, roughly; `None` if unknown.
         total: Option<u64>,
     },
     /// A line that the installer printed.
     Line(String),
 }
 
-/// Whoever wants to know how an installation goes. All methods are called on the installing thread.
+/// Receives the progress of an installation. All methods are called on the installing thread.
 pub trait Observer {
     /// Something happened.
-    fn event(&self, event: Event);
+    fn report_event(&self, event: Event);
 
-    /// Whether to give up; asked several times a second. What was made so far is removed.
+    /// Whether to give up; called several times a second. The unfinished installation is then removed.
     fn cancelled(&self) -> bool {
         false
     }
@@ -52,7 +52,7 @@ pub trait Observer {
 
 /// An observer that looks away.
 impl Observer for () {
-    fn event(&self, _event: Event) {}
+    fn report_event(&self, _event: Event) {}
 }
 
 impl Home {
@@ -75,7 +75,7 @@ impl Home {
     }
 }
 
-/// What happens to a toolchain that is there.
+/// The treatment of an existing toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Present {
     Kept,
@@ -114,9 +114,9 @@ fn add(
     }
     let folder = home.toolchains_folder();
     // Installers start in another folder.
-    let folder = std::path::absolute(&folder).map_err(|source| unwritable(&folder, source))?;
-    fs::create_dir_all(&folder).map_err(|source| unwritable(&folder, source))?;
-    observer.event(Event::Step(format!("waiting for other installations of {id}")));
+    let folder = std::path::absolute(&folder).map_err(|source| unwritable_error(&folder, source))?;
+    fs::create_dir_all(&folder).map_err(|source| unwritable_error(&folder, source))?;
+    observer.report_event(Event::Step(format!("waiting for other installations of {id}")));
     let Some(lock) = home.lock(id, || observer.cancelled())? else {
         return Err(AddError::Cancelled { id: id.clone() });
     };
@@ -145,26 +145,26 @@ fn add(
     let root = folder.join(id.to_string());
     // Something without a valid marker: not an installation of ours.
     remove(&root)?;
-    fs::rename(&partial, &root).map_err(|source| unwritable(&root, source))?;
+    fs::rename(&partial, &root).map_err(|source| unwritable_error(&root, source))?;
     for folder in [&partial, &root] {
         manifest::forget(folder);
     }
-    Ok(Toolchain::at(id.clone(), contents, root))
+    Ok(Toolchain::new(id.clone(), contents, root))
 }
 
 fn remove(folder: &Path) -> Result<(), AddError> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(folder, error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable_error(folder, error)),
         _ => Ok(()),
     }
 }
 
-fn unwritable(path: &Path, source: io::Error) -> AddError {
+fn unwritable_error(path: &Path, source: io::Error) -> AddError {
     let path = path.to_owned();
     if source.kind() == io::ErrorKind::StorageFull {
         return AddError::DiskFull {
             path,
-            needed: about_size(&ToolchainId::of(Version::NEWEST)) >> 20,
+            needed_megabytes: about_size(&ToolchainId::from_triton(Version::NEWEST)) >> 20,
         };
     }
     AddError::Unwritable { path, source }
@@ -179,7 +179,7 @@ struct Attempt<'a> {
     partial: &'a Path,
 }
 
-/// What puts packages into an environment.
+/// The program that puts packages into an environment.
 enum Installer {
     Uv(PathBuf),
     /// A Python that has pip.
@@ -189,7 +189,7 @@ enum Installer {
 /// Whether a step of the installation fills the disk.
 #[derive(Clone, Copy)]
 enum Growth {
-    /// Not to speak of.
+    /// Too small to mention.
     Small,
     /// Yes, up to about so many bytes if that is known.
     Watched { total: Option<u64> },
@@ -200,21 +200,21 @@ impl Attempt<'_> {
         let uv = self
             .path
             .and_then(|path| process::on_path("uv".as_ref(), Some(path)).next());
-        let minors = python::suitable(self.id);
-        self.step(format!("looking for Python {}", python::phrase(&minors)));
+        let minors = python::suitable_pythons(self.id);
+        self.step(format!("looking for Python {}", python::describe_range(&minors)));
         let found = python::find(&minors, self.path);
         let scratch = self.partial.join("tmp");
-        fs::create_dir_all(&scratch).map_err(|source| unwritable(&scratch, source))?;
+        fs::create_dir_all(&scratch).map_err(|source| unwritable_error(&scratch, source))?;
 
         let (minor, installer) = match (&found.fit, uv, minors.first()) {
             (Some(python), uv, _) => {
                 self.step(format!("making an environment with Python 3.{}", python.minor));
-                let mut venv = process::python(&python.path);
+                let mut venv = process::python_command(&python.path);
                 venv.args(["-m", "venv", "--without-pip"]).arg(self.partial);
                 self.run(venv, "venv", Growth::Small)?;
                 let installer = match uv {
                     Some(uv) => Installer::Uv(uv),
-                    None => Installer::Pip(self.pip(&python.path)?),
+                    None => Installer::Pip(self.find_pip(&python.path)?),
                 };
                 (python.minor, installer)
             }
@@ -222,35 +222,35 @@ impl Attempt<'_> {
                 self.step(format!(
                     "making an environment with Python 3.{minor}, fetched by uv"
                 ));
-                let mut venv = process::command(&uv);
+                let mut venv = process::new_command(&uv);
                 venv.args(["venv", "--allow-existing", "--python", &format!("3.{minor}")])
                     .arg(self.partial);
                 self.run(venv, "uv", Growth::Small)?;
                 (minor, Installer::Uv(uv))
             }
-            (None, None, _) if found.others.is_empty() => {
+            (None, None, _) if found.rejected.is_empty() => {
                 return Err(AddError::NoPython {
-                    wanted: python::phrase(&minors),
+                    suitable: python::describe_range(&minors),
                 });
             }
             _ => {
                 return Err(AddError::WrongPython {
                     id: self.id.clone(),
-                    wanted: python::phrase(&minors),
-                    found: found.phrase(),
+                    suitable: python::describe_range(&minors),
+                    present: found.phrase(),
                 });
             }
         };
         let numpy = python::numpy_for(self.id, minor).unwrap_or_default();
         self.install(&installer, &numpy)?;
         let contents = self.verify()?;
-        fs::remove_dir_all(&scratch).map_err(|source| unwritable(&scratch, source))?;
+        fs::remove_dir_all(&scratch).map_err(|source| unwritable_error(&scratch, source))?;
         let _ = fs::remove_file(self.log());
         Ok(contents)
     }
 
     fn step(&self, text: String) {
-        self.observer.event(Event::Step(text));
+        self.observer.report_event(Event::Step(text));
     }
 
     fn log(&self) -> PathBuf {
@@ -264,8 +264,8 @@ impl Attempt<'_> {
     /// A Python whose pip can install into the environment: the one that the environment was made with, if its pip is
     /// there and new enough to install for another (22.3), or else the environment's own with the pip that Python
     /// carries.
-    fn pip(&self, base: &Path) -> Result<PathBuf, AddError> {
-        let mut ask = process::python(base);
+    fn find_pip(&self, base: &Path) -> Result<PathBuf, AddError> {
+        let mut ask = process::python_command(base);
         ask.args(["-m", "pip", "--python"])
             .arg(self.environment_python())
             .arg("--version");
@@ -274,7 +274,7 @@ impl Attempt<'_> {
             return Ok(base.to_owned());
         }
         let own = self.environment_python();
-        let mut ensure = process::python(&own);
+        let mut ensure = process::python_command(&own);
         ensure.args(["-m", "ensurepip"]);
         self.run(ensure, "pip", Growth::Small)
             .map_err(|error| match error {
@@ -295,7 +295,7 @@ impl Attempt<'_> {
         let triton = self.id.triton();
         let (mut command, name) = match installer {
             Installer::Uv(uv) => {
-                let mut command = process::command(uv);
+                let mut command = process::new_command(uv);
                 // Bytecode now, or every worker would compile Triton for itself.
                 command
                     .args(["pip", "install", "--compile-bytecode", "--python"])
@@ -303,7 +303,7 @@ impl Attempt<'_> {
                 (command, "uv")
             }
             Installer::Pip(python) => {
-                let mut command = process::python(python);
+                let mut command = process::python_command(python);
                 command.args([
                     "-m",
                     "pip",
@@ -319,7 +319,7 @@ impl Attempt<'_> {
                 (command, "pip")
             }
         };
-        // A torch says itself which Triton it wants.
+        // A torch pins its own Triton.
         let (package, version) = match self.id.torch() {
             Some(torch) => ("torch", torch),
             None => ("triton", triton),
@@ -350,10 +350,15 @@ impl Attempt<'_> {
             reason,
         };
         let log = self.log();
-        let output = File::create(&log).map_err(|source| unwritable(&log, source))?;
+        let output = File::create(&log).map_err(|source| unwritable_error(&log, source))?;
         // Nothing is ever in it to be read. With it, the lock is the installer's too.
-        let lock = self.lock.try_clone().map_err(|source| unwritable(&log, source))?;
-        let errors = output.try_clone().map_err(|source| unwritable(&log, source))?;
+        let lock = self
+            .lock
+            .try_clone()
+            .map_err(|source| unwritable_error(&log, source))?;
+        let errors = output
+            .try_clone()
+            .map_err(|source| unwritable_error(&log, source))?;
         command
             .env("TMPDIR", self.partial.join("tmp"))
             .env_remove("PIP_TARGET")
@@ -377,18 +382,18 @@ impl Attempt<'_> {
                 .unwrap_or_default();
             let whole = text.rfind('\n').map_or(0, |end| end + 1);
             for line in text.get(seen..whole).unwrap_or_default().lines() {
-                self.observer.event(Event::Line(line.to_owned()));
+                self.observer.report_event(Event::Line(line.to_owned()));
             }
             seen = whole.max(seen);
             if let (Growth::Watched { total }, 0) = (growth, tick % 5) {
-                self.observer.event(Event::Bytes {
-                    done: size_of(self.partial),
+                self.observer.report_event(Event::Bytes {
+                    received: size_of(self.partial),
                     total,
                 });
             }
             match status {
                 Some(status) if status.success() => return Ok(()),
-                Some(_) => return Err(explain::output(self.id, installer, &text, self.partial)),
+                Some(_) => return Err(explain::explain_output(self.id, installer, &text, self.partial)),
                 None if self.observer.cancelled() => return Err(AddError::Cancelled { id: self.id.clone() }),
                 None => std::thread::sleep(Duration::from_millis(if tick < 5 { 20 } else { 100 })),
             }
@@ -406,7 +411,7 @@ impl Attempt<'_> {
         let ask = "import json, platform, sys, numpy, triton\nif sys.argv[1:]: import torch\nprint(json.dumps([\
              triton.__version__, numpy.__version__, platform.python_version(), \
              torch.__version__ if sys.argv[1:] else None]))";
-        let output = process::python(&self.environment_python())
+        let output = process::python_command(&self.environment_python())
             .args(["-c", ask])
             .args(self.id.torch().map(|_| "torch"))
             .env("TRITON_INTERPRET", "1")
@@ -424,7 +429,7 @@ impl Attempt<'_> {
                 .map_or("", |_| ", which is not what this torch is known to bring");
             return Err(broken(format!("it says that it is triton {triton}{of}")));
         }
-        // A build's name, `+cu130` say, is behind the version.
+        // A build's name, for example `+cu130`, comes after the version.
         let release = |torch: &String| torch.split('+').next().unwrap_or_default().to_owned();
         if torch.as_ref().map(release) != self.id.torch().map(|torch| torch.to_string()) {
             return Err(broken(format!(
@@ -441,14 +446,14 @@ impl Attempt<'_> {
             torch,
             adopted: None,
         };
-        let toolchain = Toolchain::at(self.id.clone(), contents.clone(), self.partial.to_owned());
+        let toolchain = Toolchain::new(self.id.clone(), contents.clone(), self.partial.to_owned());
         // Against the wheels' records; this writes the manifest.
-        toolchain.check().map_err(|damage| broken(damage.what))?;
+        toolchain.check().map_err(|damage| broken(damage.description))?;
         let pool = Pool::new(toolchain, 1).map_err(|error| broken(error.to_string()))?;
         probe(&pool).map_err(|error| broken(error.to_string()))?;
         let marker = self.partial.join(MARKER);
         let text = serde_json::to_vec_pretty(&contents).map_err(|error| broken(error.to_string()))?;
-        fs::write(&marker, text).map_err(|source| unwritable(&marker, source))?;
+        fs::write(&marker, text).map_err(|source| unwritable_error(&marker, source))?;
         Ok(contents)
     }
 }
@@ -460,7 +465,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-                // An error means that nobody is left in it.
+                // An error means that the group is empty.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             let _ = self.0.wait();
@@ -493,12 +498,12 @@ mod tests {
             }
             started
         }));
-        let home = Home::at(folder.path().join("home"));
+        let home = Home::new(folder.path().join("home"));
         (folder, home, programs)
     }
 
-    /// What is in the folder of toolchains, locks apart.
-    fn left(home: &Home) -> Vec<String> {
+    /// The entries in the folder of toolchains, without locks.
+    fn list_leftovers(home: &Home) -> Vec<String> {
         let Ok(entries) = fs::read_dir(home.toolchains_folder()) else {
             return Vec::new();
         };
@@ -520,7 +525,7 @@ mod tests {
             let error =
                 add(&home, &id, &(), Some(programs.as_os_str()), Present::Kept).expect_err("it fails");
             assert_eq!(error.to_string(), expected);
-            assert_eq!(left(&home), [""; 0]);
+            assert_eq!(list_leftovers(&home), [""; 0]);
         };
         check(
             "3.9.0",
@@ -538,32 +543,32 @@ mod tests {
     #[test]
     fn no_python_is_said_so() {
         let folder = tempfile::tempdir().expect("a folder");
-        let home = Home::at(folder.path());
+        let home = Home::new(folder.path());
         let id = "3.1.0".parse().expect("a toolchain");
         let error = add(&home, &id, &(), None, Present::Kept).expect_err("it fails");
         let text = "find Python: no python3 on PATH, and no uv that could fetch one; install Python 3.8 to 3.12, or \
                         adopt one that has Triton: `cerith toolchain adopt PYTHON`";
         assert_eq!(error.to_string(), text);
-        assert_eq!(left(&home), [""; 0]);
+        assert_eq!(list_leftovers(&home), [""; 0]);
     }
 
     /// Gives up once an installer runs.
     #[derive(Default)]
     struct Impatient {
-        asked: Cell<bool>,
+        interrupt_requested: Cell<bool>,
         steps: RefCell<Vec<String>>,
     }
 
     impl Observer for Impatient {
-        fn event(&self, event: Event) {
+        fn report_event(&self, event: Event) {
             if let Event::Step(step) = event {
-                self.asked.set(step.starts_with("making"));
+                self.interrupt_requested.set(step.starts_with("making"));
                 self.steps.borrow_mut().push(step);
             }
         }
 
         fn cancelled(&self) -> bool {
-            self.asked.get()
+            self.interrupt_requested.get()
         }
     }
 
@@ -577,7 +582,7 @@ mod tests {
             add(&home, &id, &observer, Some(programs.as_os_str()), Present::Kept).expect_err("cancelled");
         assert!(matches!(error, AddError::Cancelled { .. }), "{error}");
         assert!(began.elapsed() < Duration::from_secs(50));
-        assert_eq!(left(&home), [""; 0]);
+        assert_eq!(list_leftovers(&home), [""; 0]);
         assert_eq!(
             observer.steps.borrow().last().map(String::as_str),
             Some("making an environment with Python 3.11")
@@ -591,6 +596,6 @@ mod tests {
         fs::create_dir_all(partial.join("lib")).expect("made");
         let id = "3.1.0".parse().expect("a toolchain");
         add(&home, &id, &(), Some(programs.as_os_str()), Present::Kept).expect_err("it fails");
-        assert_eq!(left(&home), [""; 0]);
+        assert_eq!(list_leftovers(&home), [""; 0]);
     }
 }

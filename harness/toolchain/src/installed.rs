@@ -1,4 +1,4 @@
-//! An installed toolchain, and the marker file that says what is in it. Left out: where toolchains are ([`crate::Home`]).
+//! An installed toolchain, and the marker file that says what is in it. See [`crate::Home`] for the folder of toolchains.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::id::ToolchainId;
 use crate::manifest::{self, Damage, Depth};
 use crate::python::fits;
 
-/// What an installed toolchain holds, as its marker file says. The marker is the last thing an installation writes.
+/// The contents of an installed toolchain, from its marker file. The marker is the last file of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contents {
@@ -27,12 +27,12 @@ pub struct Contents {
     /// `torch.__version__`, in one that holds torch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torch: Option<String>,
-    /// Of one that was adopted and not installed: what it was.
+    /// The origin of an adopted toolchain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
 }
 
-/// A Python environment that somebody else made.
+/// A Python environment that Cerith did not make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adopted {
@@ -43,7 +43,7 @@ pub struct Adopted {
 }
 
 impl Contents {
-    /// Triton's version without what a build puts behind it.
+    /// Triton's version without a build's suffix.
     pub(crate) fn version(&self) -> Option<Version> {
         release(&self.triton)
     }
@@ -53,7 +53,7 @@ impl Contents {
         self.version() == Some(triton) && self.build().is_none()
     }
 
-    /// The name of the build, of a Triton that is no release.
+    /// The name of the build, if the Triton is not a release.
     pub(crate) fn build(&self) -> Option<String> {
         let id: ToolchainId = self.id.parse().ok()?;
         id.build().map(str::to_owned)
@@ -89,7 +89,7 @@ impl Contents {
 pub struct Toolchain {
     /// Its name.
     pub id: ToolchainId,
-    /// What is in it.
+    /// Its contents.
     pub contents: Contents,
     pub(crate) root: PathBuf,
 }
@@ -109,7 +109,7 @@ impl Toolchain {
     }
 
     /// Why it cannot be used, if its Python is gone, and how to fix it.
-    pub fn gone(&self) -> Option<String> {
+    pub fn explain_missing(&self) -> Option<String> {
         let python = self.python();
         let id = &self.contents.id;
         let fix = match &self.contents.adopted {
@@ -158,7 +158,7 @@ impl Toolchain {
         self.contents.satisfies(&self.id)
     }
 
-    /// Whether somebody else made it, and only its marker is ours.
+    /// Whether it was adopted, so that only its marker is ours.
     pub const fn is_adopted(&self) -> bool {
         self.contents.adopted.is_some()
     }
@@ -173,7 +173,7 @@ impl Toolchain {
         size_of(&self.root)
     }
 
-    pub(crate) fn at(id: ToolchainId, contents: Contents, root: PathBuf) -> Self {
+    pub(crate) fn new(id: ToolchainId, contents: Contents, root: PathBuf) -> Self {
         Self { id, contents, root }
     }
 }
@@ -199,7 +199,7 @@ pub(crate) fn size_of(folder: &Path) -> u64 {
         .sum()
 }
 
-/// A release's numbers, without what a build puts behind them: `2.11.0+cu130`, `2.4.0rc1`.
+/// A release's numbers, without a build's suffix: `2.11.0+cu130`, `2.4.0rc1`.
 pub(crate) fn release(version: &str) -> Option<Version> {
     let numbers = version
         .find(|c: char| !c.is_ascii_digit() && c != '.')

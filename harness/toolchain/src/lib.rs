@@ -1,11 +1,11 @@
 //! Installed Triton versions, the pool of Python workers that run inside them, and workers that compile.
 //!
-//! A **toolchain** is one Triton and one NumPy in an environment of its own, or in an adopted one that somebody else made
-//! ([`ToolchainId`], [`Home`]). A **worker** is a Python process of a toolchain that answers one [`Request`] after the other over
-//! pipes; a [`Pool`] keeps several, hands them out, and replaces those that die. On request a worker has torch's own tensors, and
-//! a GPU. Workers of another kind are [`Compilers`]: their Triton compiles launches, without a GPU, into machine code and
-//! resolved parameters ([`Compiled`]), which a [`Cache`] keeps on disk. Those of a toolchain with torch are [`Inductors`]: they
-//! make launches under `torch.compile`.
+//! A **toolchain** is one Triton and one NumPy in an environment of its own, or in an adopted one ([`ToolchainId`], [`Home`]). A
+//! **worker** is a Python process of a toolchain that answers one [`Request`] after the other over pipes; a [`Pool`] keeps
+//! several, hands them out, and replaces those that crash. On request a worker has torch's own tensors, and a GPU. Workers of
+//! another kind are [`Compilers`]: their Triton compiles launches, without a GPU, into machine code and resolved parameters
+//! ([`Compiled`]), which a [`Cache`] keeps on disk. Those of a toolchain with torch are [`Inductors`]: they make launches under
+//! `torch.compile`.
 //!
 //! ```
 //! use cerith_toolchain::pool::Limits;
@@ -14,7 +14,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let id: ToolchainId = "3.9.0".parse()?;
-//! // `home.add(&id, &())` would install it from PyPI, about 1 GB.
+//! `home.add(&id, &())` would install it from PyPI, about 1 GB.
 //! let home = Home::discover()?;
 //! let Some(toolchain) = home.resolve(&id) else {
 //!     eprintln!("Triton {id} is not installed: `cerith toolchain add {id}`");
@@ -32,17 +32,18 @@
 //! # }
 //! ```
 //!
-//! Left out: what the answers mean (the engine's), the Python side of the worker (`cerith-worker`), printing
-//! (progress is reported to an [`Observer`]).
+//! The engines interpret the answers. See `cerith-worker` for the Python side; an [`Observer`] gets progress.
 //!
 //! Invariants:
 //! - Only this crate starts Python. A worker that raises, hangs, faults or uses up its memory spoils only its own request.
-//! - A worker runs code that nobody vouches for, so it is contained as far as the system allows ([`Containment`]).
+//! - A worker runs untrusted code, so it is contained as far as the system allows ([`Containment`]).
 //! - Whatever happens to this process, `kill -9` included, no worker outlives it.
 //! - A toolchain is whole or missing: it is made beside its place and renamed into it.
 #![warn(missing_docs)]
 
 mod adopt;
+#[cfg(feature = "planted-faults")]
+pub mod answer_cache;
 mod cache;
 mod checkout;
 mod compilation;
@@ -58,8 +59,6 @@ pub mod id;
 pub mod inductor;
 mod install;
 mod installed;
-#[cfg(feature = "planted-faults")]
-pub mod kept;
 mod limits;
 mod manifest;
 mod mode;
@@ -81,7 +80,7 @@ mod wire;
 mod worker;
 
 pub use adopt::AdoptError;
-pub use cache::{Cache, Held};
+pub use cache::{Cache, CacheSize};
 pub use compilation::{Compilation, CompileRequest, Tuning};
 pub use compiled::Compiled;
 pub use compiler::Compilers;

@@ -39,12 +39,12 @@ const OF_UV: &[&str] = &["_virtualenv.py", "_virtualenv.pth"];
 
 /// A toolchain whose files are not those that were installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("toolchain damaged: {what}; run `cerith toolchain repair {id}`")]
+#[error("toolchain damaged: {description}; run `cerith toolchain repair {id}`")]
 pub struct Damage {
     /// The toolchain.
     pub id: String,
     /// The first damage, and how much more there is.
-    pub what: String,
+    pub description: String,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub(crate) enum Depth {
 /// The results of this process's checks, by folder.
 static CHECKED: LazyLock<Mutex<HashMap<PathBuf, Result<Hash, Damage>>>> = LazyLock::new(Mutex::default);
 
-/// A hash of what was installed; an error if the files are not the same any more.
+/// A hash of the installed files; an error if they have changed since.
 ///
 /// # Errors
 /// The files are not those that were installed.
@@ -86,7 +86,7 @@ pub(crate) fn check(toolchain: &Toolchain, depth: Depth) -> Result<Hash, Damage>
     }
     let result = compare(root, depth).map_err(|what| Damage {
         id: toolchain.contents.id.clone(),
-        what,
+        description: what,
     });
     checked.insert(root.to_owned(), result.clone());
     result
@@ -176,7 +176,7 @@ fn compare(root: &Path, depth: Depth) -> Result<Hash, String> {
 }
 
 impl Manifest {
-    /// A hash of what was installed, except for what Python makes from it.
+    /// A hash of the installed files, except those that Python makes from them.
     fn identity(&self) -> Hash {
         let mut hasher = Hasher::new();
         for (path, Entry(hash, _)) in self.files.iter().filter(|(path, _)| !is_bytecode(path)) {
@@ -389,7 +389,7 @@ mod tests {
             adopted: None,
         };
         let root = folder.path().to_owned();
-        (folder, Toolchain::at(id, contents, root))
+        (folder, Toolchain::new(id, contents, root))
     }
 
     /// Changes a toolchain, with and without a manifest, and compares the damage that is found.
@@ -404,7 +404,7 @@ mod tests {
             change(&toolchain.root().join(PACKAGES));
             let found = check(&toolchain, Depth::Numbers)
                 .map(drop)
-                .map_err(|damage| damage.what);
+                .map_err(|damage| damage.description);
             assert_eq!(found, expected.map_err(str::to_owned), "{has_manifest}");
         }
     }

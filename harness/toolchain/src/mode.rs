@@ -1,5 +1,4 @@
-//! What a worker's Triton does with a kernel, and the environment that a Python gets for it. Left out: starting it
-//! ([`crate::worker`]).
+//! The tasks of a worker's Triton, and the environment of its Python. See [`crate::worker`] for starting it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,7 +18,7 @@ const PASSED_WITH_GPU: &[&str] = &[
     "TRITON_LIBCUDA_PATH",
 ];
 
-/// What a worker's Triton does with a kernel.
+/// The task of a worker's Triton with a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// It interprets it.
@@ -35,7 +34,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// Where torch's own tensors are, if it is those that are passed.
+    /// The device of torch's own tensors, if those are passed.
     pub(crate) const fn torch(self) -> Option<Device> {
         match self {
             Self::Interpret | Self::Compile | Self::Inductor => None,
@@ -56,7 +55,7 @@ impl Mode {
     /// Gives a worker that has this folder for its own its environment, and nothing else of ours.
     pub(crate) fn set_environment(self, command: &mut Command, folder: &Path) {
         command.env_clear();
-        command.envs(passed(self.has_gpu()));
+        command.envs(passed_variables(self.has_gpu()));
         if !self.has_gpu() {
             // A machine without a GPU, also on one that has some.
             command.env("CUDA_VISIBLE_DEVICES", "-1");
@@ -78,7 +77,7 @@ impl Mode {
             }
         }
         match (self, self.torch()) {
-            // There to be imported; arguments are what the mode makes of them.
+            // It is there to be imported; the mode decides the kind of arguments.
             (Mode::Inductor, _) => {}
             (_, None) => {
                 command.env("CERITH_TORCH", "hidden");
@@ -107,9 +106,9 @@ impl Mode {
             .env("TRITON_CACHE_DIR", folder.join("cache"));
     }
 
-    /// Folders that a worker keeps from one request to the next: what Triton and NVIDIA's driver keep there. What it
-    /// compiled is for the next request of the same file only ([`crate::worker::Worker::turn_to`]).
-    pub(crate) const fn kept(self) -> &'static [&'static str] {
+    /// Folders of Triton and NVIDIA's driver that a worker keeps from one request to the next. Compiled code is only
+    /// kept for the next request of the same file ([`crate::worker::Worker::turn_to`]).
+    pub(crate) const fn kept_folders(self) -> &'static [&'static str] {
         match self {
             Self::Interpret | Self::Torch(Device::Host) | Self::Inductor => &[],
             Self::Compile => &["cache"],
@@ -119,7 +118,7 @@ impl Mode {
 }
 
 /// The variables of our environment that a Python gets; with `gpu`, one that may see a GPU.
-pub(crate) fn passed(gpu: bool) -> impl Iterator<Item = (&'static str, OsString)> {
+pub(crate) fn passed_variables(gpu: bool) -> impl Iterator<Item = (&'static str, OsString)> {
     let more = if gpu { PASSED_WITH_GPU } else { &[] };
     PASSED
         .iter()

@@ -1,4 +1,4 @@
-//! The public names of a toolchain's language, as listed by its wheel. Left out: what they mean.
+//! The public names of a toolchain's language, as listed by its wheel.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ pub enum NamesError {
     Worker(WorkerFailure),
     /// Python raised an exception.
     Raised(String),
-    /// What was printed is no list.
+    /// The printed text is not a list.
     Answer(serde_json::Error),
 }
 

@@ -1,4 +1,4 @@
-//! Workers kept ready, handed out, and replaced when they die. Left out: talking to one (`worker`).
+//! Workers kept ready, handed out, and replaced when they die. See `worker` for talking to one.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ use crate::response::Raised;
 use crate::scratch::{self, Scratch};
 use crate::visible;
 use crate::wire::{self, BadAnswer, Group};
-use crate::worker::{Answer, Between, Place, Worker};
+use crate::worker::{BetweenFrames, Worker, WorkerAnswer, WorkerSetup};
 use crate::{Request, Response, WorkerFailure, reach};
 
 /// Up to so many workers of one toolchain, started when they are first needed. Shared between threads by reference;
@@ -33,15 +33,15 @@ pub struct Pool {
     state: Mutex<State>,
     freed: Condvar,
     private: Private,
-    /// Folders and files that workers may read because they were told to.
+    /// Folders and files that workers may read by request of the caller.
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
     /// These folders, and those that the files are in.
     roots: Vec<PathBuf>,
     /// Which requests may share a process.
     group: Group,
-    /// What workers may read because of the toolchain, once it is known.
-    needed: Mutex<Option<Vec<PathBuf>>>,
+    /// Folders that workers may read because of the toolchain, once known.
+    toolchain_reach: Mutex<Option<Vec<PathBuf>>>,
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ impl Pool {
     /// # Errors
     /// The folder for the workers' private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize) -> io::Result<Self> {
-        Self::of(toolchain, size, Mode::Interpret)
+        Self::with_mode(toolchain, size, Mode::Interpret)
     }
 
     /// A pool whose workers interpret with tensors that are torch's own, on its CPU or on a GPU. On a GPU, at most
@@ -77,16 +77,16 @@ impl Pool {
             Device::Cuda => size.min(Self::MOST_ON_A_GPU),
             Device::Host => size,
         };
-        Self::of(toolchain, size, Mode::Torch(device))
+        Self::with_mode(toolchain, size, Mode::Torch(device))
     }
 
-    /// A pool whose workers compile and launch on a GPU, as whoever has Triton and torch does; at most
+    /// A pool whose workers compile and launch on a GPU, as users of Triton and torch do; at most
     /// [`Pool::MOST_ON_A_GPU`] workers.
     ///
     /// # Errors
     /// The folder for the workers' private files cannot be made.
-    pub fn jit(toolchain: Toolchain, size: usize) -> io::Result<Self> {
-        Self::of(toolchain, size.min(Self::MOST_ON_A_GPU), Mode::Jit)
+    pub fn new_jit(toolchain: Toolchain, size: usize) -> io::Result<Self> {
+        Self::with_mode(toolchain, size.min(Self::MOST_ON_A_GPU), Mode::Jit)
     }
 
     /// A pool starts no more workers after this many failed starts in a row.
@@ -96,7 +96,7 @@ impl Pool {
     /// of one of the GPU's, which serves one of them at a time.
     pub const MOST_ON_A_GPU: usize = 8;
 
-    /// Where torch's own tensors are, if the workers pass those.
+    /// The device of torch's own tensors, if the workers pass those.
     pub const fn torch(&self) -> Option<Device> {
         self.mode.torch()
     }
@@ -110,7 +110,7 @@ impl Pool {
     }
 
     /// A pool whose workers do something else.
-    pub(crate) fn of(toolchain: Toolchain, size: usize, mode: Mode) -> io::Result<Self> {
+    pub(crate) fn with_mode(toolchain: Toolchain, size: usize, mode: Mode) -> io::Result<Self> {
         let private = Private::new(&toolchain)?;
         Ok(Self {
             toolchain,
@@ -123,19 +123,19 @@ impl Pool {
             files: Vec::new(),
             roots: Vec::new(),
             group: Group::File,
-            needed: Mutex::new(None),
+            toolchain_reach: Mutex::new(None),
         })
     }
 
     /// Lets workers read a folder, except for hidden files and folders in it. They change nothing.
     #[must_use]
-    pub fn reading(mut self, folder: &Path) -> Self {
+    pub fn with_readable(mut self, folder: &Path) -> Self {
         self.folders.push(folder.to_owned());
         self.roots.push(folder.to_owned());
         self
     }
 
-    /// The folders that workers may read from because they were told to.
+    /// The folders that workers may read by request of the caller.
     pub(crate) fn roots(&self) -> &[PathBuf] {
         &self.roots
     }
@@ -143,7 +143,7 @@ impl Pool {
     /// Lets workers read these files of the user's and nothing that lies beside them: the modules in `root` that kernels
     /// import.
     #[must_use]
-    pub fn reading_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+    pub fn with_readable_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
         self.roots.push(root.to_owned());
         self.files.extend_from_slice(files);
         self
@@ -171,12 +171,12 @@ impl Pool {
     /// # Errors
     /// The worker died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
-        let frame = wire::frame(request, self.group, limits)?;
+        let frame = wire::encode_request(request, self.group, limits)?;
         #[cfg(feature = "planted-faults")]
-        let place = crate::kept::place(&self.toolchain.id.to_string(), &frame);
+        let place = crate::answer_cache::place(&self.toolchain.id.to_string(), &frame);
         #[cfg(feature = "planted-faults")]
-        if let Some((header, blobs, stderr)) = place.as_deref().and_then(crate::kept::find)
-            && let Ok((response, _)) = wire::response(&header, &blobs, &stderr, request)
+        if let Some((header, blobs, stderr)) = place.as_deref().and_then(crate::answer_cache::find)
+            && let Ok((response, _)) = wire::decode_response(&header, &blobs, &stderr, request)
         {
             return Ok(response);
         }
@@ -188,21 +188,21 @@ impl Pool {
             None,
             |header, blobs, stderr| {
                 #[cfg(feature = "planted-faults")]
-                crate::kept::keep(place.as_deref(), header, blobs, stderr);
-                wire::response(header, blobs, stderr, request)
+                crate::answer_cache::keep(place.as_deref(), header, blobs, stderr);
+                wire::decode_response(header, blobs, stderr, request)
             },
         )
     }
 
-    /// Sends a frame made for a module to a free worker and has the answer read, and what comes before it answered. A worker
-    /// keeps nothing on disk that it made for other files than these, where they are told. A worker that was killed, by the user or by
-    /// a system without memory say, is replaced once: its end need not have to do with the request.
-    pub(crate) fn exchange<A: Answer>(
+    /// Sends a module's frame to a free worker, answers its questions, and reads its answer. A worker keeps on disk only the
+    /// results for `files`, if they are given. A worker that was killed, for example by the user or by a system without memory,
+    /// is replaced once, because the request need not be the reason.
+    pub(crate) fn exchange<A: WorkerAnswer>(
         &self,
         frame: &[u8],
         module: &Module,
         limits: Limits,
-        between: Between<'_>,
+        between: BetweenFrames<'_>,
         source: Option<Hash>,
         read: impl Fn(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<A, WorkerFailure> {
@@ -215,7 +215,7 @@ impl Pool {
         };
         let answer = self.exchange_once(frame, module, limits, &mut between, source, &read);
         match answer {
-            Err(WorkerFailure::Crashed { how, .. }) if how.may_be_from_outside() && !asked.get() => {
+            Err(WorkerFailure::Crashed { exit: how, .. }) if how.may_be_from_outside() && !asked.get() => {
                 self.exchange_once(frame, module, limits, &mut between, source, &read)
             }
             answer => answer,
@@ -223,18 +223,18 @@ impl Pool {
     }
 
     /// The same without a second attempt if the worker was killed.
-    fn exchange_once<A: Answer>(
+    fn exchange_once<A: WorkerAnswer>(
         &self,
         frame: &[u8],
         module: &Module,
         limits: Limits,
-        between: Between<'_>,
+        between: BetweenFrames<'_>,
         source: Option<Hash>,
         read: impl Fn(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<A, WorkerFailure> {
         self.check()?;
         let mut worker = self.take()?;
-        // Whatever it does between requests, it is no answer.
+        // Bytes that it sends between requests are not an answer.
         while !worker.is_quiet() {
             self.retire(worker);
             worker = self.take()?;
@@ -269,7 +269,7 @@ impl Pool {
         let mut state = self.state();
         state.stopped = true;
         for &group in &state.groups {
-            // An error means that nobody is left in it.
+            // An error means that the group is empty.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let idle = std::mem::take(&mut state.idle);
@@ -356,21 +356,28 @@ impl Pool {
         })
     }
 
-    /// Where the next worker is started.
-    fn place(&self) -> Result<Place, WorkerFailure> {
+    /// The setup of the next worker.
+    fn place(&self) -> Result<WorkerSetup, WorkerFailure> {
         let failed = |reason: String| WorkerFailure::Start {
             toolchain: self.toolchain.id.to_string(),
             reason,
         };
         self.check()?;
         let containment = Containment::of_this_system();
-        if let Some(why) = self.folders.iter().find_map(|folder| containment.refuses(folder)) {
+        if let Some(why) = self
+            .folders
+            .iter()
+            .find_map(|folder| containment.explain_refusal(folder))
+        {
             return Err(failed(why));
         }
         let folder = self.private.folder();
-        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut needed = self
+            .toolchain_reach
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if needed.is_none() {
-            let found = reach::of(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
+            let found = reach::query_reach(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
             *needed = Some(found.map_err(|error| failed(error.to_string().trim_end().to_owned()))?);
         }
         let folders = self
@@ -392,7 +399,7 @@ impl Pool {
         };
         let scratch = Scratch::new(folder.join(format!("worker-{number}")))
             .map_err(|error| failed(format!("make its folder: {error}")))?;
-        Ok(Place {
+        Ok(WorkerSetup {
             package: folder.join(PYTHON),
             scratch,
             read,
@@ -426,14 +433,14 @@ impl Pool {
     }
 }
 
-impl Answer for Response {
+impl WorkerAnswer for Response {
     fn raised(&self) -> Option<&Raised> {
         self.result.as_ref().err().map(AsRef::as_ref)
     }
 }
 
-/// The folder for the workers' private files, gone with the pool. Those of processes that were killed are swept up by
-/// whoever comes next: the lock of a living process's folder is held.
+/// The folder for the workers' private files, removed with the pool. The next pool removes the folders of killed
+/// processes: a living process holds its folder's lock.
 #[derive(Debug)]
 struct Private {
     folder: TempDir,
@@ -452,11 +459,11 @@ impl Private {
     fn new(toolchain: &Toolchain) -> io::Result<Self> {
         let beside = toolchain.root().ancestors().nth(2).map(|home| home.join("run"));
         beside
-            .and_then(|run| fs::create_dir_all(&run).and_then(|()| Self::within(&run)).ok())
-            .map_or_else(|| Self::within(&std::env::temp_dir()), Ok)
+            .and_then(|run| fs::create_dir_all(&run).and_then(|()| Self::create_in(&run)).ok())
+            .map_or_else(|| Self::create_in(&std::env::temp_dir()), Ok)
     }
 
-    fn within(run: &Path) -> io::Result<Self> {
+    fn create_in(run: &Path) -> io::Result<Self> {
         sweep(run);
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(run)?;
         let lock = File::create_new(folder.path().join(LOCK))?;
@@ -474,7 +481,7 @@ impl Private {
     }
 }
 
-/// Removes the folders of processes that are no more. What cannot be removed is somebody else's.
+/// Removes the folders of processes that have ended. Folders that cannot be removed belong to other users.
 fn sweep(run: &Path) {
     let Ok(entries) = fs::read_dir(run) else { return };
     let ours = entries

@@ -1,8 +1,7 @@
-//! Whether workers of a toolchain run a kernel at all. Left out: what the kernel computes, since some pairs of Triton and NumPy
+//! Whether workers of a toolchain run a kernel at all. The kernel's result does not matter: some pairs of Triton and NumPy
 //! are installed because they get it wrong.
 
 use std::io;
-use std::time::Duration;
 
 use cerith_tile::DType;
 
@@ -39,7 +38,7 @@ pub(crate) enum ProbeError {
 /// Has a worker run a kernel.
 pub(crate) fn probe(pool: &Pool) -> Result<(), ProbeError> {
     let module = Module {
-        // There is no such file, and nobody looks for it.
+        // The file does not exist, and is not opened.
         path: pool.toolchain().root().join("probe.py"),
         text: PROBE.into(),
     };
@@ -64,10 +63,8 @@ pub(crate) fn probe(pool: &Pool) -> Result<(), ProbeError> {
         options: Vec::new(),
         host: None,
     });
-    let limits = Limits {
-        time: Duration::from_mins(1),
-        ..Limits::default()
-    };
-    let response = pool.request(&request, limits).map_err(ProbeError::Worker)?;
+    let response = pool
+        .request(&request, Limits::PROBE)
+        .map_err(ProbeError::Worker)?;
     response.result.map_err(ProbeError::Raised)
 }

@@ -1,11 +1,11 @@
-//! Commands for programs that run uncontained: Python, pip, uv. None of them reads modules or settings from the folder that Cerith
-//! is called in, which may be an untrusted checkout. Left out: workers ([`crate::worker`]).
+//! Commands for programs that run uncontained: Python, pip, uv. None of them reads modules or settings from the folder that
+//! Cerith is called in, which may be an untrusted checkout. See [`crate::worker`] for workers.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::mode::passed;
+use crate::mode::passed_variables;
 
 /// The working folder of such a program. It is not a temporary folder: uv looks for settings in every folder above too.
 const FOLDER: &str = "/";
@@ -14,7 +14,7 @@ const FOLDER: &str = "/";
 pub(crate) const SAFE_PATH: &str = "PYTHONSAFEPATH";
 
 /// A command that starts in a folder of the system, without the variables that change what a Python imports.
-pub(crate) fn command(program: &Path) -> Command {
+pub(crate) fn new_command(program: &Path) -> Command {
     // A relative path would be looked up in the new folder.
     let program = if program.components().count() > 1 {
         std::path::absolute(program).unwrap_or_else(|_| program.to_owned())
@@ -39,16 +39,19 @@ pub(crate) fn command(program: &Path) -> Command {
 }
 
 /// A Python that imports nothing from its working folder, from `PYTHONPATH` or from the user's own packages.
-pub(crate) fn python(program: &Path) -> Command {
-    let mut command = command(program);
+pub(crate) fn python_command(program: &Path) -> Command {
+    let mut command = new_command(program);
     command.arg("-I");
     command
 }
 
 /// A Python with the part of the environment that is passed on to workers; with `gpu`, to those that have a GPU.
 pub(crate) fn python_as_worker(program: &Path, gpu: bool) -> Command {
-    let mut command = python(program);
-    command.env_clear().envs(passed(gpu)).env(SAFE_PATH, "1");
+    let mut command = python_command(program);
+    command
+        .env_clear()
+        .envs(passed_variables(gpu))
+        .env(SAFE_PATH, "1");
     command
 }
 
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_python_is_isolated_and_starts_elsewhere() {
-        let command = python(Path::new("some/python"));
+        let command = python_command(Path::new("some/python"));
         assert!(Path::new(command.get_program()).is_absolute());
         assert_eq!(command.get_current_dir(), Some(Path::new(FOLDER)));
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["-I"]);

@@ -1,4 +1,4 @@
-//! Which versions of Triton are on `PyPI`, according to pip. Left out: installing one ([`crate::home`]).
+//! Which versions of Triton are on `PyPI`, according to pip. See [`crate::install`] for installing one.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use cerith_tile::rules::Version;
 
 use crate::process;
 
-/// Nobody knows what is published.
+/// The published versions are unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishedError {
     /// There is no Python with pip.
@@ -28,15 +28,15 @@ pub enum PublishedError {
 ///
 /// # Errors
 /// pip is not there, or does not reach the index.
-pub fn releases() -> Result<Vec<Version>, PublishedError> {
+pub fn fetch_releases() -> Result<Vec<Version>, PublishedError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    asked(&path)
+    ask_pip(&path)
 }
 
-fn asked(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
+fn ask_pip(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
     let python = process::on_path("python3".as_ref(), Some(path))
         .find(|python| {
-            pip(python)
+            pip_command(python)
                 .arg("--version")
                 .output()
                 .is_ok_and(|done| done.status.success())
@@ -46,7 +46,7 @@ fn asked(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
         python: python.clone(),
         reason,
     };
-    let done = pip(&python)
+    let done = pip_command(&python)
         .args([
             "index",
             "versions",
@@ -57,7 +57,7 @@ fn asked(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
         .output()
         .map_err(|error| failed(error.to_string()))?;
     let said = String::from_utf8_lossy(&done.stdout);
-    let releases = listed(&said);
+    let releases = parse_versions(&said);
     if !done.status.success() || releases.is_empty() {
         let words = String::from_utf8_lossy(&done.stderr);
         let error = words.lines().rev().find(|line| line.contains("ERROR"));
@@ -71,14 +71,14 @@ fn asked(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
     Ok(releases)
 }
 
-fn pip(python: &Path) -> Command {
-    let mut command = process::python(python);
+fn pip_command(python: &Path) -> Command {
+    let mut command = process::python_command(python);
     command.args(["-m", "pip"]);
     command
 }
 
-/// What `pip index versions` lists.
-fn listed(said: &str) -> Vec<Version> {
+/// Parses the list of `pip index versions`.
+fn parse_versions(said: &str) -> Vec<Version> {
     let line = said
         .lines()
         .find_map(|line| line.strip_prefix("Available versions:"));
@@ -100,13 +100,13 @@ mod tests {
         let said =
             "triton (3.10.0)\nAvailable versions: 3.10.0, 3.10.0rc1, 3.9.0, 3.3.1\n  INSTALLED: 3.9.0\n";
         let versions = ["3.3.1", "3.9.0", "3.10.0"].map(|version| version.parse().expect(version));
-        assert_eq!(listed(said), versions);
-        assert_eq!(listed("ERROR: No matching distribution found"), []);
+        assert_eq!(parse_versions(said), versions);
+        assert_eq!(parse_versions("ERROR: No matching distribution found"), []);
     }
 
     #[test]
     fn without_a_python_there_is_no_answer() {
-        let error = asked(OsStr::new("/nowhere")).expect_err("nothing is there");
+        let error = ask_pip(OsStr::new("/nowhere")).expect_err("nothing is there");
         assert!(error.to_string().contains("install Python's pip"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Which Python and which NumPy a Triton needs, and which Pythons this machine has. Left out: installing ([`crate::install`]).
+//! Which Python and which NumPy a Triton needs, and which Pythons this machine has. See [`crate::install`] for installing.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ const BEST: Minor = 11;
 
 /// Pythons that a toolchain has wheels for, torch's among them where it holds one. Source: the file names in the package
 /// index.
-fn wheels(id: &ToolchainId) -> std::ops::RangeInclusive<Minor> {
+fn wheel_pythons(id: &ToolchainId) -> std::ops::RangeInclusive<Minor> {
     let triton = wheels_of_triton(id.triton());
     let torch = match id.torch().map(|torch| (torch.major, torch.minor)) {
         None => return triton,
@@ -40,7 +40,7 @@ fn wheels_of_triton(triton: Version) -> std::ops::RangeInclusive<Minor> {
     }
 }
 
-/// The NumPy to install beside a Triton, as a version requirement; none where no NumPy fits that Python.
+/// The NumPy to install beside a Triton, as a version requirement; `None` if no NumPy fits that Python.
 ///
 /// Without a wish: up to Triton 3.1 the last of NumPy 1, because with NumPy 2 their loads and stores silently do
 /// nothing. From 3.2 on the last of the 2.3 series, because with NumPy 2.4 the interpreters of 3.2 to 3.6 raise a
@@ -77,8 +77,8 @@ pub(crate) fn fits(triton: Version, numpy: Version) -> bool {
 }
 
 /// The Pythons that can hold a toolchain, the one to be preferred first.
-pub(crate) fn suitable(id: &ToolchainId) -> Vec<Minor> {
-    let mut minors: Vec<Minor> = wheels(id)
+pub(crate) fn suitable_pythons(id: &ToolchainId) -> Vec<Minor> {
+    let mut minors: Vec<Minor> = wheel_pythons(id)
         .filter(|&minor| numpy_for(id, minor).is_some())
         .collect();
     minors.sort_by_key(|&minor| (minor.abs_diff(BEST), minor));
@@ -86,7 +86,7 @@ pub(crate) fn suitable(id: &ToolchainId) -> Vec<Minor> {
 }
 
 /// `3.8 to 3.12`.
-pub(crate) fn phrase(minors: &[Minor]) -> String {
+pub(crate) fn describe_range(minors: &[Minor]) -> String {
     match (minors.iter().min(), minors.iter().max()) {
         (Some(low), Some(high)) if low < high => format!("3.{low} to 3.{high}"),
         (Some(only), _) => format!("3.{only}"),
@@ -101,23 +101,23 @@ pub(crate) struct Python {
     pub minor: Minor,
 }
 
-/// What a search of PATH found.
+/// The result of a search of PATH.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct PathSearch {
     /// A Python that fits.
     pub fit: Option<Python>,
     /// The versions of all that were looked at.
-    pub others: Vec<Minor>,
+    pub rejected: Vec<Minor>,
 }
 
-impl Found {
+impl PathSearch {
     /// `3.6 and 3.14`, of those that do not fit.
     pub(crate) fn phrase(&self) -> String {
         let mut text = String::new();
-        for (index, minor) in self.others.iter().enumerate() {
+        for (index, minor) in self.rejected.iter().enumerate() {
             let join = match index {
                 0 => "",
-                _ if index + 1 == self.others.len() => " and ",
+                _ if index + 1 == self.rejected.len() => " and ",
                 _ => ", ",
             };
             let _ = write!(text, "{join}3.{minor}");
@@ -127,10 +127,10 @@ impl Found {
 }
 
 /// Looks for a Python that fits, along `path` (the value of PATH).
-pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> Found {
+pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> PathSearch {
     let named = minors.iter().map(|minor| format!("python3.{minor}"));
     let names: Vec<String> = named.chain(["python3".to_owned(), "python".to_owned()]).collect();
-    let mut found = Found::default();
+    let mut found = PathSearch::default();
     for name in &names {
         for program in process::on_path(name.as_ref(), path) {
             let Some(minor) = version_of(&program) else {
@@ -140,22 +140,22 @@ pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> Found {
                 found.fit = Some(Python { path: program, minor });
                 return found;
             }
-            if !found.others.contains(&minor) {
-                found.others.push(minor);
-                found.others.sort_unstable();
+            if !found.rejected.contains(&minor) {
+                found.rejected.push(minor);
+                found.rejected.sort_unstable();
             }
         }
     }
     found
 }
 
-/// The version of a Python of the usual kind that can make environments; none if it is something else, or only
-/// the shim of a version that is not switched on.
+/// The version of a CPython that can make environments; `None` for other programs, and for shims of versions that are
+/// not enabled.
 fn version_of(program: &std::path::Path) -> Option<Minor> {
     const ASK: &str = "import sys, sysconfig, venv; \
          print(sys.version_info[0], sys.version_info[1], sys.implementation.name, \
          sysconfig.get_config_var('Py_GIL_DISABLED') or 0)";
-    let output = process::python(program)
+    let output = process::python_command(program)
         .args(["-c", ASK])
         .stderr(Stdio::null())
         .output()
@@ -174,20 +174,20 @@ mod tests {
 
     use super::*;
 
-    fn id(text: &str) -> ToolchainId {
+    fn parse_id(text: &str) -> ToolchainId {
         text.parse().expect("a toolchain")
     }
 
     #[test]
     fn every_known_triton_has_a_python_and_a_numpy() {
-        for &triton in crate::id::KNOWN {
-            let id = ToolchainId::of(triton);
-            assert_eq!(suitable(&id).first(), Some(&BEST), "{id}");
+        for &triton in crate::id::known_tritons() {
+            let id = ToolchainId::from_triton(triton);
+            assert_eq!(suitable_pythons(&id).first(), Some(&BEST), "{id}");
             assert!(numpy_for(&id, BEST).is_some(), "{id}");
         }
-        for &(torch, _) in crate::id::TORCHES {
+        for (torch, _) in cerith_tile::releases::TORCH {
             let id = ToolchainId::of_torch(torch).expect("known");
-            assert_eq!(suitable(&id).first(), Some(&BEST), "{id}");
+            assert_eq!(suitable_pythons(&id).first(), Some(&BEST), "{id}");
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
     fn numpy_follows_triton_python_and_wishes() {
         let check = |text: &str, python, expected: Option<&str>| {
             assert_eq!(
-                numpy_for(&id(text), python).as_deref(),
+                numpy_for(&parse_id(text), python).as_deref(),
                 expected,
                 "{text} on 3.{python}"
             );
@@ -212,11 +212,14 @@ mod tests {
         check("torch2.11.0", 11, Some("2.3.5"));
         check("3.9.0+numpy2.4", 12, Some("2.4.*"));
         check("3.9.0+numpy2.4.6", 12, Some("2.4.6"));
-        assert_eq!(phrase(&suitable(&id("3.0.0+numpy2"))), "3.9 to 3.12");
+        assert_eq!(
+            describe_range(&suitable_pythons(&parse_id("3.0.0+numpy2"))),
+            "3.9 to 3.12"
+        );
     }
 
     /// A folder of programs that answer as Pythons of these versions would; 0 fails, as a shim does.
-    fn pythons(programs: &[(&str, Minor)]) -> tempfile::TempDir {
+    fn fake_pythons(programs: &[(&str, Minor)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, minor) in programs {
             let path = folder.path().join(name);
@@ -233,13 +236,13 @@ mod tests {
 
     #[test]
     fn a_python_that_fits_is_found_past_shims_and_wrong_versions() {
-        let folder = pythons(&[
+        let folder = fake_pythons(&[
             ("python3.11", 0),
             ("python3.12", 12),
             ("python3", 14),
             ("python", 9),
         ]);
-        let wanted = suitable(&id("3.1.0"));
+        let wanted = suitable_pythons(&parse_id("3.1.0"));
         let found = find(&wanted, Some(folder.path().as_os_str()));
         assert_eq!(
             found.fit,
@@ -249,7 +252,7 @@ mod tests {
             })
         );
 
-        let folder = pythons(&[("python3", 14), ("python", 7)]);
+        let folder = fake_pythons(&[("python3", 14), ("python", 7)]);
         let found = find(&wanted, Some(folder.path().as_os_str()));
         assert_eq!(
             (found.fit.clone(), found.phrase().as_str()),

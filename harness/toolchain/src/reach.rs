@@ -1,5 +1,5 @@
-//! What the workers of a toolchain need to read: each pool asks the toolchain's Python once. Left out: what every program of a
-//! system reads, and enforcing it ([`crate::containment`]).
+//! The files that workers of a toolchain need to read: each pool asks the toolchain's Python once. See
+//! [`crate::containment`] for files that every program reads, and for enforcement.
 
 use std::ffi::OsStr;
 use std::io;
@@ -36,11 +36,11 @@ const COMPILERS: &[&str] = &["cc", "gcc", "clang", "c++", "g++"];
 
 /// The folders that it prints.
 #[derive(Deserialize)]
-struct Answer {
+struct ReachAnswer {
     /// Those of its installation.
     prefixes: Vec<PathBuf>,
     /// Others that it imports from.
-    others: Vec<PathBuf>,
+    imported_folders: Vec<PathBuf>,
 }
 
 /// A Python that does not say what it reads.
@@ -50,15 +50,15 @@ pub(crate) enum Unanswered {
     #[error("{}: {error}", python.display())]
     NotStarted { python: PathBuf, error: io::Error },
     /// It ended without an answer.
-    #[error("{status}\n{said}")]
-    Ended { status: ExitStatus, said: String },
+    #[error("{status}\n{stderr}")]
+    Ended { status: ExitStatus, stderr: String },
 }
 
 /// The folders and files that a Python's workers read. `package` is the folder that our own Python package is in.
 ///
 /// # Errors
 /// The Python does not start, or does not answer; why.
-pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBuf>, Unanswered> {
+pub(crate) fn query_reach(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBuf>, Unanswered> {
     let output = process::python_as_worker(python, false)
         .args(["-c", ASK])
         .arg(package)
@@ -70,11 +70,11 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
     let told = String::from_utf8_lossy(&output.stdout);
     // A package may print when Python starts.
     let last = told.lines().last().unwrap_or_default();
-    let Ok(answer) = serde_json::from_str::<Answer>(last) else {
+    let Ok(answer) = serde_json::from_str::<ReachAnswer>(last) else {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(Unanswered::Ended {
             status: output.status,
-            said: said.trim_end().to_owned(),
+            stderr: said.trim_end().to_owned(),
         });
     };
     let usable = |folder: &PathBuf| !is_too_much(folder);
@@ -83,7 +83,7 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
         .flat_map(|folder| visible::without_hidden(folder, Depth::Top))
         .collect();
     // Folders of projects that are installed for editing.
-    let others = answer.others.iter().filter(|folder| usable(folder));
+    let others = answer.imported_folders.iter().filter(|folder| usable(folder));
     let others = others.filter(|folder| !answer.prefixes.iter().any(|prefix| folder.starts_with(prefix)));
     read.extend(others.flat_map(|folder| visible::without_hidden(folder, Depth::All)));
     read.push(package.to_owned());
@@ -91,9 +91,9 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
     let libraries = libraries.iter().flat_map(std::env::split_paths);
     read.extend(libraries.filter(|folder| folder.is_absolute() && !is_too_much(folder)));
     if mode.wants_c() {
-        read.extend(compilers());
+        read.extend(find_compilers());
     }
-    let allowed = containment::allowed();
+    let allowed = containment::user_allowed_paths();
     read.extend(
         allowed
             .iter()
@@ -103,7 +103,7 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
 }
 
 /// The installations of the C compilers on PATH, and of `$CC`.
-fn compilers() -> Vec<PathBuf> {
+fn find_compilers() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH");
     let named = std::env::var_os("CC");
     let names = COMPILERS.iter().map(OsStr::new).chain(named.as_deref());

@@ -46,10 +46,10 @@ impl Home {
             return Err(crate::HomeError::Missing { id: id.clone() }.into());
         }
         if let Some(toolchain) = there {
-            observer.event(Event::Step(
-                "comparing its files with what was installed".to_owned(),
+            observer.report_event(Event::Step(
+                "comparing its files with the installed ones".to_owned(),
             ));
-            let is_gone = toolchain.gone().is_some();
+            let is_gone = toolchain.explain_missing().is_some();
             let is_back = !is_gone || self.renew_python(&toolchain).is_ok();
             if is_back && toolchain.check_contents().is_ok() {
                 let toolchain = self.find(id).unwrap_or(toolchain);
@@ -72,7 +72,7 @@ impl Home {
     /// No Python of the same minor version is on PATH, or it makes no environment.
     pub fn renew_python(&self, toolchain: &Toolchain) -> Result<Toolchain, AddError> {
         let mut renewed = toolchain.clone();
-        if !toolchain.is_adopted() && toolchain.gone().is_some() {
+        if !toolchain.is_adopted() && toolchain.explain_missing().is_some() {
             let _lock = self.lock(&toolchain.id, || false)?;
             renewed.contents.python = renew_environment(toolchain)?;
         }
@@ -83,7 +83,7 @@ impl Home {
 /// Makes the environment again; the version of its Python.
 fn renew_environment(toolchain: &Toolchain) -> Result<String, AddError> {
     let id = &toolchain.id;
-    if toolchain.gone().is_none() {
+    if toolchain.explain_missing().is_none() {
         // Another process was faster.
         return Ok(toolchain.contents.python.clone());
     }
@@ -100,7 +100,7 @@ fn renew_environment(toolchain: &Toolchain) -> Result<String, AddError> {
     let path = std::env::var_os("PATH");
     let Some(found) = python::find(&[minor], path.as_deref()).fit else {
         return Err(AddError::NoPython {
-            wanted: python::phrase(&[minor]),
+            suitable: python::describe_range(&[minor]),
         });
     };
     // Made beside it, and then moved into it file by file, so that nothing is written into files that may be links.
@@ -121,7 +121,7 @@ fn renew_environment(toolchain: &Toolchain) -> Result<String, AddError> {
         return Err(failed(said.trim().to_owned()));
     }
     take_over(made.path(), root).map_err(|error| failed(error.to_string()))?;
-    if let Some(why) = toolchain.gone() {
+    if let Some(why) = toolchain.explain_missing() {
         return Err(failed(why));
     }
     manifest::renew_settings(root);

@@ -1,4 +1,4 @@
-//! What a worker is asked to do. Left out: how it is sent (`wire`) and the answer ([`crate::response`]).
+//! A request to a worker. See `wire` for its encoding, and [`crate::response`] for the answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use cerith_tile::DType;
 /// copy (a generated or edited kernel). Either way `path`'s folder is where sibling modules are imported from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
-    /// Where the file is, or would be. Made absolute before it is sent.
+    /// The path of the file, which need not exist. Made absolute before it is sent.
     pub path: PathBuf,
     /// The file's text.
     pub text: Arc<str>,
 }
 
-/// What fake tensors say they are, which decides what Triton's interpreter does with them.
+/// The device of fake tensors, which changes the behaviour of Triton's interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Device {
     /// `cuda:0`: the interpreter copies to the host and back. Addresses are never mapped in the worker, so that
@@ -43,7 +43,7 @@ pub enum Driver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Relocation {
     /// Byte within the storage that holds the address (guard zones not counted). A multiple of 8.
-    pub at: usize,
+    pub offset: usize,
     /// Index of the storage pointed into.
     pub storage: usize,
     /// Byte within that storage; may lie outside of it.
@@ -139,8 +139,8 @@ pub enum Value {
 
 impl Value {
     /// Reads a value as it is written for a worker: JSON's own `null`, booleans, integers and strings, or a list of a letter
-    /// and its contents (`["i", "123"]`, `["f", bits]`, `["t", storage, dtype, shape, strides, offset]`, …). None where the
-    /// JSON is no value.
+    /// and its contents (`["i", "123"]`, `["f", bits]`, `["t", storage, dtype, shape, strides, offset]`, …). `None` if the
+    /// JSON is not a value.
     pub fn from_json(json: &serde_json::Value) -> Option<Self> {
         crate::wire::value::read(json)
     }
@@ -195,7 +195,7 @@ pub struct Launch {
     pub kwargs: Vec<(String, Value)>,
     /// `num_warps` and the like; sent as keyword arguments after `kwargs`.
     pub options: Vec<(String, Value)>,
-    /// What makes the launch instead; it is given no positional arguments.
+    /// A function that makes the launch instead; it gets no positional arguments.
     pub host: Option<Host>,
 }
 
@@ -209,7 +209,7 @@ pub struct Request {
     pub storages: Vec<Storage>,
     /// The launches.
     pub launches: Vec<Launch>,
-    /// Where the tensors say they are.
+    /// The device that the tensors report.
     pub device: Device,
     /// Whether Triton finds a driver.
     pub driver: Driver,
@@ -218,7 +218,7 @@ pub struct Request {
     pub inspectable: bool,
     /// Whether the request needs a process of its own: its files may change what other requests of the same files get, because
     /// they import modules or have host functions.
-    pub alone: bool,
+    pub isolated: bool,
 }
 
 impl Request {
@@ -231,7 +231,7 @@ impl Request {
             device: Device::default(),
             driver: Driver::default(),
             inspectable: true,
-            alone: false,
+            isolated: false,
         }
     }
 }

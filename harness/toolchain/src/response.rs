@@ -1,4 +1,4 @@
-//! What a worker answered. Left out: workers that could not answer ([`crate::failure`]).
+//! The answer of a worker. See [`crate::failure`] for workers that could not answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ pub struct Response {
     pub result: Result<(), Box<Raised>>,
     /// The storages as they are now, in the request's order, also when it raised: what is on the (fake) device then.
     pub storages: Vec<Memory>,
-    /// What the kernels and the module printed to stdout (`tl.device_print` included), at most
+    /// The text that the kernels and the module printed to stdout (`tl.device_print` included), at most
     /// [`Response::STDOUT_LIMIT`] bytes of it, lossily decoded.
     pub stdout: String,
-    /// The end of what came on stderr, where compilers and GPUs complain.
+    /// The end of stderr, where compilers and GPUs complain.
     pub stderr: String,
     /// Whether `stdout` was cut.
     pub stdout_cut: bool,
@@ -45,21 +45,20 @@ pub struct Memory {
 /// A Python exception.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
-    /// What was being done.
+    /// The current phase.
     pub phase: Phase,
     /// The exception and its causes, the one the user sees first (`InterpreterError`) and its root cause last. Never
     /// empty.
     pub chain: Vec<PythonError>,
     /// The innermost frame in the kernel's own file (or one of its sibling modules), of the root cause if it has one.
     pub location: Option<Location>,
-    /// The part of the program that the location is in. `None` without a location, and in answers on record.
+    /// The part of the program that the location is in. `None` without a location, and in recorded answers.
     #[serde(default)]
     pub frame: Option<Frame>,
     /// Whether Triton's compiler raised it.
     pub compiling: bool,
-    /// The file of Triton's in which it was raised, from the folder that holds the package
-    /// (`triton/language/semantic.py`); empty where the innermost frame that is Triton's or the user's is the user's.
-    /// Nothing where nobody looked.
+    /// Triton's file in which it was raised, from the folder that holds the package (`triton/language/semantic.py`);
+    /// empty if the innermost frame of Triton or the user is the user's. `None` if unknown.
     #[serde(default)]
     pub origin: Option<String>,
     /// Python's traceback as text, at most 16 KiB of its end.
@@ -77,7 +76,7 @@ impl Raised {
     }
 }
 
-/// What the worker was doing when the exception was raised.
+/// The phase of the worker in which the exception was raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// Importing the module.

@@ -1,4 +1,4 @@
-//! A worker's own folder: made, emptied, measured. Left out: which worker has which ([`crate::pool`]).
+//! A worker's own folder: made, emptied, measured. See [`crate::pool`] for the workers.
 //!
 //! Code that is not trusted made its contents, and may still change them: links that lead elsewhere, folders nested without end.
 //! So nothing here follows a link, goes deeper than it can hold open, or trusts a name twice.
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 /// Folders within folders beyond which a folder counts as too large.
 const DEEPEST: usize = 64;
 
-/// What a folder holds.
+/// The contents of a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     /// Bytes on disk.
@@ -42,7 +42,7 @@ impl Scratch {
         &self.path
     }
 
-    /// What is in it. Counting ends at `most` entries.
+    /// Measures its contents. Counting ends at `most` entries.
     pub(crate) fn measure(&self, most: usize) -> Contents {
         open(CWD, &self.path).map_or_else(|_| Contents::default(), |folder| measure(folder, most))
     }
@@ -109,25 +109,25 @@ fn measure(folder: OwnedFd, most: usize) -> Contents {
     found
 }
 
-/// Removes everything in a folder. What is in a folder within it is moved up before that one is removed, so that no depth
+/// Removes everything in a folder. The contents of an inner folder are moved up before it is removed, so that no depth
 /// needs more than two open folders.
 fn clear(folder: &OwnedFd, keep: &[&str]) -> Result<(), Errno> {
     let mut moved = 0u64;
     loop {
         let mut left = false;
-        for name in names(folder)? {
+        for name in list_names(folder)? {
             if keep.iter().any(|kept| kept.as_bytes() == name.as_bytes()) {
                 continue;
             }
             left = true;
-            // Of a folder: that it is one.
+            // The first call fails for a folder.
             if unlinkat(folder, &name, AtFlags::empty()).is_ok()
                 || unlinkat(folder, &name, AtFlags::REMOVEDIR).is_ok()
             {
                 continue;
             }
             let inner = open(folder, &name).or_else(|_| open_anyway(folder, &name))?;
-            for within in names(&inner)? {
+            for within in list_names(&inner)? {
                 if unlinkat(&inner, &within, AtFlags::empty()).is_err()
                     && unlinkat(&inner, &within, AtFlags::REMOVEDIR).is_err()
                 {
@@ -155,7 +155,7 @@ fn open_anyway(at: &OwnedFd, name: &CString) -> Result<OwnedFd, Errno> {
     open(at, name)
 }
 
-fn names(folder: &OwnedFd) -> Result<Vec<CString>, Errno> {
+fn list_names(folder: &OwnedFd) -> Result<Vec<CString>, Errno> {
     let entries = Dir::read_from(folder)?;
     let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name().to_owned()));
     Ok(names
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    fn scratch() -> (tempfile::TempDir, Scratch) {
+    fn new_scratch() -> (tempfile::TempDir, Scratch) {
         let folder = tempfile::tempdir().expect("a folder");
         let scratch = Scratch::new(folder.path().join("own")).expect("made");
         (folder, scratch)
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn links_are_removed_and_not_followed() {
-        let (folder, scratch) = scratch();
+        let (folder, scratch) = new_scratch();
         let outside = folder.path().join("outside");
         fs::create_dir(&outside).expect("made");
         fs::write(outside.join("precious"), vec![1; 100_000]).expect("written");
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_kept() {
-        let (_folder, scratch) = scratch();
+        let (_folder, scratch) = new_scratch();
         for name in ["cache", "other"] {
             fs::create_dir(scratch.path().join(name)).expect("made");
             fs::write(scratch.path().join(name).join("file"), "x").expect("written");
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn no_depth_and_no_mode_keeps_a_folder_from_being_removed() {
-        let (folder, scratch) = scratch();
+        let (folder, scratch) = new_scratch();
         let mut inner = open(CWD, scratch.path()).expect("open");
         for _ in 0..3000 {
             rustix::fs::mkdirat(&inner, "in", Mode::RWXU).expect("made");

@@ -18,7 +18,7 @@ import importlib.util, os
 print(*(os.path.dirname(importlib.util.find_spec(name).origin) for name in ('triton', 'numpy')), sep='\\0')
 ";
 
-/// Folders in folders that are looked into; Triton has six. What is deeper is a link into itself.
+/// The maximum depth of folders; Triton has six. Deeper ones are links into themselves.
 const DEEPEST: usize = 16;
 
 /// A hash of a toolchain's files and of the Python that they run in; `None` if the toolchain is damaged.
@@ -68,7 +68,7 @@ fn stamp_adopted(toolchain: &Toolchain) -> io::Result<Hash> {
     }
     let mut hasher = Hasher::new();
     for folder in [triton, numpy] {
-        hasher.update(of(folder)?.as_bytes());
+        hasher.update(stamp_folder(folder)?.as_bytes());
     }
     Ok(hasher.finalize())
 }
@@ -79,7 +79,7 @@ fn describe_loss(toolchain: &Toolchain) -> io::Error {
 }
 
 /// The stamp of a folder.
-fn of(folder: &Path) -> io::Result<Hash> {
+fn stamp_folder(folder: &Path) -> io::Result<Hash> {
     let mut files = BTreeMap::new();
     visit(folder, DEEPEST, &mut files)?;
     let mut hasher = Hasher::new();
@@ -132,12 +132,12 @@ mod tests {
         fs::write(at("backends/compiler.py"), "x = 1\n").expect("a file");
         symlink(folder.path(), at("backends/itself")).expect("a link");
         symlink(at("nowhere"), at("backends/gone")).expect("a link");
-        let first = of(folder.path()).expect("a stamp");
+        let first = stamp_folder(folder.path()).expect("a stamp");
         fs::write(at("backends/__pycache__/compiler.pyc"), "kept").expect("a file");
-        assert_eq!(of(folder.path()).expect("a stamp"), first);
+        assert_eq!(stamp_folder(folder.path()).expect("a stamp"), first);
 
         fs::write(at("backends/compiler.py"), "x = 10\n").expect("a file");
-        let longer = of(folder.path()).expect("a stamp");
+        let longer = stamp_folder(folder.path()).expect("a stamp");
         assert_ne!(longer, first);
         let file = File::options()
             .write(true)
@@ -145,7 +145,7 @@ mod tests {
             .expect("it is there");
         file.set_modified(SystemTime::now() + Duration::from_secs(9))
             .expect("a time");
-        assert_ne!(of(folder.path()).expect("a stamp"), longer);
-        assert!(of(&at("nowhere")).is_err());
+        assert_ne!(stamp_folder(folder.path()).expect("a stamp"), longer);
+        assert!(stamp_folder(&at("nowhere")).is_err());
     }
 }

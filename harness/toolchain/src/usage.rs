@@ -1,5 +1,5 @@
-//! What a worker and the processes that it started use, read from `/proc`. Left out: what happens to a worker that uses too much
-//! ([`crate::worker`]). Without `/proc` the use is unknown, and nothing counts as too much.
+//! The memory, files and threads of a worker and its processes, read from `/proc`. See [`crate::worker`] for the end of
+//! a worker that uses too much. Without `/proc` the usage is unknown and unlimited.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const END_ROUNDS: u32 = 500;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(2);
 
-/// What a process group uses.
+/// The usage of a process group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Processes.
@@ -28,16 +28,15 @@ pub(crate) struct Usage {
 }
 
 /// Bytes of a process's address space, and those of it that were touched.
-pub(crate) fn memory(pid: Pid) -> Option<(u64, u64)> {
+pub(crate) fn read_memory(pid: Pid) -> Option<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{}/statm", pid.as_raw_nonzero())).ok()?;
     let mut pages = text.split(' ').map_while(|word| word.parse::<u64>().ok());
     let page = rustix::param::page_size() as u64;
     Some((pages.next()? * page, pages.next()? * page))
 }
 
-/// What a process and all others of the process group that it leads use. Of what they have mapped, files count that were in
-/// `folder`.
-pub(crate) fn of(leader: Pid, folder: &Path) -> Usage {
+/// Measures a process and all others of its process group. Mapped files count if they were in `folder`.
+pub(crate) fn measure_group(leader: Pid, folder: &Path) -> Usage {
     let id = leader.as_raw_nonzero().get();
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut usage = Usage::default();
@@ -49,12 +48,13 @@ pub(crate) fn of(leader: Pid, folder: &Path) -> Usage {
         usage.processes += 1;
         usage.threads += process.threads;
         usage.resident += process.resident;
-        usage.nameless += nameless(pid, &folder);
+        usage.nameless += measure_nameless(pid, &folder);
     }
     usage
 }
 
-/// Bytes of memory that a process group has touched, where each process counts its share of what it shares. Slower than [`of`].
+/// Bytes of memory that a process group has touched, with each process's share of shared memory. Slower than
+/// [`measure_group`].
 pub(crate) fn shared_out(leader: Pid) -> u64 {
     let of = |pid: i32| {
         let process = Process::read(pid)?;
@@ -65,7 +65,7 @@ pub(crate) fn shared_out(leader: Pid) -> u64 {
         });
         Some(share.map_or(process.resident, |kibibytes| kibibytes * 1024))
     };
-    members(leader.as_raw_nonzero().get())
+    group_members(leader.as_raw_nonzero().get())
         .into_iter()
         .filter_map(of)
         .sum()
@@ -74,26 +74,26 @@ pub(crate) fn shared_out(leader: Pid) -> u64 {
 /// Whether a process of one thread has more than so many children, or any that has children. Those whose parent is gone are
 /// its own, if it takes them in, as workers do.
 pub(crate) fn has_descendants(pid: Pid, most: usize) -> bool {
-    let Some(children) = children(pid.as_raw_nonzero().get()) else {
-        return of(pid, Path::new("/")).processes > 1 + most;
+    let Some(children) = list_children(pid.as_raw_nonzero().get()) else {
+        return measure_group(pid, Path::new("/")).processes > 1 + most;
     };
     children.len() > most
         || children
             .into_iter()
-            .any(|child| self::children(child).is_none_or(|of| !of.is_empty()))
+            .any(|child| list_children(child).is_none_or(|of| !of.is_empty()))
 }
 
 /// Whether a child of a process of one thread has more than its first thread.
 pub(crate) fn has_threaded_child(pid: Pid) -> bool {
-    let children = children(pid.as_raw_nonzero().get()).unwrap_or_default();
+    let children = list_children(pid.as_raw_nonzero().get()).unwrap_or_default();
     children
         .into_iter()
         .filter_map(Process::read)
-        .any(|child| !child.gone && child.threads > 1)
+        .any(|child| !child.is_zombie && child.threads > 1)
 }
 
 /// The children of a process's first thread. A kernel may be built without them.
-fn children(id: i32) -> Option<Vec<i32>> {
+fn list_children(id: i32) -> Option<Vec<i32>> {
     let text = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
     Some(
         text.split_ascii_whitespace()
@@ -107,13 +107,14 @@ pub(crate) fn end_others(leader: Pid) -> bool {
     let id = leader.as_raw_nonzero().get();
     for round in 0..END_ROUNDS {
         let mut left = false;
-        for pid in children(id).unwrap_or_default().into_iter().chain(if round == 0 {
-            Vec::new()
-        } else {
-            members(id)
-        }) {
-            // Of one that is waited for there is no more than its number.
-            if pid == id || Process::read(pid).is_none_or(|process| process.group != id || process.gone) {
+        for pid in list_children(id)
+            .unwrap_or_default()
+            .into_iter()
+            .chain(if round == 0 { Vec::new() } else { group_members(id) })
+        {
+            // A process that waits to be reaped has only its number.
+            if pid == id || Process::read(pid).is_none_or(|process| process.group != id || process.is_zombie)
+            {
                 continue;
             }
             left = true;
@@ -131,7 +132,7 @@ pub(crate) fn end_others(leader: Pid) -> bool {
 }
 
 /// The processes of a group.
-fn members(group: i32) -> Vec<i32> {
+fn group_members(group: i32) -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -140,14 +141,14 @@ fn members(group: i32) -> Vec<i32> {
 }
 
 /// How many threads a process has.
-pub(crate) fn threads(pid: Pid) -> Option<u64> {
+pub(crate) fn count_threads(pid: Pid) -> Option<u64> {
     Process::read(pid.as_raw_nonzero().get()).map(|process| process.threads)
 }
 
-/// What `/proc/PID/stat` says.
+/// The fields of `/proc/PID/stat`.
 struct Process {
     /// Whether it has ended, and waits for its parent to hear of it.
-    gone: bool,
+    is_zombie: bool,
     group: i32,
     threads: u64,
     resident: u64,
@@ -162,8 +163,9 @@ impl Process {
         let field = |number: usize| fields.get(number - 3);
         let threads = field(20)?.parse().ok()?;
         Some(Self {
-            // A first thread that has ended says nothing about the others: until they have, nobody can wait for the process.
-            gone: matches!(*field(3)?, "Z" | "X") && threads <= 1,
+            // A first thread that has ended proves nothing about the others: until they have ended, the process cannot be
+            // reaped.
+            is_zombie: matches!(*field(3)?, "Z" | "X") && threads <= 1,
             group: field(5)?.parse().ok()?,
             threads,
             resident: field(24)?.parse::<u64>().ok()? * rustix::param::page_size() as u64,
@@ -171,8 +173,8 @@ impl Process {
     }
 }
 
-fn nameless(pid: i32, folder: &Path) -> u64 {
-    let mut files = mapped(pid, folder);
+fn measure_nameless(pid: i32, folder: &Path) -> u64 {
+    let mut files = list_mapped(pid, folder);
     let open = fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()
         .flatten()
@@ -184,9 +186,9 @@ fn nameless(pid: i32, folder: &Path) -> u64 {
     files.values().sum()
 }
 
-/// Files that a process has mapped and that have been removed from a folder: of each, by its number, its bytes. Whoever is
-/// not root is not told those, and counts what is mapped of it.
-fn mapped(pid: i32, folder: &Path) -> BTreeMap<u64, u64> {
+/// Files that a process has mapped and that have been removed from a folder: for each number its bytes. Only root can read
+/// those; other users count the mapped part.
+fn list_mapped(pid: i32, folder: &Path) -> BTreeMap<u64, u64> {
     let mut files = BTreeMap::new();
     let text = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
     let folder = folder.as_os_str().as_bytes();
@@ -202,14 +204,14 @@ fn mapped(pid: i32, folder: &Path) -> BTreeMap<u64, u64> {
         let bytes = files.entry(number).or_default();
         match fs::metadata(format!("/proc/{pid}/map_files/{range}")) {
             Ok(data) => *bytes = data.blocks() * 512,
-            Err(_) => *bytes += length(range).unwrap_or_default(),
+            Err(_) => *bytes += parse_length(range).unwrap_or_default(),
         }
     }
     files
 }
 
 /// Bytes of a range of addresses: `7f00-7f01`.
-fn length(range: &str) -> Option<u64> {
+fn parse_length(range: &str) -> Option<u64> {
     let (start, end) = range.split_once('-')?;
     let number = |text| u64::from_str_radix(text, 16).ok();
     number(end)?.checked_sub(number(start)?)
@@ -225,7 +227,7 @@ mod tests {
     fn this_process_is_seen() {
         let us = rustix::process::getpid();
         let leader = rustix::process::getpgrp();
-        let before = of(leader, Path::new("/tmp"));
+        let before = measure_group(leader, Path::new("/tmp"));
         assert!(before.processes >= 1 && before.threads >= 1, "{before:?}");
         assert!(before.resident > 100_000, "{before:?}");
         let shared_out = shared_out(leader);
@@ -233,13 +235,13 @@ mod tests {
             shared_out > 100_000 && shared_out < 2 * before.resident,
             "{shared_out}"
         );
-        assert!(threads(us) >= Some(1));
-        let (space, touched) = memory(us).expect("known");
+        assert!(count_threads(us) >= Some(1));
+        let (space, touched) = read_memory(us).expect("known");
         assert!(space >= touched && touched > 100_000);
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&vec![1; 1 << 20]).expect("written");
         file.sync_all().expect("on disk");
-        assert!(nameless(us.as_raw_nonzero().get(), Path::new("/tmp")) >= 1 << 20);
-        assert_eq!(length("7f0000-7f1000"), Some(4096));
+        assert!(measure_nameless(us.as_raw_nonzero().get(), Path::new("/tmp")) >= 1 << 20);
+        assert_eq!(parse_length("7f0000-7f1000"), Some(4096));
     }
 }

@@ -1,5 +1,5 @@
-//! What workers may read of a folder: everything but hidden files and folders, where keys, passwords and the history of a checkout
-//! lie (`.ssh`, `.env`, `.git`). Left out: enforcing it ([`crate::containment`]).
+//! The part of a folder that workers may read: everything but hidden files and folders, where keys, passwords and the
+//! history of a checkout lie (`.ssh`, `.env`, `.git`). See [`crate::containment`] for enforcement.
 
 use std::collections::VecDeque;
 use std::fs;

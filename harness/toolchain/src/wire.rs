@@ -1,5 +1,5 @@
-//! Frames on the pipe to a worker, and their JSON headers. The Python side is `cerith_worker/wire.py` and `serve.py`. Left out:
-//! moving bytes ([`crate::worker`]).
+//! Frames on the pipe to a worker, and their JSON headers. The Python side is `cerith_worker/wire.py` and `serve.py`. See
+//! [`crate::worker`] for moving bytes.
 
 mod error;
 pub(crate) mod inductor;
@@ -55,7 +55,7 @@ struct Header<'a> {
     driver: bool,
     inspectable: bool,
     /// The requests that may be done in the same process, where a worker has a process for each group; None: all that the worker gets
-    /// before it is told to turn to other files.
+    /// before a request turns it to other files.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
     /// Whether no other request may be.
@@ -83,7 +83,7 @@ struct Relocations<'a>(&'a [Relocation]);
 
 impl Serialize for Relocations<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|r| (r.at, r.storage, r.addend)))
+        serializer.collect_seq(self.0.iter().map(|r| (r.offset, r.storage, r.addend)))
     }
 }
 
@@ -134,24 +134,24 @@ fn source_of(request: &Request) -> blake3::Hash {
 }
 
 /// The frame that asks for a request, or what is wrong with the request.
-pub(crate) fn frame(request: &Request, group: Group, limits: Limits) -> Result<Vec<u8>, BadRequest> {
+pub(crate) fn encode_request(request: &Request, group: Group, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check(request)?;
     let mut header = header_of(request, limits)?;
     header.group = Some(match group {
         Group::Generated => "generated".to_owned(),
         Group::File => source_of(request).to_hex().to_string(),
     });
-    header.alone = request.alone && group == Group::File;
-    Ok(frame::frame(
+    header.alone = request.isolated && group == Group::File;
+    Ok(frame::encode_frame(
         &header,
         request.storages.iter().map(|storage| &*storage.bytes),
     )?)
 }
 
-/// What a request's header says where nothing else is asked than to interpret.
+/// The header of a request to interpret.
 fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest> {
     Ok(Header {
-        path: absolute(&request.module.path)?,
+        path: check_absolute(&request.module.path)?,
         text: &request.module.text,
         target: None,
         assembled: None,
@@ -169,15 +169,18 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
         alone: false,
         time: limits.time.as_secs_f64(),
         storages: Storages::Whole(request.storages.iter().map(storage_header).collect()),
-        launches: launch_headers(&request.launches, absolute)?,
+        launches: launch_headers(&request.launches, check_absolute)?,
         inductor: None,
     })
 }
 
-/// The frame that asks for a compilation, or what is wrong with what is asked.
+/// The frame of a compilation, or the problem of the request.
 pub(crate) fn compile_frame(request: &CompileRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check_launches(&request.launches, &request.storages)?;
-    Ok(frame::frame(&compile_header(request, limits, absolute)?, [])?)
+    Ok(frame::encode_frame(
+        &compile_header(request, limits, check_absolute)?,
+        [],
+    )?)
 }
 
 /// How paths are written.
@@ -189,7 +192,8 @@ pub(crate) enum Paths {
     Absolute,
 }
 
-/// What decides the answer to a compilation, except for the toolchain and other files: the same bytes for the same request.
+/// The part of a request that decides the answer to a compilation, except for the toolchain and other files: the same bytes
+/// for the same request.
 pub(crate) fn compile_words(request: &CompileRequest, paths: Paths) -> Result<Vec<u8>, BadRequest> {
     let limits = Limits {
         time: Duration::ZERO,
@@ -197,7 +201,7 @@ pub(crate) fn compile_words(request: &CompileRequest, paths: Paths) -> Result<Ve
     };
     let named = |path: &Path| match paths {
         Paths::Given => Ok(path.to_string_lossy().into_owned()),
-        Paths::Absolute => absolute(path),
+        Paths::Absolute => check_absolute(path),
     };
     let header = compile_header(request, limits, named)?;
     serde_json::to_vec(&header).map_err(|error| NoFrame::Json(error).into())
@@ -240,7 +244,7 @@ fn storage_header(storage: &Storage) -> StorageHeader<'_> {
     )
 }
 
-fn absolute(path: &Path) -> Result<String, BadRequest> {
+fn check_absolute(path: &Path) -> Result<String, BadRequest> {
     std::path::absolute(path)
         .map(|path| path.to_string_lossy().into_owned())
         .map_err(|error| BadRequest::Path {
@@ -249,7 +253,7 @@ fn absolute(path: &Path) -> Result<String, BadRequest> {
         })
 }
 
-/// The launches, with the paths of host functions' files as `named` has them.
+/// The launches, with the paths of host functions' files named by `named`.
 fn launch_headers(
     launches: &[Launch],
     named: impl Fn(&Path) -> Result<String, BadRequest>,
@@ -300,10 +304,10 @@ fn check(request: &Request) -> Result<(), BadRequest> {
         }
         for relocation in &storage.relocations {
             let inside = relocation
-                .at
+                .offset
                 .checked_add(8)
                 .is_some_and(|end| end <= storage.len());
-            if !inside || relocation.at % 8 != 0 || relocation.storage >= request.storages.len() {
+            if !inside || relocation.offset % 8 != 0 || relocation.storage >= request.storages.len() {
                 return Err(BadRequest::Relocation {
                     storage: index,
                     relocation: *relocation,
@@ -336,7 +340,7 @@ fn check_launches(launches: &[Launch], sizes: &[usize]) -> Result<(), BadRequest
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct LaunchAnswer {
     raised: Option<RaisedHeader>,
     memory: Vec<MemoryHeader>,
     seconds: f64,
@@ -370,15 +374,15 @@ struct Link {
 }
 
 /// Reads an answer; with it, whether the worker asks to be replaced.
-pub(crate) fn response(
+pub(crate) fn decode_response(
     header: &[u8],
     blobs: &[u8],
     stderr: &str,
     request: &Request,
 ) -> Result<(Response, bool), BadAnswer> {
-    let answer: Answer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
+    let answer: LaunchAnswer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let mut rest = blobs;
-    let storages = memories(answer.memory, &mut rest, request)?;
+    let storages = split_memories(answer.memory, &mut rest, request)?;
     let result = match answer.raised {
         None => Ok(()),
         Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
@@ -395,14 +399,14 @@ pub(crate) fn response(
 }
 
 /// The storages of an answer, their bytes taken from the front of `rest`.
-fn memories(
+fn split_memories(
     memory: Vec<MemoryHeader>,
     rest: &mut &[u8],
     request: &Request,
 ) -> Result<Vec<Memory>, BadAnswer> {
     if memory.len() != request.storages.len() {
         return Err(BadAnswer::Storages {
-            found: memory.len(),
+            received: memory.len(),
             sent: request.storages.len(),
         });
     }
@@ -417,14 +421,18 @@ fn memories(
             }
             Some(size) => {
                 return Err(BadAnswer::Size {
-                    found: size,
+                    received: size,
                     sent: sent.bytes.len(),
                 });
             }
         };
         let relocations = found
             .into_iter()
-            .map(|(at, storage, addend)| Relocation { at, storage, addend })
+            .map(|(at, storage, addend)| Relocation {
+                offset: at,
+                storage,
+                addend,
+            })
             .collect();
         storages.push(Memory { bytes, relocations });
     }
@@ -488,12 +496,12 @@ struct KernelHeader {
     profile_scratch: Option<(u64, u64)>,
     cooperative: bool,
     pdl: bool,
-    /// Of cubin, PTX and TTIR.
+    /// Sizes of cubin, PTX and TTIR.
     sizes: [usize; 3],
 }
 
 /// Reads the answer to a compilation, with the files that it depends on; with it, whether the worker asks to be replaced.
-pub(crate) fn compilation(
+pub(crate) fn decode_compilation(
     header: &[u8],
     blobs: &[u8],
     stderr: &str,
@@ -504,7 +512,7 @@ pub(crate) fn compilation(
     let result = match answer.raised {
         Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
         None => Ok(Compiled {
-            kernels: kernels(answer.kernels, blobs)?,
+            kernels: split_kernels(answer.kernels, blobs)?,
             invocations: answer.invocations,
         }),
     };
@@ -521,7 +529,7 @@ pub(crate) fn compilation(
     Ok(((compilation, dependencies), answer.worn))
 }
 
-fn kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>, BadAnswer> {
+fn split_kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>, BadAnswer> {
     let mut rest = blobs;
     headers
         .into_iter()
@@ -554,7 +562,7 @@ fn kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>,
         .collect()
 }
 
-/// Whether the indices in what was compiled hold.
+/// Checks the indices in a compilation.
 pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -> Result<(), BadAnswer> {
     for invocation in &compiled.invocations {
         let storages = invocation.params.iter().filter_map(|param| match param {
@@ -575,7 +583,7 @@ pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -
     Ok(())
 }
 
-/// `k.py` of `<k.py>`, which is how a file's code is called whose text nobody is to see (`cerith_worker/modules.py`).
+/// `k.py` of `<k.py>`, the name of code in a file whose text is hidden (`cerith_worker/modules.py`).
 fn seen_as(file: &Path) -> PathBuf {
     let name = file.file_name().and_then(|name| name.to_str());
     let inside = name.and_then(|name| name.strip_prefix('<')?.strip_suffix('>'));

@@ -1,5 +1,5 @@
-//! One worker process: starting it, talking to it within a time limit, ending it. Left out: which worker does what
-//! ([`crate::pool`]).
+//! One worker process: starting it, talking to it within a time limit, ending it. See [`crate::pool`] for the workers'
+//! tasks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use blake3::Hash;
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 
 use crate::containment::{self, ALLOW_READ, Containment, Reach};
-use crate::conversation::frame::Most;
-use crate::conversation::{Conversation, Kept, Silence};
+use crate::conversation::frame::FrameLimits;
+use crate::conversation::{Conversation, Silence, StderrPart};
 use crate::failure::{Exit, WorkerFailure};
 use crate::mode::Mode;
 use crate::pool::Limits;
@@ -33,7 +33,7 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 /// Bytes of stderr that are kept, from the end.
 const STDERR_KEPT: usize = 16 * 1024;
 
-/// How often is looked at what a worker uses while it is waited for.
+/// The interval of checks of a worker's usage.
 const WATCHED_EVERY: Duration = Duration::from_millis(100);
 
 /// Bytes of files that a worker may have: in its folder, and open without a name.
@@ -52,43 +52,39 @@ const THREADS_MOST: u64 = 512;
 /// Open files of each.
 const OPEN_MOST: u64 = 1024;
 
-/// Bytes of memory that a worker with a GPU may touch beyond what one request may use: CUDA reserves more of the address
-/// space than any limit on that would leave it, and keeps libraries of some gigabytes.
-const BESIDE_A_GPU: u64 = 16 << 30;
-
 /// Growth after which a worker is replaced. What grows is in Triton and NumPy, or in modules of the user's.
 const GROWTH_MOST: u64 = 1 << 30;
 const GROWTH_EVERY: u32 = 64;
 
 /// More than any answer has.
-const MOST: Most = Most {
+const LIMITS: FrameLimits = FrameLimits {
     header: 64 << 20,
     blobs: 1 << 46,
 };
 
-/// What is wrong with two answers to one request.
+/// The problem of two answers to one request.
 const TWICE: &str = "more than one answer";
 
-/// The most that an answer may be: so many times what was asked, and so many bytes more.
+/// The maximum length of an answer: a multiple of the request's, and additional bytes.
 const ANSWER_TIMES: u64 = 16;
 const ANSWER_MOST: u64 = 256 << 20;
 
-/// Where a worker is started.
+/// The setup of a new worker.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct WorkerSetup {
     /// The folder that our Python package is in.
     pub package: PathBuf,
     /// Its own folder.
     pub scratch: Scratch,
-    /// What it may read.
+    /// The folders that it may read.
     pub read: Vec<PathBuf>,
 }
 
-/// What is done with a frame that comes before the answer: the frame that goes back, or none for one that is no question.
-pub(crate) type Between<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<Option<Vec<u8>>, BadAnswer>;
+/// Handles a frame that comes before the answer: returns the frame that goes back, or `None` if it is not a question.
+pub(crate) type BetweenFrames<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<Option<Vec<u8>>, BadAnswer>;
 
-/// What is made of a frame.
-pub(crate) trait Answer: Sized {
+/// A type that a frame is decoded into.
+pub(crate) trait WorkerAnswer: Sized {
     /// The exception in it.
     fn raised(&self) -> Option<&Raised>;
 }
@@ -106,7 +102,7 @@ pub(crate) struct Worker {
     threads: Option<u64>,
     /// Bytes of memory that a request may use, and how many were answered.
     memory: u64,
-    answered: u32,
+    answered_requests: u32,
     watched: Instant,
     /// Whose files the last request was of, where that matters.
     source: Option<Hash>,
@@ -118,7 +114,7 @@ pub(crate) struct Worker {
 enum Stop {
     /// The process is gone, or late, or sends no frames.
     Silence(Silence),
-    /// What came is no answer.
+    /// The received bytes are not an answer.
     Garbled(BadAnswer),
     /// More than one came.
     Twice,
@@ -136,7 +132,11 @@ impl From<Silence> for Stop {
 
 impl Worker {
     /// Starts a worker.
-    pub(crate) fn start(toolchain: &Toolchain, place: Place, mode: Mode) -> Result<Self, WorkerFailure> {
+    pub(crate) fn start(
+        toolchain: &Toolchain,
+        place: WorkerSetup,
+        mode: Mode,
+    ) -> Result<Self, WorkerFailure> {
         let failed = |reason: String| WorkerFailure::Start {
             toolchain: toolchain.id.to_string(),
             reason,
@@ -150,7 +150,7 @@ impl Worker {
                 let how = worker.end();
                 return Err(failed(with_hint(&format!(
                     "{how}\n{}",
-                    worker.conversation.said()
+                    worker.conversation.stderr_text()
                 ))));
             }
             Err(Stop::Silence(Silence::Late)) => {
@@ -166,7 +166,7 @@ impl Worker {
         };
         if hello.protocol != cerith_worker::PROTOCOL {
             return Err(WorkerFailure::Protocol(format!(
-                "it speaks version {}",
+                "it has protocol version {}",
                 hello.protocol
             )));
         }
@@ -190,13 +190,13 @@ impl Worker {
             )));
         }
         if let Some(pid) = worker.group() {
-            worker.at_start = usage::memory(pid).unwrap_or_default();
-            worker.threads = usage::threads(pid);
+            worker.at_start = usage::read_memory(pid).unwrap_or_default();
+            worker.threads = usage::count_threads(pid);
         }
         Ok(worker)
     }
 
-    fn spawn(python: &Path, place: Place, mode: Mode) -> io::Result<Self> {
+    fn spawn(python: &Path, place: WorkerSetup, mode: Mode) -> io::Result<Self> {
         let folder = place.scratch.path().to_owned();
         let reach = Reach {
             read: place.read,
@@ -210,14 +210,14 @@ impl Worker {
             .args(["-s", "-c", cerith_worker::ENTRY])
             .arg(&place.package);
         mode.set_environment(&mut command, &folder);
-        if let Some(places) = containment::writes(&reach) {
+        if let Some(places) = containment::late_writable_paths(&reach) {
             command.env("CERITH_WRITES", places);
         }
-        if let Some(program) = Containment::of_this_system().afterwards(mode.has_gpu()) {
+        if let Some(program) = Containment::of_this_system().late_filter(mode.has_gpu()) {
             command.env("CERITH_AFTERWARDS", program);
         }
         command.current_dir(&folder);
-        let conversation = Conversation::start(command, Kept::Last(STDERR_KEPT), MOST, |command| {
+        let conversation = Conversation::start(command, StderrPart::Last(STDERR_KEPT), LIMITS, |command| {
             containment::spawn(command, &reach)
         })?;
         let worker = Self {
@@ -227,7 +227,7 @@ impl Worker {
             at_start: (0, 0),
             threads: None,
             memory: 0,
-            answered: 0,
+            answered_requests: 0,
             watched: Instant::now(),
             source: None,
             answer_most: ANSWER_MOST,
@@ -255,7 +255,7 @@ impl Worker {
     pub(crate) fn settle(&mut self) -> bool {
         // torch's own threads come and go.
         let counted = matches!(self.mode, Mode::Interpret | Mode::Compile);
-        let threads = || self.group().and_then(usage::threads) <= self.threads;
+        let threads = || self.group().and_then(usage::count_threads) <= self.threads;
         // Both have users' files executed by a process that they started. While a compiler's goes on, so may its threads.
         let left = || match (self.group(), self.mode) {
             (None, _) => false,
@@ -263,16 +263,16 @@ impl Worker {
             (Some(pid), _) => usage::has_descendants(pid, 1) || usage::has_threaded_child(pid),
         };
         let alone = !counted || (threads() && !left());
-        self.answered += 1;
-        let grown =
-            self.answered.is_multiple_of(GROWTH_EVERY) && (self.has_grown() || self.excess().is_err());
-        self.is_quiet() && alone && !grown && self.scratch.clear(self.mode.kept()).is_ok()
+        self.answered_requests += 1;
+        let grown = self.answered_requests.is_multiple_of(GROWTH_EVERY)
+            && (self.has_grown() || self.excess().is_err());
+        self.is_quiet() && alone && !grown && self.scratch.clear(self.mode.kept_folders()).is_ok()
     }
 
     fn has_grown(&self) -> bool {
         let now = self
             .group()
-            .map(|pid| usage::of(pid, self.scratch.path()).resident);
+            .map(|pid| usage::measure_group(pid, self.scratch.path()).resident);
         now.is_some_and(|touched| touched.saturating_sub(self.at_start.1) > GROWTH_MOST)
     }
 
@@ -314,9 +314,13 @@ impl Worker {
         }
         let usage = self
             .group()
-            .map(|pid| usage::of(pid, self.scratch.path()))
+            .map(|pid| usage::measure_group(pid, self.scratch.path()))
             .unwrap_or_default();
-        let beside = if self.mode.has_gpu() { BESIDE_A_GPU } else { 0 };
+        let beside = if self.mode.has_gpu() {
+            Limits::MAX_GPU_MEMORY
+        } else {
+            0
+        };
         let most = self.at_start.1 + self.memory + beside;
         // Processes that were forked share most of their memory. The sum is an upper bound; the exact number takes longer.
         let shares = self.group().filter(|_| usage.processes > 1);
@@ -343,12 +347,12 @@ impl Worker {
     /// Sends a frame made for a module, waits for the answer and has it read (header, blobs, what came on stderr). With
     /// it, whether the worker asks to be replaced. Frames that the worker sends meanwhile are answered by `between`, with
     /// the clock running. After an error the worker is of no more use.
-    pub(crate) fn ask<A: Answer>(
+    pub(crate) fn ask<A: WorkerAnswer>(
         &mut self,
         frame: &[u8],
         module: &Module,
         limits: Limits,
-        between: Between<'_>,
+        between: BetweenFrames<'_>,
         read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<(A, bool), WorkerFailure> {
         self.conversation.forget_said();
@@ -356,11 +360,11 @@ impl Worker {
         let deadline = Instant::now() + limits.time + GRACE;
         let limited = self.limit_memory(limits.memory);
         limited.map_err(|error| WorkerFailure::Protocol(format!("its memory cannot be limited: {error}")))?;
-        match self.converse(frame, deadline, between) {
+        match self.exchange_frames(frame, deadline, between) {
             Ok((header, blobs)) => {
-                let said = self.conversation.said();
+                let said = self.conversation.stderr_text();
                 let (answer, worn) =
-                    read(&header, &blobs, &said).map_err(|bad| self.garbled(bad.to_string()))?;
+                    read(&header, &blobs, &said).map_err(|bad| self.fail_garbled(bad.to_string()))?;
                 let out_of_memory = answer.raised().filter(|raised| {
                     raised
                         .chain
@@ -375,21 +379,21 @@ impl Worker {
                     None => Ok((answer, worn)),
                 }
             }
-            Err(Stop::Silence(Silence::Noise(noise))) => Err(self.garbled(noise.to_string())),
-            Err(Stop::Garbled(bad)) => Err(self.garbled(bad.to_string())),
-            Err(Stop::Twice) => Err(self.garbled(TWICE.to_owned())),
+            Err(Stop::Silence(Silence::Noise(noise))) => Err(self.fail_garbled(noise.to_string())),
+            Err(Stop::Garbled(bad)) => Err(self.fail_garbled(bad.to_string())),
+            Err(Stop::Twice) => Err(self.fail_garbled(TWICE.to_owned())),
             Err(Stop::Excess(most)) => Err(WorkerFailure::Excess {
-                most,
-                stderr: self.conversation.said(),
+                limit: most,
+                stderr: self.conversation.stderr_text(),
             }),
             Err(Stop::Memory) => Err(WorkerFailure::OutOfMemory {
                 limit: limits.memory,
-                stderr: self.conversation.said(),
+                stderr: self.conversation.stderr_text(),
             }),
             Err(Stop::Silence(Silence::Late)) => Err(self.timed_out(module, limits)),
             Err(Stop::Silence(Silence::Gone)) => {
                 let how = self.end();
-                let stderr = self.conversation.said();
+                let stderr = self.conversation.stderr_text();
                 // Python's watchdog says so before it looks at the frames of a thread that goes on running, which may
                 // cost it a segmentation fault or a bus error.
                 if matches!(how, Exit::Code(1) | Exit::Signal(7 | 11)) && stderr.contains("Timeout (") {
@@ -406,7 +410,7 @@ impl Worker {
                 }
                 let location = fault_location(&stderr, module);
                 Err(WorkerFailure::Crashed {
-                    how,
+                    exit: how,
                     stderr,
                     location,
                 })
@@ -415,7 +419,7 @@ impl Worker {
     }
 
     fn timed_out(&mut self, module: &Module, limits: Limits) -> WorkerFailure {
-        let stderr = self.conversation.said();
+        let stderr = self.conversation.stderr_text();
         let location = fault_location(&stderr, module);
         WorkerFailure::TimedOut {
             limit: limits.time,
@@ -424,19 +428,19 @@ impl Worker {
         }
     }
 
-    fn garbled(&mut self, problem: String) -> WorkerFailure {
+    fn fail_garbled(&mut self, problem: String) -> WorkerFailure {
         WorkerFailure::Garbled {
             problem,
-            stderr: self.conversation.said(),
+            stderr: self.conversation.stderr_text(),
         }
     }
 
-    /// Sends a frame, answers what is asked in between, and gives the frame that is no question.
-    fn converse(
+    /// Sends a frame, answers the questions that come first, and returns the frame that is not a question.
+    fn exchange_frames(
         &mut self,
         frame: &[u8],
         deadline: Instant,
-        between: Between<'_>,
+        between: BetweenFrames<'_>,
     ) -> Result<(Vec<u8>, Vec<u8>), Stop> {
         self.send(frame, deadline)?;
         loop {
@@ -450,15 +454,15 @@ impl Worker {
 
     fn send(&mut self, frame: &[u8], deadline: Instant) -> Result<(), Stop> {
         let (mut rest, most) = (frame, self.answer_most);
-        self.sliced(deadline, |conversation, slice| {
+        self.wait_in_slices(deadline, |conversation, slice| {
             conversation.send(&mut rest, most, slice)
         })
     }
 
-    /// The next frame; an error if another one came with it, because a worker waits for what it asked for.
+    /// The next frame; an error if a second one came with it, because a worker waits for each answer.
     fn receive(&mut self, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Stop> {
         let most = self.answer_most;
-        let frame = self.sliced(deadline, |conversation, slice| conversation.receive(most, slice))?;
+        let frame = self.wait_in_slices(deadline, |conversation, slice| conversation.receive(most, slice))?;
         if self.conversation.has_more() {
             return Err(Stop::Twice);
         }
@@ -466,7 +470,7 @@ impl Worker {
     }
 
     /// Goes on with something until it is done or late, and looks in between at what the worker uses.
-    fn sliced<T>(
+    fn wait_in_slices<T>(
         &mut self,
         deadline: Instant,
         mut go_on: impl FnMut(&mut Conversation, Instant) -> Result<T, Silence>,
@@ -508,13 +512,13 @@ fn limit(pid: Pid, what: Resource, most: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody limits another process here; the worker limits itself.
+/// Other systems cannot limit another process; the worker limits itself.
 #[cfg(not(target_os = "linux"))]
 fn limit(_: Pid, _: Resource, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Why a worker did not start, with what may mend it.
+/// The reason why a worker did not start, with a hint for a fix.
 fn with_hint(reason: &str) -> String {
     let reason = reason.trim_end();
     if reason.contains("Permission denied") || reason.contains("Operation not permitted") {

@@ -1,14 +1,14 @@
 //! Launches with known results, which an engine makes before any that count. They show mistakes of ours on the way to the engine (a
 //! grid, a number, an address), so that these are not taken for mistakes of the engine.
 //!
-//! Every version of Triton's interpreter gets these launches right. Left out: engines that answer with outcomes on record, which
-//! execute nothing.
+//! Every version of Triton's interpreter gets these launches right. Engines that replay from records execute nothing, so they
+//! get none.
 
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::{Engine, EngineId, Outcome};
 use cerith_tile::rules::Rules;
 
-use crate::given::compare_given;
+use crate::given_contents::compare_given;
 use crate::panel::Panel;
 
 const KERNELS: &str = "\
@@ -132,7 +132,7 @@ fn check_guard_stores(engine: &dyn Engine) -> Option<String> {
     (!kept).then(|| format!("what was stored beside `out` is not there ({})", case.summary))
 }
 
-/// What an engine gets wrong in a case, in words. Nothing if it cannot run the case.
+/// The failure of an engine in a case, as text. `None` if it cannot run the case.
 fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
     let case = match load_case(file) {
         Ok(case) => case,
@@ -144,7 +144,7 @@ fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
         .map_or_else(Rules::default, Rules::from_version);
     let outcome = match engine.run(&case, rules) {
         Ok(run) => run.outcome,
-        // It fails for the cases that count as well, and is told there.
+        // The cases that count fail too, and report it.
         Err(_) => return None,
     };
     if !matches!(outcome, Outcome::Finished(_)) {

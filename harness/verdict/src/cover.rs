@@ -1,5 +1,5 @@
 //! Which view of a storage shows a byte. Asked byte by byte, and only where bits differ: a map of all bytes costs more than
-//! comparing them. Left out: what the views are called.
+//! comparing them.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -12,19 +12,19 @@ struct StorageView<'a> {
     /// Which of all views.
     nth: usize,
     tensor: &'a Tensor,
-    lies: Lies,
+    layout: ViewLayout,
 }
 
 /// How the elements of a view lie.
-enum Lies {
+enum ViewLayout {
     /// One element fits between two neighbours along a dimension with all the dimensions that are narrower: stride, size and
     /// number of each dimension with more than one element, the widest first. No two elements are one, unless by a stride of 0.
     Nested(Vec<(i64, i64, usize)>),
-    /// In any other way: the elements, once somebody asks.
+    /// In any other way: the elements, computed on demand.
     Anyhow(OnceCell<HashSet<i64>>),
 }
 
-impl Lies {
+impl ViewLayout {
     fn from_tensor(tensor: &Tensor) -> Self {
         let mut dims: Vec<(i64, i64, usize)> = tensor
             .strides
@@ -54,8 +54,8 @@ impl StorageView<'_> {
             return None;
         }
         let mut index = Dims::from_elem(0, self.tensor.dim());
-        match &self.lies {
-            Lies::Nested(dims) => {
+        match &self.layout {
+            ViewLayout::Nested(dims) => {
                 for &(stride, size, nth) in dims {
                     let at = (rest / stride).min(size - 1);
                     rest -= at * stride;
@@ -65,7 +65,7 @@ impl StorageView<'_> {
                 }
                 (rest == 0).then_some(index)
             }
-            Lies::Anyhow(elements) => elements
+            ViewLayout::Anyhow(elements) => elements
                 .get_or_init(|| {
                     let size = self.tensor.element_size().max(1);
                     self.tensor
@@ -95,7 +95,7 @@ impl<'a> Covers<'a> {
                 .map(|(nth, view)| StorageView {
                     nth,
                     tensor: &view.tensor,
-                    lies: Lies::from_tensor(&view.tensor),
+                    layout: ViewLayout::from_tensor(&view.tensor),
                 })
                 .collect(),
         }
@@ -127,14 +127,14 @@ impl<'a> Covers<'a> {
             return None;
         }
         let index = shown.index(i64::try_from(byte / size).ok()?)?;
-        match shown.lies {
-            Lies::Nested(_) => Some(index),
-            Lies::Anyhow(_) => search_coordinates(shown.tensor, byte),
+        match shown.layout {
+            ViewLayout::Nested(_) => Some(index),
+            ViewLayout::Anyhow(_) => search_coordinates(shown.tensor, byte),
         }
     }
 }
 
-/// The same, of all elements one by one.
+/// Searches all elements one by one.
 fn search_coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
     let nth = tensor.element_starts().position(|start| start == byte)? as i64;
     let mut rest = nth;
@@ -150,7 +150,7 @@ fn search_coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
 mod tests {
     use super::*;
 
-    /// What is said of every byte of a view is what enumeration says.
+    /// Compares the answer for every byte of a view with enumeration.
     #[track_caller]
     fn check(shape: &[i64], strides: &[i64], offset: i64, dtype: DType) {
         let tensor = Tensor {

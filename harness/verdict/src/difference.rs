@@ -1,10 +1,10 @@
 //! Compares what two engines left in memory, byte for byte, guard zones included.
 //!
-//! Bits are compared first. Where they differ, the [`Tolerance`] says whether a conforming implementation may give the other
-//! value. A NaN equals any NaN of the dtype that the bytes are seen as. Bytes whose value the reference says is undefined are
-//! left out; bytes that it says nobody wrote must not have been written.
+//! Bits are compared first. If they differ, the [`Tolerance`] decides whether a conforming implementation may give the other
+//! value. A NaN equals any NaN of the dtype that the bytes are seen as. Bytes that are undefined in the reference are not
+//! compared; bytes that are unwritten in it must be unwritten.
 //!
-//! Left out: outcomes without memory (see [`crate::trial`]).
+//! See [`crate::trial`] for outcomes without memory.
 
 use cerith_accept::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Dims, Memory, NamedTensor, StorageId};
@@ -19,8 +19,7 @@ pub const MAX_KEPT_ELEMENTS: usize = 8;
 /// How many runs of differing bytes are kept.
 pub const MAX_SPANS: usize = 4096;
 
-/// Bytes of the largest element. Whichever element a byte is in ends less than this before or behind it, as whatever dtype it
-/// was stored.
+/// Bytes of the largest element. The element of a byte, of any dtype, ends less than this before or after it.
 const LARGEST: usize = 8;
 
 /// Runs of bytes of storages.
@@ -38,7 +37,7 @@ pub trait Tolerance {
         false
     }
 
-    /// Whether bounds are asked first, as an execution would seldom show anything.
+    /// Whether bounds are computed first, because an execution would rarely decide anything.
     fn begins_with_bounds(&self) -> bool {
         false
     }
@@ -64,14 +63,14 @@ impl Tolerance for BitForBit {
     }
 }
 
-/// Where in memory an element is.
+/// The position of an element in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Zone {
     /// In the storage.
     Inside,
     /// In the guard zone before it.
     Before,
-    /// In the guard zone behind it.
+    /// In the guard zone after it.
     Behind,
 }
 
@@ -88,7 +87,7 @@ pub struct Element {
     pub byte: usize,
     /// Bytes.
     pub size: usize,
-    /// What the bytes are seen as; nothing for bytes that no tensor shows.
+    /// The dtype in which the bytes are seen; `None` for bytes that no tensor shows.
     pub dtype: Option<DType>,
     /// The first tensor that shows it, and the index into it.
     pub tensor: Option<(String, Dims)>,
@@ -96,13 +95,13 @@ pub struct Element {
     pub bits: [u64; 2],
     /// Each side's value as a reader would write it.
     pub values: [String; 2],
-    /// Whether nobody should have written it.
+    /// Whether must not be written.
     pub unwritten: bool,
     /// The least and greatest value that would have been accepted, where there is a range.
     pub accepted: Option<[f64; 2]>,
 }
 
-/// The bytes of two memories by the result of their comparison. No byte counts twice; bytes that nobody wrote do not count.
+/// The bytes of two memories by the result of their comparison. No byte counts twice; unwritten bytes do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bytes {
     /// Bytes with a defined value that were judged equal or different.
@@ -124,7 +123,7 @@ impl std::ops::AddAssign for Bytes {
     }
 }
 
-/// What comparing two memories gave.
+/// The result of comparing two memories.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// The bytes, counted by result.
@@ -153,8 +152,8 @@ impl Comparison {
         self.differing == 0 && self.mismatched.is_none()
     }
 
-    /// The comparison of two memories of which neither is the reference's. It was asked whether each value of `right` is within the
-    /// bounds of its element; so must that of `left` be.
+    /// The comparison of two memories without the reference. The values of `right` were compared with the bounds of
+    /// their elements; those of `left` must be within them too.
     pub(crate) fn both_ways(
         self,
         left: &Memory,
@@ -457,7 +456,7 @@ fn compare_storage(result: &mut Comparison, sides: &Sides<'_>) {
                 .map(|inside| inside || range.is_some() && is_planted(Fault::AnyBoundAdmits))
                 .or_else(|| (sides.tolerance.begins_with_bounds() && leaves()).then_some(true))
         };
-        // What was counted as compared is not, if it is not judged.
+        // Bytes that were counted as compared do not count if they are not judged.
         let whole = start.max(done)..end.max(at + 1).min(a.len());
         done = end.max(at + 1);
         let written = |byte: &usize| states.is_none_or(|states| states[*byte] == ByteState::Init);

@@ -6,7 +6,7 @@
 //! expectation. An engine that is missing needs none, nor does one that compiles for a named GPU that lacks what the case needs.
 //! An inconclusive trial breaks nothing here; a result that is undecided as a whole does (`gate`).
 //!
-//! Left out: reading expectations (`cerith-case`).
+//! `cerith-case` reads expectations.
 
 use cerith_case::{Expectation, OutcomeKind, VerdictKind};
 use cerith_engine::{EngineId, Outcome, Trap};
@@ -21,9 +21,9 @@ use crate::witness::{Undefined, Witness};
 pub enum Met {
     /// It happened.
     Yes,
-    /// An engine that it speaks of ran, and it did not happen.
+    /// An engine that it covers ran, and it did not happen.
     Stale,
-    /// No engine that it speaks of said anything.
+    /// No engine that it covers has an outcome.
     NotTried,
 }
 
@@ -36,7 +36,7 @@ pub struct Assessment {
     pub unexpected: Vec<EngineId>,
     /// Engines that had to answer and did not ([`crate::Demands`]).
     pub silent: Vec<EngineId>,
-    /// Of `unexpected`, those whose launches did not finish, though nobody is to blame for that.
+    /// The engines in `unexpected` whose launches did not finish, although none is to blame for that.
     pub stopped: Vec<EngineId>,
     /// Whether each expectation happened, in the case's order.
     pub expectations: Vec<Met>,
@@ -49,7 +49,7 @@ impl Assessment {
     }
 }
 
-/// What an engine did, and the version whose language it ran.
+/// An engine's outcome, and the version of its language.
 #[derive(Clone, Copy, Debug)]
 pub struct Testimony<'a> {
     /// Who and what.
@@ -144,7 +144,7 @@ pub(crate) fn is_offender(testimony: &Testimony<'_>, expectations: &[Expectation
     })
 }
 
-/// What expectations say about whether this reference has an answer here.
+/// The expectations about a defined answer of this reference.
 pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectation]) -> Undefined {
     let mut said = expectations
         .iter()
@@ -177,7 +177,7 @@ pub(crate) fn has_happened(
     };
     let is_word = match expectation.verdict {
         Some(wanted) => wanted == word,
-        // That an engine finishes says nothing about its bytes.
+        // A finished engine proves nothing about its bytes.
         None if expectation.outcome == Some(OutcomeKind::Finished) => {
             !verdict.is_some_and(|verdict| has_other_bytes(verdict, witness.id))
         }
@@ -185,7 +185,7 @@ pub(crate) fn has_happened(
     };
     is_word
         && expectation.outcome.map_or(
-            // A process that died did not do what somebody foresaw who did not say that it dies.
+            // A crash is only expected if the expectation mentions it.
             !matches!(witness.outcome, Outcome::Crashed(_)),
             |wanted| wanted == witness.outcome.kind(),
         )
@@ -200,7 +200,7 @@ pub(crate) fn has_happened(
             }))
 }
 
-/// Whether an engine left other bytes than another one, or than itself.
+/// Whether an engine left bytes that differ from another engine's, or between its own runs.
 fn has_other_bytes(verdict: &Verdict, id: &EngineId) -> bool {
     verdict.differences.iter().any(|difference| {
         difference.comparison.is_some() && [&difference.engine, &difference.baseline].contains(&id)
@@ -248,7 +248,7 @@ pub(crate) fn has_message(outcome: &Outcome, part: &str) -> bool {
 fn can_show(expectation: &Expectation, standing: Standing) -> bool {
     match standing {
         Standing::Undefined => expectation.verdict == Some(VerdictKind::Undefined),
-        // What is left open may come out as the reference has it, by chance.
+        // An open result may be the reference's by chance.
         Standing::Agrees => expectation.verdict != Some(VerdictKind::Inconclusive),
         _ => true,
     }

@@ -1,6 +1,6 @@
-//! Differences that known bugs explain: the reference is asked again with the quirks that the engine has, and if it then leaves
-//! the engine's bytes, those quirks made the difference. Errors leave no bytes, and are known by their messages. Left out: the
-//! models (`cerith-quirk`).
+//! Explains differences by known bugs: the reference runs again with the engine's quirks, and if it then produces the engine's
+//! bytes, those quirks explain the difference. Errors have no bytes, and are recognised by their messages. See `cerith-quirk`
+//! for the models.
 
 mod lanes;
 mod runs;
@@ -67,7 +67,7 @@ pub(crate) fn has_any(engine: &EngineId, quirks: Quirks, version: Version) -> bo
 fn quirks_of(engine: &EngineId, version: Version) -> Option<Quirks> {
     let quirks = Quirks::from_version(find_family(engine)?, version);
     Some(match engine {
-        // What is on the host already is not copied there.
+        // Arguments on the host are not copied there.
         EngineId::Interpret { host: true, .. } => quirks.without_quirk(Quirk::ArgumentsAreCopiedApart),
         EngineId::Ptx { .. } => quirks,
         EngineId::Cuda {
@@ -145,7 +145,7 @@ fn explain_by_quirks(
     if first.is_empty() {
         return None;
     }
-    // All at once, as the engine has them.
+    // All at once, as in the engine.
     let mut search = Search::new(&asked, first, known);
     let mut found = search.try_all();
     if !matches!(found, SearchResult::Set(_)) {

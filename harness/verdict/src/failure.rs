@@ -1,9 +1,9 @@
-//! Decides whether two failures are about the same thing, and whether a failure can speak against the reference.
+//! Decides whether two failures are about the same problem, and whether a failure is evidence against the reference.
 //!
 //! Two failures are about the same thing if one of these holds:
 //!
 //! 1. Both are failed `static_assert`s with the same message.
-//! 2. The messages say the same: their words are the same, or all words of one message are in the other one. Numbers, quotes and
+//! 2. The messages match: their words are equal, or all words of one message are in the other one. Numbers, quotes and
 //!    words that every message has (`cannot`, `expected`) do not count.
 //! 3. No known bug explains the failure of an engine, and both failures are at the same line of the same file.
 //! 4. No known bug explains it, the line of one of them is unknown, and the messages share a word, or both are refusals of
@@ -13,7 +13,7 @@
 //! A known bug (`cerith_tile::quirk::told`) is a lack of one engine. It stops that engine whatever else is wrong with the program, so
 //! it says nothing about another complaint at the same line.
 //!
-//! A failure speaks against the reference if it came from code that decides what the language is: Triton's frontend, the
+//! A failure is evidence against the reference if it came from code that defines the language: Triton's frontend, the
 //! Python that its engines share, or the kernel's own lines. A failure inside of one engine's machinery shows a limit of
 //! that engine: `interpreter.py` and NumPy, MLIR's passes, LLVM, ptxas, a crash, a fault of a GPU.
 
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use cerith_engine::{Complaint, Frame, Outcome, Trap};
 
-/// Whether an outcome of an engine that no known bug explains can speak against the reference.
+/// Whether an outcome of an engine that no known bug explains is evidence against the reference.
 pub(crate) fn speaks_against(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Finished(_) | Outcome::Trapped(Trap::Assert, _) => true,
@@ -64,15 +64,6 @@ fn is_of_passes(complaint: &Complaint) -> bool {
         .any(|own| complaint.message.starts_with(own))
 }
 
-/// Parts of messages by which the reference refuses an operation that no pass compiles (`passes.rs` and `semantic` of
-/// `cerith-frontend`).
-const REFUSED_BY_PASSES: [&str; 4] = [
-    "a pass of the compiler fails",
-    "it can only be moved and converted",
-    "has no instruction",
-    ": only floats",
-];
-
 /// Whether a failed assertion of Python's is one of a kernel, as far as is known. Compiled, it is a device assertion.
 pub(crate) fn is_kernels_assertion(complaint: &Complaint) -> bool {
     complaint.kind == "AssertionError" && complaint.frame != Some(Frame::Host)
@@ -106,10 +97,7 @@ fn is_static_assertion(complaint: &Complaint) -> bool {
 }
 
 fn is_refused_by_passes(complaint: &Complaint) -> bool {
-    is_of_passes(complaint)
-        || REFUSED_BY_PASSES
-            .iter()
-            .any(|part| complaint.message.contains(part))
+    complaint.is_by_pass || is_of_passes(complaint)
 }
 
 /// Words that say nothing about the subject of a message.
@@ -160,7 +148,7 @@ const COMMON: [&str; 44] = [
     "with",
 ];
 
-/// The words of a message that say what it is about, in lower case.
+/// The significant words of a message, in lower case.
 fn extract_words(message: &str) -> BTreeSet<String> {
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     message
@@ -171,7 +159,8 @@ fn extract_words(message: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// How many words of one set begin as another word of the other set does: `align` and `aligned`, `float` and `floating`.
+/// The number of words in one set that begin like a word of the other set: `align` and `aligned`, `float` and
+/// `floating`.
 fn count_shared_stems(words: &BTreeSet<String>, others: &BTreeSet<String>) -> usize {
     const STEM: usize = 5;
     let stem = |word: &String| word.get(..STEM).map(str::to_owned);
@@ -229,18 +218,24 @@ mod tests {
             false,
             false,
         );
-        check(
-            (
+        let by_pass = Complaint {
+            is_by_pass: true,
+            ..build_complaint(
                 "a comparison of fp8e4nv: it can only be moved and converted",
                 Some(3),
-            ),
-            (
-                "PassManager::run failed: 'llvm.fcmp' op operand #0 must be floating point LLVM type",
-                None,
-            ),
-            false,
-            true,
+            )
+        };
+        let by_compiler = build_complaint(
+            "PassManager::run failed: 'llvm.fcmp' op operand #0 must be floating point LLVM type",
+            None,
         );
+        assert!(is_same_refusal(&by_pass, &by_compiler, false));
+        assert!(is_same_refusal(&by_compiler, &by_pass, false));
+        let by_front_end = Complaint {
+            is_by_pass: false,
+            ..by_pass
+        };
+        assert!(!is_same_refusal(&by_front_end, &by_compiler, false));
         check(
             (bitcast, Some(3)),
             (

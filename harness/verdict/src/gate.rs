@@ -1,8 +1,8 @@
-//! What a run demands of a case besides agreement: an engine that was asked for by name gives an answer, a record is one of the
-//! case as it is now, launches finish, and no result is undecided as a whole.
+//! A run's demands on a case besides agreement: an engine that was requested by name has an outcome, a record is of the current
+//! case, launches finish, and no result is undecided as a whole.
 //!
-//! Agreement alone would pass a case that no engine answered, and one that every engine rejects. Left out: who is right (see
-//! [`crate::trial`]) and what was expected (see [`crate::expectation`]).
+//! Agreement alone would pass a case that no engine answered, and one that every engine rejects. See [`crate::trial`] for
+//! blame, and [`crate::expectation`] for expectations.
 
 use cerith_case::{Case, Ending, Expectation, OutcomeKind, VerdictKind};
 use cerith_engine::{
@@ -70,8 +70,7 @@ pub(crate) fn hold(
     assessment.expected &= assessment.silent.is_empty() && assessment.stopped.is_empty();
 }
 
-/// Engines of which the results in some storage are undecided as a whole, though the case does not foresee that. Nothing was
-/// compared there.
+/// Engines with a storage whose results are completely undecided, unless the case expects that. Nothing was compared there.
 fn find_undecided<'a>(
     case: &'a Case,
     verdict: &'a Verdict,
@@ -125,8 +124,8 @@ fn result_bytes(before: &Memory, after: &Memory, id: StorageId) -> Vec<usize> {
     (0..new.len()).filter(changed).collect()
 }
 
-/// Engines whose launches did not finish, though nobody is to blame for that and nobody foresaw it. Where the reference
-/// says something, all who agree with it did what it did.
+/// Engines whose launches did not finish, although none is to blame for that and no expectation covers it. Engines that
+/// agree with the reference did as it did.
 fn find_stopped<'a>(
     case: &'a Case,
     verdict: &'a Verdict,
@@ -136,7 +135,7 @@ fn find_stopped<'a>(
     let led = witnesses
         .iter()
         .any(|testimony| testimony.witness.id == &EngineId::Reference && testimony.witness.outcome.speaks());
-    // Of a recorded run that raised, the case itself says so.
+    // The case file of a recorded run that raised has its exception.
     let raised = case
         .recorded
         .as_ref()

@@ -1,12 +1,12 @@
 //! Checks the reference against its own intervals: it must accept its own bytes.
 //!
-//! Left out: where intervals come from (`cerith-interp`).
+//! See `cerith-interp` for the source of intervals.
 
 use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::numeric;
 
-/// What either of two sets of rules leaves open in an element: from the lower to the upper end of both.
+/// The accepted values of an element under either of two sets of rules: from the lower to the upper end of both.
 pub(crate) fn merge_accepted(one: (usize, Accepted), other: (usize, Accepted)) -> (usize, Accepted) {
     match (one.1, other.1) {
         (

@@ -5,7 +5,7 @@ use cerith_case::{Case, OutcomeKind};
 use cerith_engine::{Engine, Outcome, Reference, catch_panic};
 use cerith_tile::rules::{Rule, Rules, Version};
 
-use crate::panel::{Record, is_equivalent};
+use crate::panel::{EngineRun, is_equivalent};
 
 /// The outcome of a case whose launches stop in the reference, and the versions whose language does that.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ fn find_changed_versions(oldest: Version, newest: Version) -> Vec<Version> {
 
 /// Finds the rules that change the reference's outcome between the oldest and the newest version of a trial. If no single rule of a
 /// version does, all of that version are listed.
-pub(crate) fn find_deciding_rules(reference: &Reference, case: &Case, references: &[Record]) -> Vec<Rule> {
+pub(crate) fn find_deciding_rules(reference: &Reference, case: &Case, references: &[EngineRun]) -> Vec<Rule> {
     let versions = references.iter().map(|record| record.rules.version);
     let (Some(oldest), Some(newest)) = (versions.clone().min(), versions.max()) else {
         return Vec::new();
@@ -75,7 +75,7 @@ pub(crate) fn find_deciding_rules(reference: &Reference, case: &Case, references
 }
 
 /// Finds the versions around a record's in which the reference stops in the same way.
-pub(crate) fn find_stoppage(reference: &Reference, case: &Case, record: &Record) -> Stoppage {
+pub(crate) fn find_stoppage(reference: &Reference, case: &Case, record: &EngineRun) -> Stoppage {
     let outcome = record.outcome.kind();
     let mut versions = vec![OLDEST];
     versions.extend(find_changed_versions(OLDEST, Version::NEWEST));

@@ -1,6 +1,6 @@
 //! The memory that a trial leaves out because it has no defined value, so that reports can say so.
 //!
-//! Left out: which bytes those are (the reference's byte states say it).
+//! The reference's byte states determine those bytes.
 
 use cerith_memory::{ByteState, Memory};
 
@@ -11,9 +11,9 @@ pub struct LeftOut {
     pub storage: String,
     /// How many bytes have no defined value.
     pub bytes: u64,
-    /// How many bytes somebody wrote, before the launches or in them.
+    /// The number of bytes that were written, before the launches or in them.
     pub written_bytes: u64,
-    /// Tensors without one byte of a defined value: whole outputs of which nothing was compared.
+    /// Tensors without one byte of a defined value: whole outputs that were not compared.
     pub undefined_tensors: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn left_out(memory: &Memory) -> Vec<LeftOut> {
         .collect()
 }
 
-/// The same for several references: for each storage, the one that leaves out most.
+/// Merges several references: takes, for each storage, the one that omits most.
 pub(crate) fn merge_left_out<'m>(memories: impl Iterator<Item = &'m Memory>) -> Vec<LeftOut> {
     let mut all: Vec<LeftOut> = Vec::new();
     for one in memories.flat_map(left_out) {

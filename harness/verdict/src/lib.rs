@@ -4,7 +4,7 @@
 //!   rounding.
 //! - [`judge`] makes one [`Verdict`] of the outcomes of all engines.
 //! - [`try_case`] runs a case through a [`Panel`] of engines, and judges it.
-//! - [`try_sweep`] judges the variants of a case that one engine was asked about.
+//! - [`try_sweep`] judges the variants of a case that one engine ran.
 //! - [`stage`] works out which stage of Triton's compiler is wrong.
 //! - [`assess`] compares the verdict with the case's expectations.
 //! - [`run_selfcheck`] judges trials with known ends and does arithmetic with known results, before any that count; [`run_canaries`] are
@@ -18,7 +18,7 @@
 //! use cerith_tile::rules::Rules;
 //! use cerith_verdict::{Panel, try_case};
 //!
-//! /// An engine under test: the reference, and a slip of the hand. What it is called decides whose rules it is judged by.
+//! An engine under test: the reference, and a slip of the hand. What it is called decides whose rules it is judged by.
 //! struct Slipping(EngineId, Arc<Reference>);
 //!
 //! impl Engine for Slipping {
@@ -83,13 +83,14 @@
 //! assert_eq!(element.values, ["2.0", "2.0000002"]);
 //! ```
 //!
-//! Left out: how an engine runs a case (`cerith-engine`), showing anything (`cerith-report`). There is no tolerance anywhere: a
-//! float is right when its bits are, or when the reference's own [`Accepted`](cerith_accept::Accepted) says that a conforming implementation may
-//! give it.
+//! See `cerith-engine` for running a case, and `cerith-report` for reports. There is no tolerance anywhere: a float is right
+//! when its bits are, or when the reference's own [`Accepted`](cerith_accept::Accepted) allows a conforming implementation
+//! to return it.
 //!
 //! Invariants: knows no fuzzing engine and does no IO; a verdict is a function of outcomes, never of time or order.
 #![warn(missing_docs)]
 
+mod arithmetic;
 mod canary;
 mod cover;
 mod difference;
@@ -97,9 +98,8 @@ mod expectation;
 mod explained;
 mod failure;
 mod gate;
-mod given;
+mod given_contents;
 mod interval;
-mod known;
 mod language;
 mod left_out;
 mod panel;
@@ -120,7 +120,7 @@ pub use expectation::{Assessment, Met, Testimony, assess};
 pub use gate::Demands;
 pub use language::Stoppage;
 pub use left_out::LeftOut;
-pub use panel::{Failed, Panel, Record, Spent, Stopped, Trial, try_case};
+pub use panel::{EngineRun, Failed, Panel, Spent, Stopped, Trial, try_case};
 pub use selfcheck::run_selfcheck;
 pub use sweep::{
     Camp, Sample, Samples, SweepAssessment, SweepTrial, SweepVerdict, Unequal, assess_sweep, judge_sweep,

@@ -1,9 +1,7 @@
 //! A panel of engines, which runs a case through all of them: outcomes, verdict, and whether the case file expects it.
 //!
-//! The reference runs once for each set of language rules that the other engines speak; rules that make no difference to the case
-//! share a bench. Cerith's own failures are noted separately and never become a verdict.
-//!
-//! Left out: which cases, and how many at once.
+//! The reference runs once for each set of language rules of the other engines; rules that make no difference to the case share a
+//! bench. Cerith's own failures are noted separately and never become a verdict.
 
 use std::cell::{Cell, OnceCell};
 use std::fmt;
@@ -25,7 +23,7 @@ use crate::difference::Tolerance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
 use crate::explained;
 use crate::gate::{self, Demands, did_not_finish};
-use crate::given;
+use crate::given_contents;
 use crate::interval;
 use crate::language::{Stoppage, find_deciding_rules, find_stoppage};
 use crate::left_out::{LeftOut, merge_left_out};
@@ -39,9 +37,9 @@ pub struct Panel {
     reference: Option<Arc<Reference>>,
     other_engines: Vec<Arc<dyn Engine>>,
     order: Vec<EngineId>,
-    /// The version of Triton whose language the reference speaks, if no other engine is asked.
+    /// The version of the reference's language, if no other engine runs.
     language: Option<Version>,
-    /// What a run demands of them besides agreement.
+    /// A run's demands besides agreement.
     pub demands: Demands,
 }
 
@@ -64,7 +62,7 @@ impl Panel {
         panel
     }
 
-    /// The same engines, of which the reference speaks the language of this version if it is alone.
+    /// Sets the version of the reference's language, if it runs alone.
     #[must_use]
     pub fn with_language(&self, version: Version) -> Self {
         Self {
@@ -73,15 +71,15 @@ impl Panel {
         }
     }
 
-    /// Asks the reference too. One that was there before is not asked any more.
+    /// Adds the reference, and replaces an earlier one.
     pub fn add_reference(&mut self, reference: Arc<Reference>) {
         if self.reference.replace(reference).is_none() {
             self.order.push(EngineId::Reference);
         }
     }
 
-    /// Asks another engine too. Whether it was not there: two ids may come to one engine (`cuda@3.9.0:sm_90` on a GPU of that
-    /// kind is `cuda@3.9.0`).
+    /// Adds an engine. Returns whether it is new: two ids may name one engine (`cuda@3.9.0:sm_90` on a GPU of that kind is
+    /// `cuda@3.9.0`).
     pub fn add(&mut self, engine: Arc<dyn Engine>) -> bool {
         let is_new = !self.has(engine.id());
         if is_new {
@@ -98,12 +96,12 @@ impl Panel {
             .retain(|id| *id == EngineId::Reference || !ids.contains(id));
     }
 
-    /// The reference, if it is asked.
+    /// The reference, if it takes part.
     pub const fn reference(&self) -> Option<&Arc<Reference>> {
         self.reference.as_ref()
     }
 
-    /// All others that are asked.
+    /// All other engines.
     pub fn other_engines(&self) -> &[Arc<dyn Engine>] {
         &self.other_engines
     }
@@ -129,9 +127,9 @@ impl Panel {
     }
 }
 
-/// What one engine did, under one set of rules.
+/// The outcome of one engine, under one set of rules.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct EngineRun {
     /// Who.
     pub id: EngineId,
     /// Whose code the outcome comes from: the engine's own, or that of the engine whose record it is.
@@ -140,7 +138,7 @@ pub struct Record {
     pub rules: Rules,
     /// The code that the outcome came from.
     pub families: Families,
-    /// What it did.
+    /// Its outcome.
     pub outcome: Outcome,
     /// For a record: whether it agreed with the reference when it was accepted, if that is known.
     pub remembered: Option<Remembered>,
@@ -153,7 +151,7 @@ pub struct Record {
 pub struct Failed {
     /// The engine.
     pub engine: EngineId,
-    /// What happened.
+    /// The failure.
     pub message: String,
 }
 
@@ -161,18 +159,18 @@ pub struct Failed {
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The reference's outcomes, one per set of rules that makes a difference to the case.
-    pub references: Vec<Record>,
+    pub references: Vec<EngineRun>,
     /// The other engines' outcomes.
-    pub other_records: Vec<Record>,
+    pub other_records: Vec<EngineRun>,
     /// The verdict.
     pub verdict: Verdict,
-    /// The verdict against what was expected.
+    /// The verdict compared with the expectations.
     pub assessment: Assessment,
     /// Language rules that make a difference to the case.
     pub rules: Vec<Rule>,
-    /// Where the launches stop in the reference, if the case file does not foresee that.
+    /// The line at which launches stop in the reference, unless the case file expects that.
     pub stoppage: Option<Stoppage>,
-    /// What was not compared because the reference says that it has no defined value.
+    /// Bytes that were not compared because their value is undefined in the reference.
     pub left_out: Vec<LeftOut>,
     /// Engines that Cerith failed to run.
     pub failed: Vec<Failed>,
@@ -180,7 +178,7 @@ pub struct Trial {
     pub spent: Spent,
 }
 
-/// Where the time of a trial went that no engine took.
+/// The time of a trial that was spent outside of engines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Comparing outcomes, bit by bit.
@@ -195,8 +193,8 @@ pub struct Spent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// Runs a case through every engine and judges it. An engine that would be blamed for what was kept from an earlier run, or whose
-/// toolchain turns out to be damaged, runs it again first.
+/// Runs a case through every engine and judges it. An engine that would be blamed for a cached result, or whose toolchain turns
+/// out to be damaged, runs it again first.
 pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let trial = try_once(case, panel)?;
     if trial.assessment.expected || trial.verdict.blame.is_empty() {
@@ -240,12 +238,12 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             reference: seats
                 .reference
                 .and_then(|at| references.get(at))
-                .map(Record::witness),
+                .map(EngineRun::witness),
             other_witnesses: seats
                 .other_indices
                 .iter()
                 .filter_map(|&at| others.get(at))
-                .map(Record::witness)
+                .map(EngineRun::witness)
                 .collect(),
             tolerance,
             engine_facts: EngineFacts {
@@ -277,7 +275,7 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let asked = (&references[..], &others[..], &benches[..]);
     explain(case, panel, asked, &mut verdict);
     if is_overruled(&verdict) {
-        // Engines that leave what known bugs make are no witnesses against the reference.
+        // Engines whose bytes known bugs explain are not witnesses against the reference.
         let differences = verdict.differences.iter();
         let known: Vec<EngineId> = differences
             .filter(|one| !one.explained.is_empty())
@@ -296,10 +294,10 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .iter()
         .chain(&others)
         .map(|record| (&record.id, &record.outcome));
-    given::hold(case, &mut verdict, &outcomes);
+    given_contents::hold(case, &mut verdict, &outcomes);
     spent.intervals = acceptances.iter().map(|tolerance| tolerance.spent.get()).sum();
     spent.comparing = spent.comparing.saturating_sub(spent.intervals);
-    // Whatever it was asked last may have come to nothing by that.
+    // The interruption may have spoiled its last outcome.
     if panel.reference.as_ref().is_some_and(|one| one.is_stopped()) {
         return Err(Stopped);
     }
@@ -311,7 +309,11 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             });
         }
     }
-    let witnesses: Vec<Testimony<'_>> = references.iter().chain(&others).map(Record::testimony).collect();
+    let witnesses: Vec<Testimony<'_>> = references
+        .iter()
+        .chain(&others)
+        .map(EngineRun::testimony)
+        .collect();
     let mut assessment = assess(&verdict, &witnesses, &case.expectations);
     gate::hold(&mut assessment, &panel.demands, case, &verdict, &witnesses);
     let rules = match &panel.reference {
@@ -350,7 +352,7 @@ fn is_overruled(verdict: &Verdict) -> bool {
 fn explained_failures(
     case: &Case,
     reference: Option<&Reference>,
-    (references, others, benches): (&[Record], &[Record], &[Seats]),
+    (references, others, benches): (&[EngineRun], &[EngineRun], &[Seats]),
 ) -> Vec<EngineId> {
     let Some(reference) = reference else {
         return Vec::new();
@@ -373,7 +375,7 @@ fn explained_failures(
     explained
 }
 
-/// What a case uses of the language.
+/// The language features that a case uses.
 pub(crate) fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
     let uses = catch_panic(|| reference.list_uses(case, rules));
     let mut uses = uses.ok().and_then(Result::ok).unwrap_or_default();
@@ -385,7 +387,7 @@ pub(crate) fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<S
 }
 
 /// Decides for each engine whether the uninitialised bytes that it left need a value by the reference of its bench.
-fn settle(others: &mut [Record], references: &[Record], benches: &[Seats]) {
+fn settle(others: &mut [EngineRun], references: &[EngineRun], benches: &[Seats]) {
     for (at, record) in others.iter_mut().enumerate() {
         let judge = benches
             .iter()
@@ -396,11 +398,11 @@ fn settle(others: &mut [Record], references: &[Record], benches: &[Seats]) {
     }
 }
 
-/// What each bench's reference leaves open.
+/// The values that each bench's reference leaves open.
 fn build_tolerances<'a>(
     reference: Option<&'a Reference>,
     case: &'a Case,
-    (references, others): (&'a [Record], &[Record]),
+    (references, others): (&'a [EngineRun], &[EngineRun]),
     benches: &[Seats],
 ) -> Vec<ByReference<'a>> {
     let tolerances = benches.iter().map(|seats| {
@@ -414,11 +416,11 @@ fn build_tolerances<'a>(
     tolerances.collect()
 }
 
-/// Notes which known bugs explain that an engine did something else than another on its bench.
+/// Notes the known bugs that explain why an engine differs from another on its bench.
 fn explain(
     case: &Case,
     panel: &Panel,
-    (references, others, benches): (&[Record], &[Record], &[Seats]),
+    (references, others, benches): (&[EngineRun], &[EngineRun], &[Seats]),
     verdict: &mut Verdict,
 ) {
     let Some(reference) = panel.reference.as_deref() else {
@@ -471,7 +473,7 @@ fn explain(
                     continue;
                 };
                 let uses = uses_of(case, reference, record.rules);
-                let told = |one: &Record, outcome: &Outcome, other: &Outcome| {
+                let told = |one: &EngineRun, outcome: &Outcome, other: &Outcome| {
                     explained::find_known_bug(&one.origin, outcome, other, &uses)
                 };
                 // A bench may have been given the words of other rules, under which the reference says no as well.
@@ -491,7 +493,7 @@ fn explain(
 }
 
 /// Notes what each outcome came out of. What of Triton's own code the case goes through, in any of the versions.
-fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [Record]) -> Vec<String> {
+fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [EngineRun]) -> Vec<String> {
     let mut by_rules: Vec<(Rules, Vec<String>)> = Vec::new();
     for record in others.iter_mut().filter(|record| record.outcome.speaks()) {
         let at = by_rules.iter().position(|(rules, _)| *rules == record.rules);
@@ -511,9 +513,9 @@ fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [Record]
     all
 }
 
-/// What is known of a bench's engines before the trial.
+/// The facts about a bench's engines before the trial.
 fn collect_engine_facts<'r>(
-    records: impl Iterator<Item = &'r Record>,
+    records: impl Iterator<Item = &'r EngineRun>,
     case: &Case,
     through: &[String],
 ) -> EngineFacts {
@@ -539,9 +541,9 @@ fn collect_engine_facts<'r>(
     known
 }
 
-/// What the case's file says of whether the reference has an answer. Nothing counts as said of a reference that judges
-/// otherwise than when it was written down.
-fn check_undefined(record: &Record, reference: Option<&Reference>, case: &Case) -> Undefined {
+/// The expectation of the case file about the reference's answer. It does not apply to a reference with settings other
+/// than the file's.
+fn check_undefined(record: &EngineRun, reference: Option<&Reference>, case: &Case) -> Undefined {
     let testimony = record.testimony();
     if reference.is_some_and(Reference::is_usual) {
         is_undefined(&testimony, &case.expectations)
@@ -550,7 +552,7 @@ fn check_undefined(record: &Record, reference: Option<&Reference>, case: &Case) 
     }
 }
 
-impl Record {
+impl EngineRun {
     fn witness(&self) -> Witness<'_> {
         Witness {
             id: &self.id,
@@ -568,19 +570,19 @@ impl Record {
     }
 }
 
-/// Rules, and what the reference answers under them once it is asked, or Cerith's own failure in words.
-type Answer<T> = (Rules, OnceCell<Result<T, String>>);
+/// Rules, and the reference's outcome under them once it ran, or Cerith's own failure as text.
+type RulesAnswer<T> = (Rules, OnceCell<Result<T, String>>);
 
-/// What conforming implementations may give, asked of the reference when bits differ for the first time. Under several
-/// sets of rules that give the same bits, it is what any of them leaves open.
+/// The results of conforming implementations, computed by the reference when bits differ for the first time. If several
+/// sets of rules produce the same bits, a result that any of them allows is allowed.
 pub(crate) struct ByReference<'a> {
     reference: Option<&'a Reference>,
     case: &'a Case,
-    /// What the reference itself did.
+    /// The reference's own outcome.
     reference_outcome: Option<&'a Outcome>,
-    answers: Vec<Answer<Conforming>>,
-    /// The rules under which it is asked what it leaves where NumPy computes, and the answer, if there is one.
-    as_numpy: Option<Answer<Option<Memory>>>,
+    answers: Vec<RulesAnswer<Conforming>>,
+    /// The rules under which the reference computes like NumPy, and the outcome, if there is one.
+    as_numpy: Option<RulesAnswer<Option<Memory>>>,
     /// Whether the case multiplies matrices. NumPy leaves the order of the sums to a library, and that order is not known.
     multiplies: OnceCell<bool>,
     /// How long it took to answer.
@@ -609,10 +611,10 @@ impl<'a> ByReference<'a> {
         }
     }
 
-    /// The same, beside engines that may be Triton's interpreter.
-    fn with_others<'r>(mut self, mut others: impl Iterator<Item = &'r Record>) -> Self {
+    /// Adds rules for engines that may be Triton's interpreter.
+    fn with_others<'r>(mut self, mut others: impl Iterator<Item = &'r EngineRun>) -> Self {
         let rules = self.answers.first().map(|(rules, _)| *rules);
-        let interpreted = |record: &Record| {
+        let interpreted = |record: &EngineRun| {
             let is_interpreter = matches!(record.origin, EngineId::Interpret { .. });
             is_interpreter && record.outcome.finished().is_some()
         };
@@ -622,7 +624,7 @@ impl<'a> ByReference<'a> {
         self
     }
 
-    /// Cerith's own failure when it was asked, if there was one.
+    /// Cerith's own failure in the reference, if there was one.
     pub(crate) fn failure(&self) -> Option<&str> {
         let mut given = self.answers.iter().filter_map(|(_, answer)| answer.get());
         let bounds = given.find_map(|answer| answer.as_ref().err());
@@ -657,7 +659,7 @@ impl<'a> ByReference<'a> {
 impl Tolerance for ByReference<'_> {
     fn find_accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         let under = self.answers().map(|answer| match answer {
-            // What Cerith failed at convicts nobody.
+            // Cerith's own failures blame no engine.
             Err(_) | Ok(Conforming::Anything(_)) => (byte, Accepted::Unknown),
             Ok(Conforming::Known(map)) => map.accepted_at(storage, byte),
         });
@@ -679,14 +681,14 @@ impl Tolerance for ByReference<'_> {
         let Ok(Some(memory)) = memory else {
             return false;
         };
-        // What is undefined with NumPy's values is no word for anything.
+        // Bytes that are undefined with NumPy's values prove nothing.
         let range = first..first + bytes.len();
         let states = memory.states(storage).get(range.clone()).unwrap_or_default();
         memory.bytes(storage).get(range) == Some(bytes) && !states.contains(&ByteState::Poison)
     }
 
     fn one_value(&self) -> Vec<Vec<StoredElement>> {
-        // Where nobody needed the bounds, all bytes come from one way to compute.
+        // If no bounds were needed, all bytes come from one computation.
         let known = self.answers.iter().map(|(_, answer)| answer.get());
         let mut maps = known.map(|answer| match answer {
             Some(Ok(Conforming::Known(map))) => Some(map),
@@ -717,7 +719,7 @@ impl Tolerance for ByReference<'_> {
     }
 }
 
-/// What the reference answers, or Cerith's own failure in words.
+/// The reference's outcome, or Cerith's own failure as text.
 fn run_guarded<T>(ask: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
     catch_panic(ask)?.map_err(|failure| format!("failed to {failure}"))
 }
@@ -731,14 +733,14 @@ struct Seats {
     other_indices: Vec<usize>,
 }
 
-/// Runs the reference under every set of rules that the other engines speak, and seats each engine beside the
-/// reference of its rules. Rules that make no difference to the case share a bench.
+/// Runs the reference under every set of rules of the other engines, and seats each engine beside the reference of its
+/// rules. Rules that make no difference to the case share a bench.
 fn seat_engines(
     panel: &Panel,
     case: &Case,
-    others: &[Record],
+    others: &[EngineRun],
     failed: &mut Vec<Failed>,
-) -> Result<(Vec<Record>, Vec<Seats>), Stopped> {
+) -> Result<(Vec<EngineRun>, Vec<Seats>), Stopped> {
     let Some(reference) = panel.reference.as_deref() else {
         return Ok((
             Vec::new(),
@@ -749,12 +751,12 @@ fn seat_engines(
             }],
         ));
     };
-    let mut references: Vec<Record> = Vec::new();
+    let mut references: Vec<EngineRun> = Vec::new();
     let mut benches: Vec<Seats> = Vec::new();
     let mut known: Vec<(Rules, usize)> = Vec::new();
     let spoken = others.iter().map(|record| record.rules);
     for (at, rules) in spoken.enumerate().map(|(at, rules)| (Some(at), rules)).chain(
-        // With nobody beside it, the reference speaks a recording's language, or the newest.
+        // Without other engines, the reference uses a recording's language, or the newest.
         others.is_empty().then(|| {
             let rules = panel
                 .language
@@ -804,7 +806,7 @@ fn seat_engines(
 }
 
 /// Whether an engine took a program that a later stage of its compiler may reject.
-const fn leaves_rejection_to_others(record: &Record) -> bool {
+const fn leaves_rejection_to_others(record: &EngineRun) -> bool {
     matches!(record.id, EngineId::Ttir { .. })
         && matches!(
             record.outcome,
@@ -823,19 +825,19 @@ pub(crate) fn is_equivalent(left: &Outcome, right: &Outcome) -> bool {
     }
 }
 
-/// Has an engine run a case. A failure or a panic of Cerith is noted apart, and leaves an engine that says nothing.
+/// Runs a case in an engine. A failure or a panic of Cerith is noted separately, and the engine has no outcome.
 fn record(
     engine: &dyn Engine,
     case: &Case,
     rules: Rules,
     failed: &mut Vec<Failed>,
-) -> Result<Record, Stopped> {
+) -> Result<EngineRun, Stopped> {
     let id = engine.id().clone();
     let origin = engine.origin(case);
     let message = match catch_panic(|| engine.run(case, rules)) {
         Ok(Ok(run)) => {
             let seconds = run.total().as_secs_f64();
-            return Ok(Record {
+            return Ok(EngineRun {
                 id,
                 families: Families::from_engine(&origin),
                 origin,
@@ -854,7 +856,7 @@ fn record(
         message: message.clone(),
     });
     let outcome = Outcome::Unavailable(Box::new(Complaint::new("internal-error", message)));
-    Ok(Record {
+    Ok(EngineRun {
         id,
         families: Families::from_engine(&origin),
         origin,

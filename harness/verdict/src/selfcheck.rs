@@ -1,8 +1,8 @@
 //! Trials with known verdicts, which a run judges first, so that a judge who cannot be trusted gives no verdicts.
 //!
-//! Each is a small case, the reference, and two engines that are told how to change the reference's outcome: to leave another
-//! byte, to write in a guard zone, to reject. A trial covers the whole path: case file, panel, comparison, blame, expectations.
-//! Left out: whether engines are right, which is what the corpus is for.
+//! Each is a small case, the reference, and two engines that are told how to change the reference's outcome: to leave
+//! another byte, to write in a guard zone, to reject. A trial covers the whole path: case file, panel, comparison, blame,
+//! expectations. It does not test engines, which is the corpus's purpose.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use cerith_engine::{
 use cerith_memory::{Memory, ORIGIN, StorageId};
 use cerith_tile::rules::Rules;
 
-use crate::known;
+use crate::arithmetic;
 use crate::panel::{Panel, try_case};
 
 const KERNELS: &str = "\
@@ -75,7 +75,7 @@ enum OutcomeChange {
     Flip(usize, u32),
     /// One value in an element of `out`.
     Put(usize, f32),
-    /// A byte behind `out`.
+    /// A byte after `out`.
     Guard,
     /// Its own launches differ.
     Unsteady,
@@ -99,7 +99,7 @@ enum OutcomeChange {
 struct KnownTrial {
     name: &'static str,
     kernel: &'static str,
-    /// What the case file says besides.
+    /// Additional text of the case file.
     says: &'static str,
     interpret: OutcomeChange,
     cuda: OutcomeChange,
@@ -116,7 +116,7 @@ struct KnownTrial {
 const INTERPRET: &str = "interpret@3.9.0";
 const CUDA: &str = "cuda@3.9.0";
 
-/// Everybody agrees, as nobody needs to write down; what else is known is said on top of this.
+/// All agree, which needs no expectation; other trials change this one.
 const AGREE: KnownTrial = KnownTrial {
     name: "three that agree",
     kernel: "copy",
@@ -154,7 +154,7 @@ const TRIALS: &[KnownTrial] = &[
         ..WRONG
     },
     KnownTrial {
-        name: "one against the reference, and nobody else",
+        name: "one against the reference alone",
         interpret: OutcomeChange::Flip(1, 1),
         cuda: OutcomeChange::Silent,
         unconfirmed: true,
@@ -181,7 +181,7 @@ const TRIALS: &[KnownTrial] = &[
         ..WRONG
     },
     KnownTrial {
-        name: "bytes that nobody wrote",
+        name: "unwritten bytes",
         kernel: "half",
         interpret: OutcomeChange::Put(3, 1.0),
         ..WRONG
@@ -199,7 +199,7 @@ const TRIALS: &[KnownTrial] = &[
         ..AGREE
     },
     KnownTrial {
-        name: "a sum whose value is not defined, added to what was",
+        name: "a sum with an undefined value, added to the old value",
         kernel: "added",
         vacuous: true,
         ..AGREE
@@ -274,7 +274,7 @@ const TRIALS: &[KnownTrial] = &[
         ..WRONG
     },
     KnownTrial {
-        name: "other words than are written down",
+        name: "a message other than the expected one",
         says: "expect: [{ engine: interpret, verdict: differ, message: dimension, why: known }]",
         interpret: OutcomeChange::Raises("wrong dtype"),
         stale: true,
@@ -302,7 +302,7 @@ const TRIALS: &[KnownTrial] = &[
         ..AGREE
     },
     KnownTrial {
-        name: "an answer where the case file says that there is none, and somebody differs",
+        name: "an answer although the case file expects none, and an engine differs",
         says: "expect: [{ engine: reference, verdict: undefined, why: known }]",
         interpret: OutcomeChange::Flip(1, 1),
         blame: &["reference"],
@@ -310,7 +310,7 @@ const TRIALS: &[KnownTrial] = &[
         ..WRONG
     },
     KnownTrial {
-        name: "no answer, in other words than the case file has",
+        name: "no answer, with a message other than the case file's",
         kernel: "outside",
         says: "expect: [{ engine: reference, verdict: undefined, message: race, why: known }]",
         blame: &["reference"],
@@ -323,17 +323,17 @@ const TRIALS: &[KnownTrial] = &[
         ..AGREE
     },
     KnownTrial {
-        name: "something else than the case file gives, from all alike",
+        name: "contents other than the case file gives, the same from all",
         says: "gives: { out: [0.5, 1.5, nan, 4.5] }",
         blame: &["reference"],
         ..WRONG
     },
 ];
 
-/// Judges every trial with a known verdict, and has the reference do the known arithmetic. Answers with what is wrong.
+/// Judges every trial with a known verdict, and runs the known arithmetic in the reference. Returns the problems.
 pub fn run_selfcheck() -> Vec<String> {
     let record = cerith_cuda::record::check_records().err();
-    let arithmetic = known::check_arithmetic(&Reference::default());
+    let arithmetic = arithmetic::check_arithmetic(&Reference::default());
     let arithmetic = arithmetic.first().map(|first| match arithmetic.len() {
         1 => format!("arithmetic that is known: {first}"),
         all => format!("arithmetic that is known: {first}, and {} more", all - 1),
@@ -363,7 +363,7 @@ fn run(known: &KnownTrial) -> Result<(), String> {
     let others = [(INTERPRET, known.interpret), (CUDA, known.cuda)]
         .into_iter()
         .map(|(id, told)| {
-            let id = id.parse().map_err(|_| format!("`{id}` is no engine"))?;
+            let id = id.parse().map_err(|_| format!("`{id}` is not an engine"))?;
             let reference = Arc::clone(&reference);
             Ok(Arc::new(Teller {
                 id,
@@ -490,7 +490,7 @@ struct Telling {
 impl Prepared for Telling {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
         let Outcome::Finished(mut finished) = self.ready.launch(case)? else {
-            // What has no answer has some outcome elsewhere.
+            // A program without an answer has some outcome in other engines.
             return Ok(Outcome::Trapped(
                 Trap::Raised,
                 Box::new(Complaint::new("told", "outside")),

@@ -1,5 +1,5 @@
-//! Which stage of Triton's compiler is wrong where its end is: worked out from how what each stage leaves stands beside the reference.
-//! Left out: asking the stages.
+//! Finds the wrong stage of Triton's compiler: compares the result of executing each stage's output with the reference. It does
+//! not run the stages.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl Stage {
         }
     }
 
-    /// What it is, as the subject of a sentence.
+    /// A description, as the subject of a sentence.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Frontend => "the frontend",
@@ -56,7 +56,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// The stage that is wrong, or the first and the last that may be, where those between them said nothing.
+/// The stage that is wrong, or the first and the last candidate if those between them have no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Blamed {
     /// The first that may be wrong.
@@ -88,8 +88,8 @@ impl fmt::Display for Blamed {
     }
 }
 
-/// The stage that is wrong, by how what each leaves stands. Stages that are left out said nothing. `None` if nothing is wrong at the
-/// end, or nobody said whether it is.
+/// The wrong stage, by the standings of each stage's output. Absent stages have no outcome. `None` if the end is right or
+/// unknown.
 ///
 /// A stage that leaves what is right clears all before it: what those left may have stood badly for another reason, as that its
 /// witness was wrong.
@@ -112,7 +112,7 @@ mod tests {
     use super::{Stage, find_blamed};
     use crate::verdict::Standing;
 
-    /// `r` is right, `w` is wrong, `-` says nothing.
+    /// `r` is right, `w` is wrong, `-` has no outcome.
     fn check(standings: &str, expected: &str) {
         let standings: Vec<(Stage, Standing)> = Stage::ALL
             .into_iter()

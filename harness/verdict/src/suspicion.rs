@@ -1,7 +1,7 @@
 //! When the reference is suspected: which engines overrule it, which would if they were two witnesses, and what makes its own answer
 //! doubtful.
 //!
-//! Left out: the rest of a trial (see [`crate::trial`]).
+//! See [`crate::trial`] for the rest of a trial.
 
 use cerith_case::VerdictKind;
 use cerith_engine::{Complaint, EngineId, Families, Outcome, Trap};
@@ -36,7 +36,7 @@ impl<'a> Hearing<'a, '_> {
                 .collect();
             if !changed.is_empty() {
                 return Some(format!(
-                    "what {} gave is on record, and {said} the reference when it was accepted; a record does not change, \
+                    "the outcome of {} is recorded, and {said} the reference when it was accepted; a record does not change, \
                      so the reference has, or the trial",
                     join_names(changed)
                 ));
@@ -47,7 +47,7 @@ impl<'a> Hearing<'a, '_> {
             return None;
         }
         Some(format!(
-            "nobody confirms it but {}, written down as differing here: that it agrees now speaks against the reference",
+            "only {} confirms it, which is expected to differ here: its agreement now is evidence against the reference",
             join_names(
                 offenders
                     .iter()
@@ -57,9 +57,9 @@ impl<'a> Hearing<'a, '_> {
         ))
     }
 
-    /// Why a reference without an answer is suspected, if it is, with the witnesses against it: records that agreed with an
-    /// earlier answer. A case file that says who differs from its answer also says that it has one. If the file expects just this
-    /// `undefined`, somebody has looked.
+    /// The reason to suspect a reference without an answer, if any, with the witnesses against it: records that agreed with an
+    /// earlier answer. A case file with engines that differ from its answer implies that it has one. If the file expects exactly
+    /// this `undefined`, a user has confirmed it.
     pub(crate) fn lost_answer(&self, reference: Witness<'_>) -> Option<Suspicion<'a>> {
         let bench = self.bench;
         let known = &bench.engine_facts;
@@ -70,7 +70,7 @@ impl<'a> Hearing<'a, '_> {
             _ => return None,
         };
         if known.undefined == Undefined::Otherwise && matches!(reference.outcome, Outcome::Trapped(..)) {
-            let why = format!("the case's file says in other words than \"{says}\" why it has no answer");
+            let why = format!("the case file has a message other than \"{says}\" for its missing answer");
             return Some((why, Vec::new()));
         }
         if known.undefined != Undefined::Unforeseen {
@@ -82,17 +82,17 @@ impl<'a> Hearing<'a, '_> {
             .map(|witness| (*witness, Kind::Trap, None))
             .collect();
         if against.is_empty() {
-            // Whoever differs, differs from an answer.
+            // An engine can only differ from an answer.
             return (!known.offenders.is_empty()).then(|| {
                 let why = format!(
-                    "it has no answer now (\"{says}\"), and the case's file says that {} differs from the one that it had",
+                    "it has no answer now (\"{says}\"), and the case file says that {} differs from the one that it had",
                     join_names(&known.offenders)
                 );
                 (why, against)
             });
         }
         let why = format!(
-            "it had an answer that {} agreed with, on record, and has none now (\"{says}\"); a record does not change, so the \
+            "it had an answer that the record of {} agreed with, and has none now (\"{says}\"); a record does not change, so the \
              reference has, or the trial",
             join_names(against.iter().map(|(witness, ..)| witness.id))
         );
@@ -106,15 +106,15 @@ impl<'a> Hearing<'a, '_> {
         let agreed: Vec<&EngineId> = agreed.filter(|id| known.agreed.contains(id)).collect();
         (known.undefined == Undefined::Unforeseen && !agreed.is_empty()).then(|| {
             format!(
-                "nothing of what it leaves has a defined value now, and {} agreed with more of it, on record",
+                "none of its results has a defined value now, and the record of {} agreed with more of them",
                 join_names(agreed)
             )
         })
     }
 
-    /// Why a reference with an answer is suspected, if it is: the case file says that there is none. What engines leave there
-    /// convicts none of them, whatever the reference says now. If all agree and nothing is on record, the program may have
-    /// changed instead: then the expectation is only stale.
+    /// The reason to suspect a reference with an answer, if any: the case file says that there is none. Engines are not
+    /// blamed for their contents there, whatever the reference's outcome is now. If all agree and there is no record, the
+    /// program may have changed instead: then the expectation is only stale.
     pub(crate) fn found_answer(&self, reference: Witness<'_>, all_agree: bool) -> Option<String> {
         let doubts = reference.outcome.complaint().is_some_and(Complaint::doubts);
         let foreseen = matches!(
@@ -123,7 +123,7 @@ impl<'a> Hearing<'a, '_> {
         );
         let known = &self.bench.engine_facts;
         (foreseen && !doubts && (known.on_record || !all_agree)).then(|| {
-            "the case's file says that the program has no answer: that the reference finds one now speaks against it, or the \
+            "the case file says that the program has no answer: now the reference has one, so it is suspect, or the \
              file is out of date"
                 .to_owned()
         })
@@ -173,7 +173,7 @@ impl<'a> Hearing<'a, '_> {
         VerdictKind::Differ
     }
 
-    /// The camps of engines that differ from the reference unexpectedly, if they can speak against it.
+    /// The camps of engines that differ from the reference unexpectedly, if they are evidence against it.
     fn find_opposing<'w>(&mut self, rest: &Dissenters<'w>) -> Vec<Vec<Witness<'w>>> {
         let known = &self.bench.engine_facts;
         let others = rest

@@ -1,4 +1,4 @@
-//! The trial of a sweep: one engine, one case, many variants that must all give the same.
+//! The trial of a sweep: one engine, one case, many variants that must all produce the same result.
 //!
 //! No oracle is needed: variants whose outcomes agree form a camp, and with more than one camp the case differs. The variants
 //! outside the largest camp are the odd ones out; that is a majority, not a conviction. If the reference has an answer, the
@@ -14,7 +14,7 @@
 //! Along each axis the case as it is and the variants of that axis have a verdict of their own. A case file's expectations with
 //! an `axis` are about that verdict.
 //!
-//! Left out: which variants there are (`cerith-case`), compiling and executing them (`cerith-engine`).
+//! See `cerith-case` for the variants, and `cerith-engine` for compiling and executing them.
 
 use cerith_case::{Axis, Case, Expectation, Variant, VerdictKind};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, catch_panic};
@@ -57,7 +57,7 @@ pub struct Samples {
 pub struct Camp {
     /// The variants that agree.
     pub variants: Vec<Variant>,
-    /// Whether the reference gives the same; nothing where it is silent.
+    /// Whether the reference has the same result; `None` if it has no outcome.
     pub reference: Option<bool>,
 }
 
@@ -72,13 +72,13 @@ pub struct Unequal {
     pub kind: Kind,
     /// The bytes, where both finished.
     pub comparison: Option<Comparison>,
-    /// Known bugs that explain both, as far as the reference disagrees with them: models of what is computed.
+    /// Known bugs that explain both, as far as the reference disagrees with them: models of computations.
     pub explained: Quirks,
     /// The same: a bug that is known by an error's words, or by the lanes that it exchanges.
     pub known_bug: Option<&'static BugSignature>,
 }
 
-/// What the trial of a sweep gave.
+/// The result of a sweep's trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepVerdict {
     /// In one word.
@@ -102,7 +102,7 @@ pub struct SweepVerdict {
 pub struct SweepAssessment {
     /// Whether all is as written down.
     pub expected: bool,
-    /// The axes along which there is a difference that nobody wrote down.
+    /// The axes with a difference that no expectation covers.
     pub unexpected: Vec<Axis>,
     /// Whether each expectation happened, in the case's order. Those that are not about sweeps are not tried.
     pub expectations: Vec<Met>,
@@ -113,14 +113,14 @@ pub struct SweepAssessment {
 pub struct SweepTrial {
     /// The verdict.
     pub verdict: SweepVerdict,
-    /// The verdict against what was expected.
+    /// The verdict compared with the expectations.
     pub assessment: SweepAssessment,
     /// Cerith's own failures.
     pub failed: Vec<Failed>,
 }
 
-/// Judges the variants of a case that an engine was asked about, with the reference's help where there is one. `vary` makes the case of
-/// a variant, with the memory of the unchanged case.
+/// Judges the variants of a case that an engine ran, with the reference's help if it has an outcome. `vary` makes the case of a
+/// variant, with the memory of the unchanged case.
 pub fn try_sweep(
     case: &Case,
     engine: &EngineId,
@@ -175,7 +175,7 @@ pub fn try_sweep(
     })
 }
 
-/// What is asked for known bugs that explain differences.
+/// The inputs of the search for known bugs that explain differences.
 struct Causes<'a> {
     engine: &'a EngineId,
     rules: Rules,
@@ -204,7 +204,7 @@ impl Causes<'_> {
         }
     }
 
-    /// The known bugs by which a variant is not as the reference has it.
+    /// The known bugs by which a variant differs from the reference.
     fn explain(&self, sample: &Sample) -> Option<(Quirks, Option<&'static BugSignature>)> {
         let case = (self.vary)(sample.variant).filter(|_| sample.touched == 0)?;
         let (Some(left), Some(known)) = (sample.outcome.finished(), self.outcome.finished()) else {
@@ -221,7 +221,7 @@ impl Causes<'_> {
 }
 
 struct Judge<'a> {
-    /// What the reference left.
+    /// The reference's contents.
     reference_memory: Option<&'a Memory>,
     tolerance: &'a dyn Tolerance,
     bytes: Bytes,
@@ -346,7 +346,7 @@ fn conclude_verdict(
     if camps.len() > 1 {
         (VerdictKind::Differ, why)
     } else if unsteady.contains(&Variant::AsIs) {
-        let why = "the case as it is does not give the same twice, which `cerith run` judges";
+        let why = "the case as it is does not produce the same result twice, which `cerith run` judges";
         (VerdictKind::Inconclusive, Some(why.to_owned()))
     } else if !unsteady.is_empty() {
         (VerdictKind::Nondeterministic, why)
@@ -367,7 +367,7 @@ fn conclude_verdict(
     }
 }
 
-/// Variants, with those that are the same to the GPU behind them.
+/// Variants, each followed by those with the same machine code.
 fn with_same(variants: impl Iterator<Item = Variant>, samples: &Samples) -> Vec<Variant> {
     let mut all: Vec<Variant> = variants.collect();
     let same = samples.duplicates.iter().filter(|(_, other)| all.contains(other));
@@ -453,7 +453,7 @@ impl Judge<'_> {
         )
     }
 
-    /// Whether the reference gives what a camp gives; nothing where it does not say.
+    /// Whether the reference has a camp's result; `None` if unknown.
     fn compare_reference(&self, sample: Option<&Sample>, reference: Option<&Outcome>) -> Option<bool> {
         let (sample, reference) = (sample?, reference.filter(|reference| reference.speaks())?);
         let mut judge = Judge {

@@ -1,18 +1,18 @@
 //! The trial: outcomes in, one verdict out.
 //!
-//! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine convicts the rest; the
-//! reference alone against a camp of two independent others is convicted itself; otherwise the reference's word stands,
-//! unconfirmed. (An engine whose difference is foreseen convicts nobody.) Outcomes that came from shared code are one witness
-//! ([`crate::Witness`]), and one that runs the reference's code says nothing for or against the reference. The reference itself
-//! is suspected ([`Verdict::suspected`]) if a record agreed with it and no longer does, or if only an engine that is known to
+//! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine blames the rest; the
+//! reference alone against a camp of two independent others is blamed itself; otherwise the reference is followed, unconfirmed.
+//! (An engine whose difference is expected blames no other.) Outcomes that came from shared code are one witness
+//! ([`crate::Witness`]), and one that runs the reference's code is not evidence for or against it. The reference itself is
+//! suspected ([`Verdict::suspected`]) if a record agreed with it and no longer does, or if only an engine that is known to
 //! differ confirms it. It is also suspected if it loses an answer that a record agreed with, or has one where the case file says
 //! that there is none. Engines that cannot run the program, or ran out of something, are in no camp. A program without a defined
-//! answer convicts nobody.
+//! answer blames no engine.
 //!
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
 //! by those rules and the engines that they hold for. The verdict of the case joins its benches.
 //!
-//! Left out: what was expected (see [`crate::expectation`]).
+//! See [`crate::expectation`] for expectations.
 
 use cerith_case::VerdictKind;
 use cerith_engine::{EngineId, Families, Family, Finished, GLOBAL_RACE, Outcome, Trap};
@@ -28,17 +28,17 @@ use crate::witness::{EngineFacts, Witness, count_independent};
 
 /// Witnesses under one set of language rules.
 pub struct Bench<'a> {
-    /// The reference under these rules, if it was asked.
+    /// The reference under these rules, if it ran.
     pub reference: Option<Witness<'a>>,
     /// The other engines of these rules.
     pub other_witnesses: Vec<Witness<'a>>,
-    /// What the reference says a conforming implementation may give.
+    /// The results that the reference accepts from a conforming implementation.
     pub tolerance: &'a dyn Tolerance,
-    /// What is known about its engines beforehand.
+    /// The facts about its engines beforehand.
     pub engine_facts: EngineFacts,
 }
 
-/// What all benches of a trial share.
+/// Facts that all benches of a trial share.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// Whether anything is launched. A case that only imports a module has no memory to compare.
@@ -72,7 +72,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
         };
         words.push(trial.run());
     }
-    // The word of a reference that is suspected convicts nobody, by whatever rules.
+    // A suspected reference blames no engine, under any rules.
     if verdict.suspected.is_some() {
         verdict.blame.retain(|id| !by_word.contains(id));
         for (id, standing) in &mut verdict.standings {
@@ -97,7 +97,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
     .into_iter()
     .find(|word| words.contains(word))
     .unwrap_or(VerdictKind::Inconclusive);
-    // Whoever else agrees, an engine that may be wrong does not.
+    // An engine that may be wrong does not agree, even if all others do.
     if verdict.kind == VerdictKind::Agree && !verdict.undecided.is_empty() {
         verdict.kind = VerdictKind::Inconclusive;
     }
@@ -122,7 +122,7 @@ pub(crate) struct Hearing<'a, 'b> {
 /// Those who differ from the reference.
 pub(crate) type Dissenters<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
 
-/// What comparing two outcomes gave.
+/// The result of comparing two outcomes.
 pub(crate) enum Pair {
     Same,
     /// No byte certainly differs, but some may: why, and which.
@@ -131,7 +131,7 @@ pub(crate) enum Pair {
 }
 
 impl Pair {
-    /// What comparing the memories of two outcomes says.
+    /// The result of comparing the memories of two outcomes.
     pub(crate) fn from_comparison(comparison: Comparison, tolerance: &dyn Tolerance) -> Self {
         if !comparison.is_same() {
             let kind = if comparison.only_guards() {
@@ -189,14 +189,15 @@ fn only_endangered(reference: &Outcome, comparison: Option<&Comparison>) -> bool
     })
 }
 
-/// Whether an engine stopped at a race in a program of which the reference says that it relies on a barrier.
+/// Whether an engine stopped at a race in a program that, according to the reference, relies on a barrier.
 fn lacks_barrier(reference: &Outcome, other: &Outcome) -> bool {
     let tracked = reference.finished().and_then(|finished| finished.tracked);
     tracked.is_some_and(|tracked| !tracked.endangered.is_empty())
         && matches!(other, Outcome::Trapped(Trap::Raised, complaint) if complaint.kind == GLOBAL_RACE)
 }
 
-/// Whether an engine stopped with an assertion in a program of which the reference says that an overflow check may fail or not.
+/// Whether an engine stopped with an assertion in a program in which, according to the reference, an overflow check may or may
+/// not fail.
 fn may_overflow(reference: &Outcome, other: &Outcome) -> bool {
     let remark = reference.finished().and_then(|finished| finished.remark.as_ref());
     remark.is_some_and(|remark| remark.kind == TrapKind::OverflowCheck.code())
@@ -207,7 +208,7 @@ fn may_overflow(reference: &Outcome, other: &Outcome) -> bool {
 fn describe_undecided(tolerance: &dyn Tolerance) -> String {
     tolerance.unknown_reason().unwrap_or_else(|| {
         "what differs depends on a comparison or an order of programs that a conforming implementation may decide either way, \
-         or on what nothing bounds"
+         or on a value without known bounds"
             .to_owned()
     })
 }
@@ -324,13 +325,13 @@ impl Hearing<'_, '_> {
             }
             return VerdictKind::Agree;
         }
-        // What the reference itself doubts convicts nobody.
+        // A result that the reference itself doubts blames no engine.
         if let Some(doubt) = reference.outcome.complaint().filter(|remark| remark.doubts()) {
             self.verdict.reason.get_or_insert_with(|| doubt.message.clone());
             self.set_all_standings(Standing::Undefined);
             return VerdictKind::Undefined;
         }
-        // Whoever executes with the code of an engine that is known to differ is as doubtful as that engine.
+        // An engine that runs a known offender's code is as doubtful as the offender.
         let known = &self.bench.engine_facts.offenders;
         let doubtful: Vec<Families> = camp
             .iter()
@@ -376,7 +377,7 @@ impl Hearing<'_, '_> {
         rest: Vec<(Witness<'_>, Kind, Option<Comparison>)>,
         overruling: &[EngineId],
     ) -> VerdictKind {
-        // Whoever agreed with an overruled reference has its code: what it says is the reference's mistake, not its own.
+        // Engines that agreed with an overruled reference share its code, so the mistake is the reference's.
         let right = |id: &EngineId| {
             if overruling.is_empty() {
                 *id == *reference.id || camp.iter().any(|witness| witness.id == id)
@@ -452,7 +453,7 @@ impl Hearing<'_, '_> {
                     |complaint| format!("{}: {}", reference.outcome.kind(), complaint.message)
                 )
             ),
-            None => "the reference was not asked".to_owned(),
+            None => "the reference did not run".to_owned(),
         };
         let witnesses = |camp: &[Witness<'_>]| count_independent(camp);
         match camps.as_slice() {
@@ -497,7 +498,7 @@ impl Hearing<'_, '_> {
                 if !convicted {
                     self.verdict
                         .reason
-                        .get_or_insert(format!("{why}, so nobody says who is wrong"));
+                        .get_or_insert(format!("{why}, so it is unknown which is wrong"));
                 }
                 for camp in camps
                     .iter()
@@ -665,7 +666,7 @@ impl Hearing<'_, '_> {
         let nothing = self.facts.has_launches && compared + accepted + undecided == 0;
         let poisoned = known.is_some_and(|(tracked, _)| tracked.vacuous);
         self.verdict.vacuous |= nothing || poisoned;
-        // What the reference left is within its own bounds.
+        // The reference's contents are within its own bounds.
         let comparison = if reference.is_some_and(|reference| std::ptr::eq(reference, left)) {
             comparison
         } else {

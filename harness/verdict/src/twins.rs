@@ -1,7 +1,7 @@
 //! Two cases that must store the same: a generated kernel and its twin. One engine is enough to compare them. If that is the
 //! reference, a difference is a bug of ours.
 //!
-//! Left out: making twins (`cerith-gen`).
+//! See `cerith-gen` for making twins.
 
 use cerith_case::Case;
 use cerith_engine::{Engine, Failure, Outcome};
@@ -37,12 +37,12 @@ pub fn compare_twins(engine: &dyn Engine, case: &Case, twin: &Case, rules: Rules
         Outcome::Finished(other) => {
             find_difference(case, &one.memory, &other.memory).map_or(Twins::Same, Twins::Differ)
         }
-        // What is not known, or takes too long, is no answer.
+        // Unknown results, and those that take too long, are not an answer.
         outcome @ (Outcome::Unsupported(_) | Outcome::Exhausted(_)) => {
             Twins::Silent(describe_outcome(&outcome))
         }
         outcome => Twins::Differ(format!(
-            "the twin does not come to its end: {}",
+            "the twin does not finish: {}",
             describe_outcome(&outcome)
         )),
     })

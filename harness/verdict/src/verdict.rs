@@ -1,5 +1,5 @@
-//! The verdict on a case: in one word, who is wrong, how each engine stands, and who differs from whom. Left out: how it is reached
-//! ([`crate::trial`]) and what was expected ([`crate::expectation`]).
+//! The verdict on a case: in one word, who is wrong, how each engine stands, and who differs from whom. See [`crate::trial`]
+//! for the rules, and [`crate::expectation`] for expectations.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub enum Standing {
     Nondeterministic,
     /// The program has no defined answer.
     Undefined,
-    /// It said nothing, or nothing could be said about it.
+    /// It has no outcome, or its outcome cannot be judged.
     Silent,
 }
 
@@ -47,7 +47,7 @@ pub enum Kind {
     Padding,
     /// In a sweep: one did not end in time.
     Time,
-    /// The reference left something else than what the case file gives.
+    /// The reference's contents are not those that the case file gives.
     Given,
 }
 
@@ -87,18 +87,18 @@ pub struct Difference {
     pub comparison: Option<Comparison>,
     /// The known bugs whose models explain it.
     pub explained: Quirks,
-    /// The known bug that its words tell, if it left no bytes. Without either, it is news.
+    /// The known bug that its message shows, if it left no bytes. Without either, the difference is new.
     pub known_bug: Option<&'static BugSignature>,
 }
 
-/// What the trial gave.
+/// The result of the trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// In one word.
     pub kind: VerdictKind,
     /// Who is wrong.
     pub blame: Vec<EngineId>,
-    /// Whether only the reference's word stands behind it.
+    /// Whether it depends on the reference alone.
     pub unconfirmed: bool,
     /// Why the reference is blamed though no two independent engines agree against it: what confirmed it, or once agreed with it,
     /// is reason enough to suspect it.
@@ -115,7 +115,7 @@ pub struct Verdict {
     pub vacuous: bool,
     /// The bytes of all pairs, counted by result.
     pub bytes: Bytes,
-    /// Engines that nothing convicts and of which some bytes are undecided, with those bytes.
+    /// Engines without blame that have undecided bytes, with those bytes.
     pub undecided: Vec<(EngineId, Spans)>,
 }
 
@@ -128,7 +128,7 @@ impl Verdict {
             .map(|&(_, standing)| standing)
     }
 
-    /// The known bugs that explain how an engine differs; none if some of its differences are news.
+    /// The known bugs that explain an engine's differences; none if some of them are new.
     pub fn collect_quirks(&self, id: &EngineId) -> Quirks {
         let mut differences = self.differences.iter().filter(|one| one.engine == *id).peekable();
         if differences.peek().is_none() || differences.clone().any(|one| one.explained.is_empty()) {

@@ -1,14 +1,15 @@
 //! Witnesses: which engine gave which outcome, from which code, and what it can confirm.
 //!
-//! Engines whose outcomes came from the same code are one witness. An engine that is expected to differ is no witness for the
-//! reference: if it agrees now, one of the two has changed. A record that agreed with the reference when it was accepted cannot
-//! have changed, so the reference or the trial has. If a case is expected to have no answer, and has one now, the reference is
-//! suspected first.
+//! Engines whose outcomes came from the same code are one witness. An engine that is expected to differ is not a witness for
+//! the reference: if it agrees now, one of the two has changed. A record that agreed with the reference when it was accepted
+//! cannot have changed, so the reference or the trial has. If a case is expected to have no answer, and has one now, the
+//! reference is suspected first.
 //!
-//! What engines share is counted by bodies of code, and an outcome as a whole: `ptx@V` is the compiler's witness, though it rounds to
-//! 16-bit floats and computes `exp2` and `log2` with the reference's arithmetic (docs/internals/ptx.md says what that leaves unconfirmed).
+//! Shared code is counted by bodies of code, and an outcome as a whole: `ptx@V` is the compiler's witness, though it rounds to
+//! 16-bit floats and computes `exp2` and `log2` with the reference's arithmetic (docs/internals/ptx.md lists the results that
+//! stay unconfirmed).
 //!
-//! Left out: camps and blame (see [`crate::trial`]).
+//! See [`crate::trial`] for camps and blame.
 
 use cerith_engine::{EngineId, Families, Outcome};
 
@@ -21,22 +22,22 @@ pub struct Witness<'a> {
     pub origin: &'a EngineId,
     /// The code that the outcome came from.
     pub families: Families,
-    /// What it did.
+    /// Its outcome.
     pub outcome: &'a Outcome,
 }
 
 impl Witness<'_> {
-    /// Whether it can speak for or against the reference, because it came from other code.
+    /// Whether it is evidence for or against the reference, because it came from other code.
     pub(crate) fn is_apart(&self) -> bool {
         self.families
             .is_independent_of(Families::from_engine(&EngineId::Reference))
     }
 }
 
-/// What is known about the engines of a bench before the trial.
+/// The facts about the engines of a bench before the trial.
 #[derive(Clone, Debug, Default)]
 pub struct EngineFacts {
-    /// Engines that are expected to differ here in this way. Somebody has looked into it, so they do not convict the reference.
+    /// Engines that are expected to differ here in this way. A user has confirmed that, so they do not blame the reference.
     pub foreseen: Vec<EngineId>,
     /// Engines that are expected to differ here in any way: they do not confirm the reference.
     pub offenders: Vec<EngineId>,
@@ -48,8 +49,8 @@ pub struct EngineFacts {
     pub undefined: Undefined,
     /// Whether there is a record of the case, even a stale one: the case's expectations held when it was accepted.
     pub on_record: bool,
-    /// Engines whose outcome a known bug explains: they do not speak against the reference, and what stops them is not what stops
-    /// another engine.
+    /// Engines whose outcome a known bug explains: they are not evidence against the reference, and do not stop for the same
+    /// reason as other engines.
     pub explained: Vec<EngineId>,
     /// The parts of Triton's own code, shared by its interpreter and its compiler, that the case goes through.
     pub through: Vec<String>,
@@ -58,14 +59,14 @@ pub struct EngineFacts {
 /// Whether the reference is expected to have an answer to a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undefined {
-    /// Nothing is expected of the reference with the options that it was asked with.
+    /// The expectation does not apply to the reference's options.
     #[default]
     Anything,
-    /// That it has one: no expectation says otherwise.
+    /// It has an answer: no expectation says otherwise.
     Unforeseen,
-    /// That it has none, with the message that it gives now or without a message.
+    /// It has no answer, with its current message or without a message.
     Foreseen,
-    /// That it has none, but with another message than now.
+    /// It has no answer, but with a message other than its current one.
     Otherwise,
 }
 

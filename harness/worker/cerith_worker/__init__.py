@@ -2,7 +2,7 @@
 
 Tensors here behave as torch's do wherever Triton's interpreter looks at them, and need neither torch nor a
 GPU; on request they are torch's own (`real`). The other side of the pipe is the
-Rust crate `cerith-toolchain`; `wire.PROTOCOL` is the version that both speak.
+Rust crate `cerith-toolchain`; `wire.PROTOCOL` is the protocol's version on both sides.
 """
 
 import os
@@ -12,7 +12,7 @@ from . import beside, contained
 if os.environ.pop("CERITH_INHERITS", "") == "nothing":
     contained.close_inherited()
 contained.keep_writes()
-# What is printed goes there; afterwards no such file is made any more.
+# Printed text goes there. No such file is made after this line.
 STDOUT = contained.file_in_memory("stdout")
 contained.give_up()
 
@@ -23,7 +23,7 @@ _torch = os.environ.get("CERITH_TORCH")
 TORCH = _torch if _torch in ("cpu", "cuda") else None
 
 if _torch == "hidden":
-    # Before anybody imports Triton, which may import torch.
+    # This must run before any import of Triton, which may import torch.
     from .hidden import hide
 
     hide()

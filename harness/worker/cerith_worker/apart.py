@@ -45,17 +45,17 @@ class Served(Protocol):
         """Does a request; the header and the blobs of the answer."""
 
     def is_unchanged(self) -> bool:
-        """Whether requests left nothing behind that could change another one."""
+        """Whether requests left no state that could change a later one."""
 
 
-class Apart:
+class ForkedWorker:
     """The child that runs user code, if there is one."""
 
     def __init__(
         self, pipes: tuple[BinaryIO, BinaryIO], served: Served, folders: tuple[_Folders, _Folders] | None
     ) -> None:
         """`pipes` are those to the other side, which the child does not have. `folders` are the known ones
-        and those of libraries, for `tracked.Reporter`; None if files are not reported."""
+        and those of libraries, for `tracked.Reporter`, or None if files are not reported."""
         self._pipes = pipes
         self._served = served
         self._folders = folders
@@ -65,7 +65,7 @@ class Apart:
         self._answers = -1
         self._reports = -1
         self._names = tracked.Names()
-        # What is there now stays: that process shares it.
+        # Objects that exist now stay: the child process shares them.
         gc.collect()
         gc.freeze()
 
@@ -109,7 +109,7 @@ class Apart:
                 self._names.lose("more than one answer")
             trailer = self._names.trailer()
             wire.LENGTHS.pack_into(answer, len(_GOES_ON), header_size, blobs_size + len(trailer))
-        # What comes after the first answer comes after its trailer too, for the other side to refuse.
+        # Later parts go out after the first answer's trailer too, so that the other side can reject them.
         whole = memoryview(answer)
         for part in (whole[len(_GOES_ON) : end], trailer, whole[end:]):
             _write(target, part)
@@ -117,8 +117,8 @@ class Apart:
             self._stop()
 
     def _read(self) -> bytes:
-        """The next bytes of an answer; none if the child has ended. Takes in reports meanwhile: the child
-        waits if they are not read."""
+        """The next bytes of an answer, or b"" if the child has ended. Reads reports meanwhile: the child
+        blocks if they are not read."""
         if self._folders is None:
             return os.read(self._answers, _AT_ONCE)
         poll = select.poll()
@@ -184,7 +184,7 @@ class Apart:
             os._exit(status)
 
     def _has_answers(self) -> bool:
-        """Whether the child sent what nobody asked for."""
+        """Whether the child sent bytes without a request."""
         return bool(select.select([self._answers], [], [], 0)[0])
 
     def _stop(self) -> None:

@@ -1,5 +1,5 @@
-"""What this process gives up once it runs: files that it was started with, and system calls that only
-its start needed.
+"""Gives up rights that only this process's start needed: files that it was started with, and some system
+calls.
 
 The other side started it contained. It also sends a seccomp program that forbids leaving the process group,
 because the other side ends that group to end this process and all that it started.
@@ -22,7 +22,7 @@ _INSTRUCTION = 8
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _CLOSE_RANGE, _LAST = 436, 0xFFFFFFFF
-# Where the system has no such call.
+# The system may lack such a call.
 _OPEN_MOST = 1 << 16
 _PATH_BENEATH = 1
 _WRITE_FILE, _REFER, _TRUNCATE = 1 << 1, 1 << 13, 1 << 14
@@ -34,8 +34,8 @@ class _Program(ctypes.Structure):
 
 
 def close_inherited() -> None:
-    """Closes every file that this process was started with, except its pipes. Whoever started Cerith may have
-    left files open, and Landlock does not close open files."""
+    """Closes every file that this process was started with, except its pipes. The program that started Cerith
+    may have left files open, and Landlock does not close open files."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(_CLOSE_RANGE, 3, ctypes.c_uint(_LAST), 0):
         os.closerange(3, _OPEN_MOST)
@@ -51,7 +51,7 @@ def keep_signals() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(_CREATE_RULESET, None, 0, _VERSION) < _SCOPES_SINCE:
         return
-    # Rules that do not speak of moving files from one folder to another deny it.
+    # Rules that do not mention moving files between folders deny it.
     asked = struct.pack("<QQQ", _REFER, 0, _SCOPE_SIGNAL)
     ruleset = libc.syscall(_CREATE_RULESET, asked, len(asked), 0)
     if ruleset < 0:
@@ -72,7 +72,7 @@ def keep_writes() -> None:
     if version < 1:
         return
     on_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
-    # Moving a file from one folder to another is denied by rules that do not speak of it.
+    # Rules that do not mention moving a file between folders deny it.
     on_folders = on_files | (_REFER if version >= 2 else 0)
     handled = struct.pack("<Q", on_folders)
     ruleset = libc.syscall(_CREATE_RULESET, handled, len(handled), 0)

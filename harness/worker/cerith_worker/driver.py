@@ -1,4 +1,4 @@
-"""What Triton is told about GPUs: a torch that sees none, or, on request, a driver for a GPU that is
+"""The GPU that Triton sees: a torch without one, or, on request, a driver for a GPU that is
 not there.
 
 Hardly anyone has Triton without torch, and several versions import torch to look for a GPU, some of them
@@ -87,7 +87,7 @@ _TORCH = SimpleNamespace(
     __name__="torch",
     cuda=_CUDA,
     version=SimpleNamespace(cuda="12.8", hip=None),
-    # Triton 3.1 asks it for what it otherwise takes from `torch.cuda`.
+    # Triton 3.1 calls it instead of `torch.cuda`.
     _dynamo=SimpleNamespace(device_interface=SimpleNamespace(get_interface_for_device=lambda _device: _CUDA)),
     **DTYPES,
 )
@@ -117,7 +117,7 @@ def show_triton_a_torch() -> None:
 
 
 @contextmanager
-def installed(wanted: FakeDriver | None) -> Iterator[None]:
+def install_fake(wanted: FakeDriver | None) -> Iterator[None]:
     """With `wanted` as Triton's driver, if there is one."""
     if wanted is None:
         yield

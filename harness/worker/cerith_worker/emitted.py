@@ -17,8 +17,8 @@ _KNOWN = frozenset(dir(builtins)) | {
     "__package__",
 }
 _TEXT_MOST = 200
-# What a module calls only where it is run as a program, to measure it: no compiled function gets there.
-# torch 2.15 reads sizes in `get_args` that it does not define, where arguments share a storage.
+# Functions that a module calls only if it is run as a program, to measure it; no compiled function calls
+# them. In torch 2.15 `get_args` reads sizes that it does not define if arguments share a storage.
 _MEASURING = frozenset({"get_args", "benchmark_compiled_module"})
 
 
@@ -33,7 +33,7 @@ class Undefined(NamedTuple):
     text: str
 
 
-def undefined(text: str) -> list[Undefined]:
+def find_undefined(text: str) -> list[Undefined]:
     """Such names of a module, and of the kernel modules in strings inside of it, in the order of lines."""
     found = [*_undefined(text, 0)]
     for above, module in _kernel_modules(ast.parse(text)):
@@ -182,7 +182,7 @@ def parameter_of(key: object, parameters: list[str]) -> str | None:
     return key if isinstance(key, str) else None
 
 
-def plain(text: str) -> str:
+def to_plain_triton(text: str) -> str:
     """A kernel's module as plain Triton: without torch's imports, the decorator that launches it, and the
     choice of a driver."""
     tree = ast.parse(text)

@@ -18,7 +18,7 @@ _INTERPRETER = os.path.join("triton", "runtime", "interpreter.py")
 _CODE_GENERATOR = os.path.join("triton", "compiler", "code_generator.py")
 
 
-class Fault(Exception):  # noqa: N818 (what CUDA says is no error of this program)
+class Fault(Exception):  # noqa: N818 (CUDA's faults are not errors of this program)
     """A kernel cost this process its GPU: nothing more can be done with it."""
 
     def __init__(self, name: str, message: str) -> None:
@@ -136,7 +136,7 @@ def _origin(error: BaseException, is_users: Callable[[str], bool]) -> str:
     """The file of Triton's that raised it, from the folder that holds the package: whose code it came out of.
     Empty where the innermost frame that is Triton's or the user's is not Triton's. A frame of another
     package, such as NumPy, counts for its caller."""
-    # What is raised `from None` still knows what it was raised for.
+    # An exception raised `from None` still has its context.
     link: BaseException | None = error
     seen: list[BaseException] = []
     while link is not None and link not in seen:

@@ -1,7 +1,7 @@
 """Hides a torch that is installed beside Triton from everything that this process imports.
 
 A toolchain that Cerith installed for Triton has no torch; an adopted Python, or one installed for its torch,
-may. Where the stand-ins of this package take torch's place, both must behave alike.
+may. Stand-ins of this package and torch must behave alike there.
 """
 
 from __future__ import annotations
@@ -25,5 +25,5 @@ class _WithoutTorch(PathFinder):
 
 
 def hide() -> None:
-    """From now on nobody finds torch."""
+    """Makes imports of torch fail from now on."""
     sys.meta_path[:] = [_WithoutTorch if finder is PathFinder else finder for finder in sys.meta_path]

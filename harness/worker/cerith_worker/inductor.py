@@ -21,10 +21,10 @@ import triton.language as tl
 
 from . import errors
 from .driver import FakeDriver
-from .emitted import parameter_of, plain, undefined
+from .emitted import find_undefined, parameter_of, to_plain_triton
 
-# What torch reads when it is imported. An older run's module would be taken again, and other processes know
-# nothing of what is pretended here.
+# torch reads these when it is imported. Without them it would reuse a module of an older run, and its other
+# processes would not see the GPU that this one pretends to have.
 _ENVIRONMENT = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
 # An H100's, where Inductor asks.
@@ -40,7 +40,7 @@ _H100 = {
     "warp_size": 32,
 }
 
-# What Inductor's own kernels import from torch.
+# Names that Inductor's own kernels import from torch.
 _HELPERS = {"triton_helpers", "libdevice", "tl_math", "ReductionHint", "TileHint"}
 
 # How files of Inductor's begin that write code for other backends, in torch 2.5.1 to 2.15.0.
@@ -80,7 +80,7 @@ class CaseLaunch(NamedTuple):
     kwargs: dict[str, Any]
 
 
-def wanted() -> bool:
+def is_requested() -> bool:
     """Whether this process is to have torch in it."""
     return "TORCHINDUCTOR_FORCE_DISABLE_CACHES" in os.environ
 
@@ -90,7 +90,7 @@ class Inductor:
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
-        # What a launch frame says of the run, or none where launches execute nothing.
+        # The fields of the run in a launch frame, or None if launches execute nothing.
         self._run: dict[str, Any] | None = None
         self._launches = 0
         self._written: dict[str, str] = {}
@@ -133,29 +133,30 @@ class Inductor:
             def import_get_raw_stream_as(self, name: str) -> str:
                 return f"{name} = lambda device: 0"
 
-        # Fills the table, if nobody did.
+        # Fills the table, unless that has happened.
         common.get_device_op_overrides("cuda")
         common.register_device_op_overrides("cpu", Overrides())
 
         write = PyCodeCache.write
 
-        def written(source_code: str, *args: Any, **kwargs: Any) -> Any:
+        def write_traced(source_code: str, *args: Any, **kwargs: Any) -> Any:
             key, path = write(source_code, *args, **kwargs)
             self._written[path] = source_code
             return key, path
 
-        PyCodeCache.write = staticmethod(written)
+        PyCodeCache.write = staticmethod(write_traced)
 
         def run(tuner: Any, *args: Any, stream: int, grid: Any = None, **_: Any) -> None:
             self._launched(tuner, args, grid)
 
-        # What Inductor writes of its own (copies of views that are changed) is Triton too, as on a GPU.
+        # Inductor's own code (copies of changed views) is Triton too, as on a GPU.
         wrapper = getattr(wrappers, "PythonWrapperCodegen", None) or wrappers.WrapperCodeGen
         common.register_backend_for_device("cpu", TritonScheduling, wrapper)
         # By this name torch chooses the code that it writes, if it uses no table. 2.5 has no such option.
         if hasattr(config, "cpu_backend"):
             config.cpu_backend = "triton"
-        # Since torch 2.13 it is asked whether Triton is built for the device. 2.5 has no such class.
+        # Since torch 2.13 Inductor calls it to find out whether Triton is built for the device. 2.5 has no
+        # such class.
         if cpu := getattr(device_interface, "CpuInterface", None):
             cpu.raise_if_triton_unavailable = staticmethod(lambda _device=None: None)
         triton_helpers.set_driver_to_cpu = lambda: None
@@ -205,7 +206,7 @@ class Inductor:
                 self._requests += 1
                 compiled = self.torch.compile(program.function, dynamic=mode["dynamic"], fullgraph=True)
                 self._run = None
-                for changed in program.before(mode["before"], read):
+                for changed in program.find_changed(mode["before"], read):
                     compiled(*changed)
                 for run in range(wanted["runs"]):
                     memory.restore()
@@ -221,7 +222,7 @@ class Inductor:
                         raise DroppedLaunch(
                             f"the function makes {program.launches} launches; compiled it makes {made}"
                         )
-                    memories.append(memory.told(out))
+                    memories.append(memory.describe_storages(out))
             except Exception as raised:  # noqa: BLE001 (every one is an outcome)
                 error = raised
                 if (backend := other_backend(raised)) is not None:
@@ -233,7 +234,7 @@ class Inductor:
                 self._run = None
             for path, text in self._written.items():
                 answer["undefined"] += [
-                    {"module": os.path.basename(path), **one._asdict()} for one in undefined(text)
+                    {"module": os.path.basename(path), **one._asdict()} for one in find_undefined(text)
                 ]
             if error is not None:
                 break
@@ -249,8 +250,8 @@ class Inductor:
             return
         storages: dict[int, Any] = {}
         config = tuner.configs[0]
-        source = plain(_text_of(tuner.fn))
-        helpers = {one.symbol for one in undefined(source)} & _HELPERS
+        source = to_plain_triton(_text_of(tuner.fn))
+        helpers = {one.symbol for one in find_undefined(source)} & _HELPERS
         if helpers:
             raise Unsupported(f"a kernel of Inductor's own that needs {', '.join(sorted(helpers))}")
         frame = {
@@ -290,8 +291,8 @@ def other_backend(error: BaseException) -> str | None:
 
 def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str, Any], list[int]]:
     """The kernel's name, every parameter's value and the grid of a launch, as the launcher of the compiled
-    kernel reads them: what the metadata calls constant is compiled in, whatever the call says. Of several
-    configurations the first is taken."""
+    kernel reads them: constants of the metadata are compiled in, whatever the call passes. The first of
+    several configurations is used."""
     function = tuner.fn
     names = list(function.arg_names)
     meta, config = tuner.triton_meta, tuner.configs[0]
@@ -301,7 +302,7 @@ def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str
     constants.update(config.kwargs)
     if any(kind == "constexpr" for kind in signature.values()):
         if _takes_constexprs():
-            # What a configuration sets is put among the arguments by the tuner.
+            # The tuner inserts a configuration's values among the arguments.
             own = {"num_warps", "num_stages", *config.kwargs}
             given = [name for name in names if name not in own]
         else:
@@ -319,7 +320,7 @@ def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str
             f"launcher() takes {', '.join(given)}: {len(given)} arguments, and is given {len(args)}"
         )
     bound = dict(zip(given, args))
-    # What is compiled in is read by no launcher: some number stands for a type, or a text.
+    # No launcher reads constants that are compiled in: some number stands for a type, or a text.
     unread = declared if _takes_constexprs() else set()
     for name, value in constants.items():
         # In the place of None later versions pass some number.
@@ -366,10 +367,10 @@ def _grid(meta: dict[str, Any], config: Any, bound: dict[str, Any]) -> list[int]
 
 
 def _divisible(attributes: Any) -> list[int]:
-    """Positions of parameters of which the metadata says that they are divisible by 16."""
+    """Positions of parameters that are divisible by 16 according to the metadata."""
     if isinstance(attributes, dict):
         return [at for (at, *_), hints in attributes.items() if ["tt.divisibility", 16] in hints]
-    # Of Triton 3.2.
+    # For Triton 3.2.
     properties = getattr(attributes, "arg_properties", None)
     return list(attributes.divisible_by_16 if properties is None else properties.get("tt.divisibility", ()))
 
@@ -381,7 +382,7 @@ def _text_of(function: Any) -> str:
 
 
 def _encoded(torch: Any, value: Any, storages: dict[int, Any]) -> Any:
-    """A value as the wire has it; tensors' storages are added to those of the launch."""
+    """A value in wire format; tensors' storages are added to those of the launch."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):
@@ -432,7 +433,7 @@ class _Memory:
         self._first: list[bytes] = []
         self._guards: list[tuple[bytes, bytes]] = []
         self._storages: list[Any] = []
-        # What is described alike is one tensor, as one variable of a program is.
+        # Equal descriptions are one tensor, as one variable of a program is.
         self._tensors: dict[str, Any] = {}
         # The tensor that is all of a storage, by the first argument if that is it. Others are views of it, as
         # they are in programs.
@@ -475,8 +476,8 @@ class _Memory:
             self._tensors[key] = whole if same else whole.as_strided(shape, strides, offset)
         return self._tensors[key]
 
-    def told(self, out: list[bytes]) -> list[Any]:
-        """What became of the storages, as answers say it; the bytes are added to `out`."""
+    def describe_storages(self, out: list[bytes]) -> list[Any]:
+        """The storages after the run, in wire format; the bytes are added to `out`."""
         memory: list[Any] = []
         for storage, first, (front, back) in zip(self._storages, self._first, self._guards):
             data = _bytes_of(storage)
@@ -490,7 +491,7 @@ class _Memory:
 
 class _Program:
     """The function that is compiled: all launches of the case, with their tensors and numbers as its inputs.
-    What a constexpr is given is a literal in it, as it is in most programs, unless calls differ in it."""
+    The value of a constexpr is a literal in it, as in most programs, unless calls differ in it."""
 
     def __init__(self, torch: Any, launches: list[CaseLaunch], mode: dict[str, Any], number: int) -> None:
         self.launches = len(launches)
@@ -501,8 +502,8 @@ class _Program:
         self._changing = {name for changed in mode["before"] for name, _ in changed}
         lines = [self._line(index, launch) for index, launch in enumerate(launches)]
         text = f"def program({', '.join(self._inputs)}):\n" + "".join(f"    {line}\n" for line in lines)
-        # Code of its own, since torch remembers what it saw of a function by its file and line. What has no
-        # source is called from a function of torch's, which keeps what it saw for ever.
+        # Compiled from its own source, because torch caches by a function's file and line. A function without
+        # a source is called from one of torch's, whose cache never ends.
         file = os.path.join(os.getcwd(), f"program_{number}.py")
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         exec(compile(text, file, "exec", dont_inherit=True), self._globals)  # noqa: S102
@@ -514,7 +515,7 @@ class _Program:
                         getattr(torch._dynamo, mark)(value, dimension)
         self.inputs = list(self._inputs.values())
 
-    def before(self, calls: list[list[tuple[str, Any]]], read: Callable[[Any], Any]) -> list[list[Any]]:
+    def find_changed(self, calls: list[list[tuple[str, Any]]], read: Callable[[Any], Any]) -> list[list[Any]]:
         """The inputs of the calls before the one that counts."""
         made = []
         for changed in calls:
@@ -545,7 +546,7 @@ class _Program:
         return f"kernel_{index}[{grid}]({', '.join(places)})"
 
     def _constant(self, name: str, value: Any) -> str:
-        """The text of a value that is no input: its literal if it has one, or else a global's name."""
+        """The text of a value that is not an input: its literal if it has one, otherwise a global's name."""
         if _is_literal(value):
             return repr(value)
         self._globals[name] = value

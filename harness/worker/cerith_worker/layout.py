@@ -72,15 +72,15 @@ def copy_strides(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...
         return (1,) * len(sizes)
 
     def order(left: int, right: int) -> int:
-        """Negative: left is the inner one. Zero: nothing can be said, and they stay as they are."""
+        """Negative: left is the inner one. Zero: unknown, and they stay in their order."""
         if strides[left] == 0 or strides[right] == 0:
             return 0
         if strides[left] != strides[right]:
             return strides[left] - strides[right]
         return 1 if sizes[left] > sizes[right] else 0
 
-    # An insertion sort that walks over pairs of which nothing can be said, because its result then depends on
-    # how it goes, and torch's goes like this.
+    # An insertion sort that skips pairs without an order, as torch's does. Such pairs make the result depend
+    # on the algorithm.
     inner_first = list(reversed(range(len(sizes))))
     for start in range(1, len(inner_first)):
         at = start
@@ -100,12 +100,12 @@ def copy_strides(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...
     return tuple(out)
 
 
-# What an index says of a dimension, in order: None makes one.
+# The parts of an index for each dimension, in order: None adds one.
 Part = Union[int, slice, None]
 
 
 def spelled_out(key: tuple[object, ...], rank: int) -> list[Part] | None:
-    """An index with slices in the place of `...` and of what is left out; none if it has other parts."""
+    """An index with slices instead of `...` and of omitted parts, or None if it has other parts."""
     parts: list[Part] = []
     taken = sum(part is not None and part is not Ellipsis for part in key)
     for part in key:
@@ -121,16 +121,16 @@ def spelled_out(key: tuple[object, ...], rank: int) -> list[Part] | None:
     return parts + [slice(None)] * (rank - taken)
 
 
-def indexed(
+def index_view(
     parts: Sequence[Part], sizes: Sequence[int], strides: Sequence[int], offset: int
 ) -> tuple[list[int], list[int], int]:
-    """Sizes, strides and offset of what an index shows, as torch has them."""
+    """Sizes, strides and offset of an index's view, as in torch."""
     shape, steps = [], []
     dimension = 0
     for part in parts:
         if part is None:
             shape.append(1)
-            # torch: the stride of the dimension behind it times its size.
+            # torch: the stride of the next dimension times its size.
             inner = dimension < len(sizes)
             steps.append(sizes[dimension] * strides[dimension] if inner else 1)
             continue
@@ -152,6 +152,6 @@ def indexed(
     return shape, steps, offset
 
 
-def along(dim: int, rank: int, part: Part) -> tuple[Part, ...]:
+def index_dimension(dim: int, rank: int, part: Part) -> tuple[Part, ...]:
     """The index that is `part` in one dimension and all of the others."""
     return (slice(None),) * (dim % rank) + (part,)

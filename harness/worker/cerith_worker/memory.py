@@ -77,7 +77,7 @@ class _Arena:
     """Memory for storages, far from everything else that this process has.
 
     A kernel that writes past the end of a storage would otherwise write into Python's heap, and some later
-    request would pay for it. Here it meets zeros that nobody reads, or, a long way off, no memory at all.
+    request would pay for it. With a guard zone it reads unused zeros, or, far away, unmapped memory.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class UntypedStorage:
         if self.device.type == "cpu":
             return self
         copy = UntypedStorage(self.session, CPU, self.bytes, self.front, self.back)
-        self.session.copied(self, copy, 0)
+        self.session.add_copy(self, copy, 0)
         return copy
 
     def clone(self) -> UntypedStorage:
@@ -167,12 +167,12 @@ class _Copy(NamedTuple):
 
 
 class HostWrites(Protocol):
-    """What is told of writes to the request's storages that host code makes."""
+    """Receives the writes of host code to the request's storages."""
 
-    def cleared(self, storage: int, starts: np.ndarray[Any, Any], size: int) -> None:
+    def note_cleared(self, storage: int, starts: np.ndarray[Any, Any], size: int) -> None:
         """Elements of `size` bytes, at these bytes, are set to zero."""
 
-    def copied(self, storage: int) -> None:
+    def note_copied(self, storage: int) -> None:
         """Something is copied into a storage."""
 
 
@@ -185,8 +185,8 @@ class Session:
         self.arena = _Arena()
         self._copies: list[_Copy] = []
         self._next = _DEVICE_BASES[base]
-        # The ints that were passed as addresses, with what they are addresses of. Another int of the same
-        # value is a number.
+        # The ints that were passed as addresses, with the storages that they point to. A different int object
+        # of the same value is a number.
         self._passed: list[tuple[int, tuple[int, int]]] = []
         # Told of writes to the request's storages that host code makes.
         self.host_writes: HostWrites | None = None
@@ -210,7 +210,7 @@ class Session:
         """Notes that host code copies into a storage."""
         index = self.index_of(storage) if self.host_writes is not None else None
         if self.host_writes is not None and index is not None:
-            self.host_writes.copied(index)
+            self.host_writes.note_copied(index)
 
     def begin(self) -> None:
         """The storages hold what the launches are to find."""
@@ -220,17 +220,17 @@ class Session:
         self._next += -(-(size + _DEVICE_STEP) // _DEVICE_STEP) * _DEVICE_STEP
         return address
 
-    def address(self, index: int, offset: int) -> int:
+    def pass_address(self, index: int, offset: int) -> int:
         """The address of a byte of a storage, to be passed as an int."""
         number = self.storages[index].address + offset
         self._passed.append((number, (index, offset)))
         return number
 
-    def passed(self, number: object) -> tuple[int, int] | None:
+    def find_passed(self, number: object) -> tuple[int, int] | None:
         """The storage and the byte of it that an int was passed as the address of."""
         return next((place for address, place in self._passed if address is number), None)
 
-    def copied(self, origin: UntypedStorage, copy: UntypedStorage, shift: int) -> None:
+    def add_copy(self, origin: UntypedStorage, copy: UntypedStorage, shift: int) -> None:
         """Notes that `copy` was made from `origin`."""
         guards = (copy.bytes[: copy.front].tobytes(), copy.bytes[len(copy.bytes) - copy.back :].tobytes())
         self._copies.append(_Copy(origin, copy, shift, guards))
@@ -258,7 +258,7 @@ class Session:
                     changed = now != np.frombuffer(old, dtype=np.uint8)
                     theirs[changed] = now[changed]
 
-    def relocations(self, storage: UntypedStorage) -> list[tuple[int, int, int]]:
+    def find_relocations(self, storage: UntypedStorage) -> list[tuple[int, int, int]]:
         """The words in a storage that look like addresses, as (byte, index of the storage pointed into, byte
         within that). A number may look like one: what is an address moves with the storages."""
         body = storage.body()
@@ -273,7 +273,7 @@ class Session:
         return [(word * 8, index, addend) for word, (_, _, index, addend) in sorted(found.items())]
 
     @staticmethod
-    def blank(storage: UntypedStorage, found: list[tuple[int, int, int]]) -> None:
+    def blank_addresses(storage: UntypedStorage, found: list[tuple[int, int, int]]) -> None:
         """Sets the bytes of these addresses to zero."""
         for at, _, _ in found:
             storage.body()[at : at + 8] = 0

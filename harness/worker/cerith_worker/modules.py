@@ -89,7 +89,7 @@ class _Language:
 
 
 class _World:
-    """What a file may change for those that are executed after it in the same process."""
+    """Things that a file may change for later files of the same process."""
 
     def __init__(self) -> None:
         from triton.runtime import interpreter
@@ -172,12 +172,12 @@ class Modules:
         }
 
     @contextmanager
-    def loaded(
+    def load(
         self, path: str, text: str, driver: bool, once: bool, inspectable: bool = True
     ) -> Iterator[ModuleType]:
         """The module, importable and with its siblings importable, for as long as the context lasts. With
-        `once`, it is executed even if an executed one is at hand. Unless it is inspectable, nobody finds its
-        text."""
+        `once`, it is executed even if an executed one is at hand. Unless it is inspectable, `inspect` does
+        not find its text."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         folder = os.path.join(os.path.dirname(path), "")
         if inspectable:
@@ -210,7 +210,7 @@ class Modules:
                 siblings = self._siblings(folder, before)
                 siblings.pop(name, None)
                 loaded = _Loaded(module, siblings, set())
-                # What the file changed in the language would be restored, and not be changed again.
+                # The file's changes of the language would be undone, and not made again.
                 once = once or (self._language is not None and self._language.is_changed())
             yield loaded.module
             # Only what came through a request unharmed is kept for the next.

@@ -18,7 +18,7 @@ import triton
 from . import memory
 from .errors import Fault
 
-# What a kernel may do to a GPU is seen when the GPU is waited for.
+# A kernel's faults on a GPU are only seen by waiting for the GPU.
 _CUDA = "libcuda.so.1"
 
 
@@ -77,7 +77,7 @@ class Session(memory.Session):
 
     def __init__(self, device: str) -> None:
         super().__init__()
-        # With its number, as torch has it in every tensor.
+        # With its number, as in every tensor of torch.
         self.device = torch.empty(0, device=device).device
 
     def add(self, device: str, data: np.ndarray[Any, Any], front: int, back: int) -> None:
@@ -97,8 +97,8 @@ class Session(memory.Session):
 
 
 def start(device: str) -> None:
-    """Opens the GPU, if it is one that is asked for, and does what every program on one has to do: it tells
-    Triton where scratch memory comes from, which it wants to know since 3.3."""
+    """Opens the GPU, if `device` is one, and does what every program on a GPU has to do: it gives Triton an
+    allocator for scratch memory, which Triton requires since 3.3."""
     if device == "cuda":
         if not torch.cuda.is_available():
             sys.exit("torch sees no GPU here")
@@ -112,7 +112,7 @@ def start(device: str) -> None:
 def wait() -> None:
     """Waits for the GPU.
 
-    Raises a fault in the words that CUDA's driver has for it, which are those of Cerith's own launches.
+    Raises a fault with the CUDA driver's message, like Cerith's own launches.
     """
     cuda = ctypes.CDLL(_CUDA)
     code = cuda.cuCtxSynchronize()

@@ -53,7 +53,7 @@ class Unsupported(Exception):  # noqa: N818 (the name of the outcome)
 
 
 class Recorder:
-    """What one request compiled, and the launches it would have made."""
+    """The compilations of one request, and the launches it would have made."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -69,11 +69,11 @@ class Recorder:
         self._muted = False
         # Whether a tuner's own hook puts back what measuring left, which is not recorded.
         self.restores = False
-        # What the host has set to zero since the last launch.
+        # Memory that the host has set to zero since the last launch.
         self._clears: list[dict[str, int]] = []
         session.host_writes = self
 
-    def cleared(self, storage: int, starts: np.ndarray[Any, Any], size: int) -> None:
+    def note_cleared(self, storage: int, starts: np.ndarray[Any, Any], size: int) -> None:
         """Notes that host code sets elements of a storage to zero."""
         ordered = np.unique(starts)
         if not len(ordered):
@@ -87,7 +87,7 @@ class Recorder:
             if run not in self._clears:
                 self._clears.append(run)
 
-    def copied(self, storage: int) -> None:
+    def note_copied(self, storage: int) -> None:
         """Notes that host code copies into a storage."""
         if not self.restores:
             raise Unsupported("memory that host code copies to between launches")
@@ -107,12 +107,12 @@ class Recorder:
         finally:
             self._muted = before
 
-    def kernel(self, compiled: Any, packed: Sequence[int]) -> int:
+    def add_kernel(self, compiled: Any, packed: Sequence[int]) -> int:
         """The index of a compiled kernel."""
         index = self._known.get(id(compiled))
         if index is None:
             index = self._known[id(compiled)] = len(self.kernels)
-            # What is known by its id must not go away.
+            # Objects that are known by their id must stay alive.
             self._compiled.append(compiled)
             metadata = compiled.metadata
             warps, ctas, shared, *cluster = packed
@@ -147,7 +147,7 @@ class Recorder:
         if not self._muted and ctypes.c_int32(grid[0] * grid[1] * grid[2]).value > 0:
             if min(grid) < 1:
                 raise RuntimeError("Triton Error [CUDA]: invalid argument")
-            kernel = self.kernel(compiled, packed)
+            kernel = self.add_kernel(compiled, packed)
             self.invocations.append(
                 {
                     "launch": self.launch,
@@ -191,7 +191,7 @@ class RecordingDriver(FakeDriver):
         return _Launcher(self._recorder, src, metadata)
 
     @contextmanager
-    def measuring(self, restores: bool) -> Iterator[None]:
+    def mute_measurements(self, restores: bool) -> Iterator[None]:
         """Launches that are made meanwhile measure a configuration, and are forgotten. The tuner may restore
         what they change."""
         before = self._recorder.restores
@@ -204,7 +204,7 @@ class RecordingDriver(FakeDriver):
 
 
 @contextmanager
-def assembling(gpu: int | None) -> Iterator[None]:
+def assemble_for(gpu: int | None) -> Iterator[None]:
     """Triton's assembler makes machine code for this GPU, whatever Triton compiles for; none: for that."""
     if gpu is None:
         yield
@@ -215,12 +215,12 @@ def assembling(gpu: int | None) -> Iterator[None]:
     declared = vars(backend)["make_cubin"]
     make = backend.make_cubin
 
-    def made(*args: Any) -> Any:
-        # The compute capability is the last argument, behind the backend itself where it is one.
+    def make_for_gpu(*args: Any) -> Any:
+        # The compute capability is the last argument, after the backend itself if that is an argument.
         return make(*args[:-1], gpu)
 
     # 3.0 to 3.2 have a function without the backend.
-    backend.make_cubin = staticmethod(made) if isinstance(declared, staticmethod) else made
+    backend.make_cubin = staticmethod(make_for_gpu) if isinstance(declared, staticmethod) else make_for_gpu
     try:
         yield
     finally:
@@ -246,28 +246,28 @@ def prepare() -> None:
 
     init_handles = CompiledKernel._init_handles
 
-    def noted(self: Any) -> None:
+    def init_noted(self: Any) -> None:
         _getting_ready.append(self)
         try:
             init_handles(self)
         finally:
             _getting_ready.pop()
 
-    CompiledKernel._init_handles = noted
+    CompiledKernel._init_handles = init_noted
     if hasattr(CompiledKernel, "__del__"):
         # It unloads what was never loaded, from a driver that may be gone.
         del CompiledKernel.__del__
     measure = autotuner.Autotuner._bench
 
-    def measured(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def measure_noted(self: Any, *args: Any, **kwargs: Any) -> Any:
         # With the driver's benchmark, or the kernel's own. A configuration that does not compile is out, as
         # it is on a GPU.
         hook = self.post_hook
         restores = getattr(hook, "__module__", None) == autotuner.__name__
-        with driver.active.measuring(restores):
+        with driver.active.mute_measurements(restores):
             return measure(self, *args, **kwargs)
 
-    autotuner.Autotuner._bench = measured
+    autotuner.Autotuner._bench = measure_noted
     if hasattr(autotuner, "do_bench"):
 
         def do_bench(call: Callable[[], object], **options: Any) -> Any:
@@ -325,7 +325,7 @@ class _Launcher:
         elif kind[0] == "*":
             params.append(self._pointer(value))
         else:
-            place = self._recorder.session.passed(value)
+            place = self._recorder.session.find_passed(value)
             if place is None:
                 params.append(_bytes(_number(kind, value)))
             elif kind in ("i64", "u64"):
@@ -417,7 +417,7 @@ def _number(kind: str, value: Any) -> bytes:
     number = float(value)
     if kind == "fp64":
         return struct.pack("<d", number)
-    # C's conversion, which has infinities for what is too large.
+    # C's conversion, which turns values that are too large into infinities.
     single = bytes(ctypes.c_float(number))
     if kind in ("fp32", "f32"):
         return single

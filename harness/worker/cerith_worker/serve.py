@@ -24,14 +24,14 @@ import triton
 import triton.language as tl
 
 from . import STDOUT, TORCH, driver, errors, inductor, tracked, warm, wire
-from .apart import Apart
+from .apart import ForkedWorker
 from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
 from .modules import Modules
-from .recorder import Recorder, RecordingDriver, assembling, prepare
-from .stages import ended_after, lined
+from .recorder import Recorder, RecordingDriver, assemble_for, prepare
+from .stages import ended_after, with_lines
 from .tensor import tensor_of
-from .tuning import configurations, tune
+from .tuning import count_configurations, tune
 
 if TORCH:
     from . import real
@@ -39,7 +39,7 @@ if TORCH:
     tensor_of = real.tensor_of  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    # Of each storage, the addresses in it: byte, storage pointed into, byte of that.
+    # For each storage, the addresses in it: byte, storage pointed into, byte of that.
     _Found = list[list[tuple[int, int, int]]]
 
 # Bytes of stdout that are sent back, and that a request may write at all.
@@ -66,7 +66,7 @@ class _Stdout:
         sys.__stdout__ = self._stream  # type: ignore[misc]
 
     def take(self) -> tuple[str, bool]:
-        """What was printed since the last time, and whether that is not all of it."""
+        """The text printed since the last call, and whether it is cut off."""
         try:
             self._stream.flush()
         except (OSError, ValueError):
@@ -104,13 +104,13 @@ class Worker:
     def __init__(self, torch: inductor.Inductor | None, stdout: _Stdout) -> None:
         self.torch = torch
         self.stdout = stdout
-        # What was printed before a run that is not to be told of.
+        # Text printed before a run that the answer omits.
         self.printed: tuple[str, bool] | None = None
         self.modules = Modules()
         self.compiled_file: tuple[str, ...] = ()
         self.compiles = "TRITON_INTERPRET" not in os.environ
-        # A case's Python runs in another process than those of other files. A process with torch, or with a
-        # GPU, cannot be forked.
+        # Python of each case file runs in a separate process. A process with torch, or with a GPU, cannot be
+        # forked.
         self.is_apart = torch is None and not TORCH
         self.lost = False
 
@@ -126,8 +126,8 @@ class Worker:
         self.stdout.take()
 
     def serve(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
-        """Does what is asked; the header and the blobs of the answer."""
-        # Says where it hangs, and ends it even if nobody is there any more to do so.
+        """Performs a request; returns the header and the blobs of the answer."""
+        # Prints where it hangs, and ends it even if its parent is gone.
         faulthandler.dump_traceback_later(header["time"], exit=True)
         answer, out = self.answer(header, blobs)
         faulthandler.cancel_dump_traceback_later()
@@ -144,7 +144,7 @@ class Worker:
         return self.compiles or self.modules.is_world_unchanged()
 
     def answer(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
-        """Does what is asked; the header and the blobs of the answer."""
+        """Performs a request; returns the header and the blobs of the answer."""
         began = time.perf_counter()
         session = real.Session(TORCH) if TORCH else Session()
         if header.get("inductor") is not None:
@@ -194,7 +194,7 @@ class Worker:
         # is from.
         lines = header.get("lines", False) or stage is not None
         ended_there = ended_after(stage, header.get("passes", False))
-        with assembling(header.get("assembled")), ended_there, lined(lines):
+        with assemble_for(header.get("assembled")), ended_there, with_lines(lines):
             ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)
         answer = {
             "raised": self._told(header, ended),
@@ -218,7 +218,7 @@ class Worker:
                 modules = {}
                 for file in (header, *(spec["host"] for spec in launches if spec["host"])):
                     if file["path"] not in modules:
-                        loaded = self.modules.loaded(file["path"], file["text"], driver=True, once=True)
+                        loaded = self.modules.load(file["path"], file["text"], driver=True, once=True)
                         modules[file["path"]] = stack.enter_context(loaded)
                 phase = "launch"
 
@@ -284,29 +284,29 @@ class Worker:
             with ExitStack() as stack:
                 # A printing that failed leaves its format behind.
                 stack.enter_context(np.printoptions())
-                stack.enter_context(driver.installed(fake))
+                stack.enter_context(driver.install_fake(fake))
                 launches = header["launches"]
-                # What a host function leaves behind (a hook, say) is not for the next request. Compiled
+                # State of a host function (for example a hook) must not reach the next request. Compiled
                 # kernels stay with their module, and a case is to be compiled as if it were alone.
                 once = self.compiles or not launches or any(spec["host"] for spec in launches)
                 faked = fake is not None
                 # A compiler takes no kernel whose text it cannot see.
                 inspectable = header["inspectable"] or self.compiles
                 module = stack.enter_context(
-                    self.modules.loaded(header["path"], header["text"], faked, once, inspectable)
+                    self.modules.load(header["path"], header["text"], faked, once, inspectable)
                 )
                 hosts = {header["path"]: module}
                 for launch, spec in enumerate(launches):
                     if recorder is not None:
                         recorder.launch = launch
                     phase = "arguments"
-                    values = _Values(lambda spec: tensor_of(session, spec), module, session.address)
-                    kernel = values.named(spec["kernel"])
+                    values = _Values(lambda spec: tensor_of(session, spec), module, session.pass_address)
+                    kernel = values.lookup(spec["kernel"])
                     if recorder is not None:
-                        recorder.configs = max(recorder.configs, configurations(kernel))
+                        recorder.configs = max(recorder.configs, count_configurations(kernel))
                         tune(kernel, *header["tuning"])
                     grid = spec["grid"]
-                    grid = values.named(grid) if isinstance(grid, str) else tuple(grid)
+                    grid = values.lookup(grid) if isinstance(grid, str) else tuple(grid)
                     args = [values.read(value) for value in spec["args"]]
                     kwargs = {name: values.read(value) for name, value in spec["kwargs"]}
                     host = spec["host"]
@@ -317,7 +317,7 @@ class Worker:
                     if host["path"] not in hosts:
                         phase = "import"
                         hosts[host["path"]] = stack.enter_context(
-                            self.modules.loaded(host["path"], host["text"], faked, once)
+                            self.modules.load(host["path"], host["text"], faked, once)
                         )
                     phase = "launch"
                     getattr(hosts[host["path"]], host["function"])(kernel, grid, kwargs)
@@ -329,7 +329,7 @@ class Worker:
 
 
 class _Values:
-    """Argument values as the wire has them: JSON's own, or a list of a letter and its contents."""
+    """Argument values in wire format: JSON's own, or a list of a letter and its contents."""
 
     def __init__(
         self, make: inductor.Make, module: object, address: Callable[[int, int], int] | None = None
@@ -343,22 +343,22 @@ class _Values:
         """A launch, its host function from one of `modules`."""
         grid, host = spec["grid"], spec["host"]
         return inductor.CaseLaunch(
-            self.named(spec["kernel"]),
-            self.named(grid) if isinstance(grid, str) else tuple(grid),
+            self.lookup(spec["kernel"]),
+            self.lookup(grid) if isinstance(grid, str) else tuple(grid),
             host and getattr(modules[host["path"]], host["function"]),
             [self.read(value) for value in spec["args"]],
             {name: self.read(value) for name, value in spec["kwargs"]},
         )
 
-    def named(self, path: str) -> Any:
+    def lookup(self, path: str) -> Any:
         value: Any = self.module
         for name in path.split("."):
             if isinstance(value, FunctionType):
-                return self.made(path)
+                return self.find_inner(path)
             value = getattr(value, name)
         return value
 
-    def made(self, path: str) -> Any:
+    def find_inner(self, path: str) -> Any:
         """A kernel defined in a function: the one that the module keeps after calling that function."""
         wanted = path.replace(".", ".<locals>.")
         for value in vars(self.module).values():
@@ -392,12 +392,12 @@ class _Values:
         if letter == "a" and self.address is not None:
             return self.address(value[1], value[2])
         if letter == "g":
-            return self.named(value[1])
+            return self.lookup(value[1])
         if letter == "b":
             from triton.tools.tensor_descriptor import TensorDescriptor
 
             _, base, shape, strides, block_shape, (padding, round_f32_to_tf32) = value
-            # What a version does not know is passed only if it is asked for.
+            # An option that some versions lack is passed only if the request has it.
             options = {} if padding is None else {"padding": padding}
             if round_f32_to_tf32:
                 options["round_f32_to_tf32"] = True
@@ -407,7 +407,7 @@ class _Values:
     def tensor(self, spec: list[Any]) -> Any:
         if spec[1] in DTYPES:
             return self.make(spec)
-        # What torch has no dtype for is passed as bytes that Triton is told the type of.
+        # If torch lacks a dtype, Triton gets bytes and the name of the type.
         storage, name, shape, strides, offset = spec
         base = self.make((storage, "uint8", shape, strides, offset))
         return triton.reinterpret(base, getattr(tl, name))
@@ -435,7 +435,7 @@ def _storages(session: Session, header: dict[str, Any], blobs: memoryview) -> li
 def _addresses(session: Session, header: dict[str, Any]) -> _Found:
     """The words that look like addresses, storage by storage."""
     return [
-        session.relocations(storage) if holds else []
+        session.find_relocations(storage) if holds else []
         for storage, (_, _, _, _, holds) in zip(session.storages, header["storages"])
     ]
 
@@ -452,12 +452,12 @@ def _are_new(found: _Found, header: dict[str, Any]) -> bool:
 def _memory(
     session: Session, addresses: _Found, originals: list[memoryview]
 ) -> tuple[list[Any], list[bytes]]:
-    """What became of the storages: the size sent (none: as it was) and the addresses in each; and the
+    """The storages after the run: the size sent (None: unchanged) and the addresses in each; and the
     bytes."""
     memory: list[Any] = []
     blobs: list[bytes] = []
     for storage, original, found in zip(session.storages, originals, addresses):
-        session.blank(storage, found)
+        session.blank_addresses(storage, found)
         data = storage.bytes.tobytes()
         if data == original:
             memory.append([None, found])
@@ -483,7 +483,7 @@ def main() -> None:
     torch = None
     if TORCH:
         real.start(TORCH)
-    elif inductor.wanted():
+    elif inductor.is_requested():
 
         def ask(header: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any], memoryview]:
             wire.write(answers, header, blobs)
@@ -518,7 +518,7 @@ def main() -> None:
         worker.warm_up()
         # The other side knows the packages and ours, and empties this process's folder.
         known = (*packages, own, os.environ["HOME"])
-        other = Apart((requests, answers), worker, (known, libraries) if worker.compiles else None)
+        other = ForkedWorker((requests, answers), worker, (known, libraries) if worker.compiles else None)
     wire.write(answers, hello, [])
     while True:
         frame = wire.receive(requests)

@@ -12,7 +12,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
-# What Triton's frontend makes; no stage of the compiler's own.
+# The output of Triton's frontend; not a stage of the compiler's own.
 SOURCE = "source"
 _NO_LINES = "TRITON_DISABLE_LINE_INFO"
 # With it, MLIR's pass manager prints the IR before each pass.
@@ -29,9 +29,8 @@ _Make = Callable[[Any, "dict[str, Any]"], Any]
 
 @contextmanager
 def ended_after(stage: str | None, passes: bool = False) -> Iterator[None]:
-    """Triton compiles up to this stage (`source`, `ttir`, `ttgir`), and says nothing of the machine code that
-    it does not make; none: to the end. With `passes` what it makes is the IR before each pass and after the
-    last."""
+    """Triton compiles up to this stage (`source`, `ttir`, `ttgir`), without a report about the missing
+    machine code; None: to the end. With `passes` the result is the IR before each pass and after the last."""
     if stage is None:
         yield
         return
@@ -41,7 +40,7 @@ def ended_after(stage: str | None, passes: bool = False) -> Iterator[None]:
     declared = {name: vars(backend)[name] for name in ("add_stages", "hash")}
     add, key = backend.add_stages, backend.hash
 
-    def added(self: Any, stages: dict[str, Any], *args: Any) -> None:
+    def add_inspected(self: Any, stages: dict[str, Any], *args: Any) -> None:
         add(self, stages, *args)
         made = dict(stages)
         stages.clear()
@@ -54,11 +53,11 @@ def ended_after(stage: str | None, passes: bool = False) -> Iterator[None]:
             stages["passes"] = lambda module, _metadata: _joined(printed, module)
         stages[self.binary_ext] = _nothing
 
-    def hashed(self: Any) -> str:
+    def hash_inspected(self: Any) -> str:
         # Triton keeps what it compiled by this.
         return f"{key(self)}-{stage}-{passes}"
 
-    backend.add_stages, backend.hash = added, hashed
+    backend.add_stages, backend.hash = add_inspected, hash_inspected
     try:
         yield
     finally:
@@ -67,8 +66,8 @@ def ended_after(stage: str | None, passes: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def lined(wanted: bool) -> Iterator[None]:
-    """What Triton makes says which lines it comes from, if that is wanted."""
+def with_lines(wanted: bool) -> Iterator[None]:
+    """Makes Triton's IR carry source lines, on request."""
     without = os.environ.pop(_NO_LINES, None) if wanted else None
     try:
         yield
@@ -78,7 +77,7 @@ def lined(wanted: bool) -> Iterator[None]:
 
 
 class _Failed:
-    """What is left in place of a module once a pass has failed."""
+    """The IR that remains of a module after a pass has failed."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -95,7 +94,7 @@ def _joined(printed: list[str], module: Any) -> str:
 def _printing(make: _Make, printed: list[str]) -> _Make:
     """The stage, and what MLIR prints meanwhile. It prints past Python, to the process's standard error."""
 
-    def printing(module: Any, metadata: dict[str, Any]) -> Any:
+    def printing_module(module: Any, metadata: dict[str, Any]) -> Any:
         if isinstance(module, _Failed):
             return module
         sys.stderr.flush()
@@ -106,7 +105,7 @@ def _printing(make: _Make, printed: list[str]) -> _Make:
             try:
                 if died := _death(make, module, metadata):
                     return _Failed(died)
-                # What the other process printed is printed again.
+                # Print the other process's output again.
                 file.seek(0)
                 file.truncate()
                 return make(module, metadata)
@@ -123,12 +122,12 @@ def _printing(make: _Make, printed: list[str]) -> _Make:
                 file.seek(0)
                 printed.append(file.read().decode(errors="replace"))
 
-    return printing
+    return printing_module
 
 
 def _death(make: _Make, module: Any, metadata: dict[str, Any]) -> str:
     """How the stage ends a process that it is tried in; nothing if it does not. A compiler that aborts takes
-    with it what it printed, unless somebody else has the file."""
+    its printed text with it, unless another process has the file."""
     process = os.fork()
     if not process:
         try:
@@ -140,7 +139,7 @@ def _death(make: _Make, module: Any, metadata: dict[str, Any]) -> str:
     _, status = os.waitpid(process, 0)
     if not os.WIFSIGNALED(status):
         return ""
-    return f"the compiler dies: {signal.strsignal(os.WTERMSIG(status))}"
+    return f"the compiler crashed: {signal.strsignal(os.WTERMSIG(status))}"
 
 
 def _unchanged(module: Any, _metadata: dict[str, Any]) -> Any:

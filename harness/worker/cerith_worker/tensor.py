@@ -95,7 +95,7 @@ class Tensor:
         # Without the elements, as torch shows a tensor that has none at hand.
         return f"tensor(..., device='{self.device}', size={self.shape}, dtype={self.dtype})"
 
-    # What it is.
+    # The tensor's identity.
 
     @property
     def device(self) -> Device:
@@ -179,13 +179,13 @@ class Tensor:
         parts = layout.spelled_out(key if isinstance(key, tuple) else (key,), self.ndim)
         if parts is None:
             raise _lacking("indexing other than by int, slice, None and `...`")
-        return self._view(*layout.indexed(parts, self.shape, self._strides, self._offset))
+        return self._view(*layout.index_view(parts, self.shape, self._strides, self._offset))
 
     def select(self, dim: int, index: int) -> Tensor:
-        return self[layout.along(dim, self.ndim, index)]
+        return self[layout.index_dimension(dim, self.ndim, index)]
 
     def narrow(self, dim: int, start: int, length: int) -> Tensor:
-        return self[layout.along(dim, self.ndim, slice(start, start + length))]
+        return self[layout.index_dimension(dim, self.ndim, slice(start, start + length))]
 
     def permute(self, *dims: Any) -> Tensor:
         order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
@@ -262,7 +262,7 @@ class Tensor:
         copy = self._new(storage, strides)
         copy._elements()[...] = self._elements()
         if device.type == "cpu":
-            mine.session.copied(mine, storage, self._offset * self.dtype.itemsize)
+            mine.session.add_copy(mine, storage, self._offset * self.dtype.itemsize)
         return copy
 
     def to(self, device: object, non_blocking: bool = False, copy: bool = False) -> Tensor:
@@ -310,7 +310,7 @@ class Tensor:
         session = self._storage.session
         index = session.index_of(self._storage) if session.host_writes is not None else None
         if session.host_writes is not None and index is not None:
-            session.host_writes.cleared(index, self._starts(), self.dtype.itemsize)
+            session.host_writes.note_cleared(index, self._starts(), self.dtype.itemsize)
         self._elements()[...] = 0
         return self
 
@@ -346,6 +346,5 @@ for _operation in ("lt", "le", "gt", "ge"):
     _refuse_operator(f"__{_operation}__")
 for _operation in ("neg", "abs", "invert", "setitem", "iter", "float", "int", "index"):
     _refuse(f"__{_operation}__")
-# Triton's values have a `type` that is not a method. Where one of them was expected, its attributes are
-# asked for.
+# Triton's values have a `type` that is not a method. Code that expects one of them reads its attributes.
 _refuse("type")

@@ -188,7 +188,7 @@ class Names:
         self._ended = False
 
     def add(self, data: bytes) -> None:
-        """Takes in what came over the pipe."""
+        """Reads names from the pipe."""
         *names, self._rest = (self._rest + data).split(b"\0")
         for name in names:
             text = os.fsdecode(name)
@@ -213,7 +213,7 @@ class Names:
         self._lost = self._lost or reason
 
     def trailer(self) -> bytes:
-        """What follows an answer: the names so far as JSON, and its length."""
+        """The trailer of an answer: the names so far as JSON, and its length."""
         ended, self._ended = self._ended, False
         lost = self._lost or (None if ended else "the reports were cut off")
         files = [] if lost else [[name[:1], name[1:]] for name in self._files]

@@ -14,13 +14,13 @@ def _layers(kernel: Any) -> Iterator[Any]:
         kernel = kernel.fn
 
 
-def configurations(kernel: Any) -> int:
+def count_configurations(kernel: Any) -> int:
     """How many configurations the kernel's autotuner has; 0 where there is none."""
     return max((len(layer.configs) for layer in _layers(kernel) if hasattr(layer, "configs")), default=0)
 
 
 def tune(kernel: Any, specialize: bool, config: int | None) -> None:
-    """Changes a kernel, which nobody has launched and which is forgotten with its module."""
+    """Changes a kernel that has never been launched, and that ends with its module."""
     for layer in _layers(kernel):
         if config is not None and config < len(getattr(layer, "configs", ())):
             _keep(layer, config)
@@ -37,9 +37,9 @@ def _keep(tuner: Any, config: int) -> None:
     wanted = tuner.configs[config]
     prune = tuner.prune_configs
 
-    def only(kwargs: Mapping[str, Any]) -> list[Any]:
+    def prune_all_but(kwargs: Mapping[str, Any]) -> list[Any]:
         if not any(kept is wanted for kept in prune(kwargs)):
             raise Unsupported("the autotuner's own pruning leaves this configuration out")
         return [wanted]
 
-    tuner.prune_configs = only
+    tuner.prune_configs = prune_all_but

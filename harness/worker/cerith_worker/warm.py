@@ -10,7 +10,7 @@ import triton.language as tl
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def kernel(x: Any, B: tl.constexpr) -> None:  # noqa: N803 (as kernels have it)
+def kernel(x: Any, B: tl.constexpr) -> None:  # noqa: N803 (a usual name in kernels)
     """Asks a little of the compiler."""
     lanes = tl.program_id(0) * B + tl.arange(0, B)
     value = tl.load(x + lanes, mask=lanes < 100, other=0.0)

@@ -7,7 +7,7 @@ import json
 import struct
 from typing import Any, BinaryIO, NamedTuple
 
-# What the two sides speak. Raised with every change of what a header may say.
+# The protocol's version. Raised with every change of a header's meaning.
 PROTOCOL = 8
 
 LENGTHS = struct.Struct("<IQ")

@@ -1,9 +1,9 @@
 //! The Python package `cerith_worker`, as text: what runs inside a toolchain, next to Triton.
 //!
-//! Its modules say what they are for. Left out: starting it and talking to it (`cerith-toolchain`).
+//! Its modules say what they are for. `cerith-toolchain` starts it and talks to it.
 //!
-//! Invariants: it needs Triton and NumPy and nothing else, neither torch nor a GPU, but for `inductor.py` and `real.py` in
-//! workers that are started for them; it speaks [`PROTOCOL`]; this crate does no IO.
+//! Invariants: the package needs only Triton and NumPy, and torch or a GPU only for `inductor.py` and `real.py` in workers
+//! started for them; its protocol is [`PROTOCOL`]; this crate does no IO.
 #![warn(missing_docs)]
 
 /// The package's folder name.
@@ -45,7 +45,7 @@ pub const ENTRY: &str = "import sys; sys.path[:] = [entry for entry in sys.path 
 /// A module that prints the public names of a Triton's language as JSON: lists by module.
 pub const PUBLIC_NAMES: &str = include_str!("../public_names.py");
 
-/// The version of the protocol that the package speaks.
+/// The version of the package's protocol.
 pub const PROTOCOL: u32 = 8;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-"""What a process gives up once it runs. Needs no torch and no Triton."""
+"""A process gives up rights once it runs. Needs no torch and no Triton."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-# Which of the files it may open for writing, and what it knows of its own threads' names.
+# Which of the files it may open for writing, and whether it may read its own threads' names.
 ATTEMPT = """
 import os, sys
 from cerith_worker import contained

@@ -1,10 +1,10 @@
-"""What is read off the modules that TorchInductor writes. Needs no torch and no Triton."""
+"""Definitions read from the modules that TorchInductor writes. Needs no torch and no Triton."""
 
 from __future__ import annotations
 
 import unittest
 
-from cerith_worker.emitted import plain, undefined
+from cerith_worker.emitted import find_undefined, to_plain_triton
 
 KERNEL = """
 import triton
@@ -51,7 +51,7 @@ def wrapper(constants: str = "{2: 4, 3: 16}") -> str:
 
 class NamesThatNothingDefines(unittest.TestCase):
     def check(self, text: str, expected: list[tuple[int, str, str | None, str | None]]) -> None:
-        found = undefined(text)
+        found = find_undefined(text)
         self.assertEqual([(one.line, one.symbol, one.parameter, one.kernel) for one in found], expected)
         for one in found:
             self.assertIn(one.symbol, one.text)
@@ -97,7 +97,7 @@ class NamesThatNothingDefines(unittest.TestCase):
 class PlainTriton(unittest.TestCase):
     def test_torch_is_taken_off(self) -> None:
         self.assertEqual(
-            plain(KERNEL.replace("CONSTANTS", "{2: 4}")),
+            to_plain_triton(KERNEL.replace("CONSTANTS", "{2: 4}")),
             "import triton\n"
             "import triton.language as tl\n"
             "\n\n"

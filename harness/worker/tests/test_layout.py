@@ -179,9 +179,9 @@ class Addresses(unittest.TestCase):
         host = target.cpu()
         words = table.body().view(np.uint64)
         words[:] = [target.address + 4, 12345, host.address + 8, target.address - 4, table.address]
-        found = session.relocations(table)
+        found = session.find_relocations(table)
         self.assertEqual(found, [(0, 0, 4), (16, 0, 8), (24, 0, -4), (32, 1, 0)])
-        session.blank(table, found)
+        session.blank_addresses(table, found)
         self.assertEqual(words.tolist(), [0, 12345, 0, 0, 0])
 
 

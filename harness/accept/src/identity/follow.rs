@@ -47,7 +47,7 @@ impl Machine<'_> {
         match &step.op {
             Op::Plain(OpKind::Store { mask }) => self.identify_stored(&tracking, *mask, step),
             Op::Plain(OpKind::AtomicRmw { .. } | OpKind::AtomicCas { .. }) => {
-                // What it writes has no identity; to look for the places is not worth it.
+                // The written values have no identity; a search for their addresses is too expensive.
                 self.map.identities.clear_all();
             }
             _ => {

@@ -12,7 +12,7 @@ use crate::interval::Interval;
 /// Where the gamma function has its minimum among positive numbers.
 const GAMMA_MINIMUM: f64 = 1.461_632_144_968_362_3;
 
-/// What a function gives that is no steeper than this and no larger than that.
+/// The range of a function with a maximum slope and a maximum magnitude.
 pub(super) fn bound_wave(
     symbol: &Symbol,
     operand: Operand,
@@ -140,7 +140,7 @@ pub(super) fn bound_neumann(
     )
 }
 
-/// Where `lgamma` is least in an interval that has no pole, or any number of it where that is at an end.
+/// The minimum of `lgamma` in an interval without a pole, or any number of it if the minimum is at an end.
 pub(super) fn gamma_minimum(interval: Interval) -> Option<f64> {
     if interval.low > 0.0 {
         return Some(GAMMA_MINIMUM);

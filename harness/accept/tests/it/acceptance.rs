@@ -81,13 +81,13 @@ fn rounded_operations_are_exact() {
         BinaryOp::Rem,
     ] {
         assert_eq!(
-            accept_result(1.1, 0.3, |k, x, y| k.binary(op, x, y)),
+            accept_result(1.1, 0.3, |k, x, y| k.add_binary(op, x, y)),
             Accepted::Exact,
             "{op:?}"
         );
     }
     assert_eq!(
-        accept_result(1.1, 0.3, |k, x, _| k.unary(UnaryOp::SqrtRn, x)),
+        accept_result(1.1, 0.3, |k, x, _| k.add_unary(UnaryOp::SqrtRn, x)),
         Accepted::Exact
     );
     let narrowed = accept_result(1.1, 0.3, |k, x, _| {
@@ -99,23 +99,25 @@ fn rounded_operations_are_exact() {
 
 #[test]
 fn functions_are_within_a_few_ulp() {
-    let (low, high) = expect_range(accept_result(1.0, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)));
+    let (low, high) = expect_range(accept_result(1.0, 0.0, |k, x, _| k.add_unary(UnaryOp::Exp, x)));
     assert!(low < 1f32.exp() && 1f32.exp() < high);
     assert!((7..=8).contains(&count_ulps(low, high)), "{low} {high}");
-    let (low, high) = expect_range(accept_result(1.0, 3.0, |k, x, y| k.binary(BinaryOp::Div, x, y)));
+    let (low, high) = expect_range(accept_result(1.0, 3.0, |k, x, y| {
+        k.add_binary(BinaryOp::Div, x, y)
+    }));
     assert!((4..=6).contains(&count_ulps(low, high)), "{low} {high}");
     // Too small to be normal: taken and given as zero, or not.
-    let (low, high) = expect_range(accept_result(-100.0, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)));
+    let (low, high) = expect_range(accept_result(-100.0, 0.0, |k, x, _| k.add_unary(UnaryOp::Exp, x)));
     assert!(low == 0.0 && high > (-100f32).exp());
-    let (low, high) = expect_range(accept_result(1e-40, 0.0, |k, x, _| k.unary(UnaryOp::Log, x)));
+    let (low, high) = expect_range(accept_result(1e-40, 0.0, |k, x, _| k.add_unary(UnaryOp::Log, x)));
     assert!(low == f32::NEG_INFINITY && high > 1e-40f32.ln());
     // What no number is near to.
     assert_eq!(
-        accept_result(f32::INFINITY, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)),
+        accept_result(f32::INFINITY, 0.0, |k, x, _| k.add_unary(UnaryOp::Exp, x)),
         Accepted::Exact
     );
     assert_eq!(
-        accept_result(-1.0, 0.0, |k, x, _| k.unary(UnaryOp::Log, x)),
+        accept_result(-1.0, 0.0, |k, x, _| k.add_unary(UnaryOp::Log, x)),
         Accepted::Exact
     );
 }
@@ -124,22 +126,22 @@ fn functions_are_within_a_few_ulp() {
 fn signs_that_nobody_promises() {
     // That of a NaN, and that of a zero that a rounded function gave.
     let result = accept_result(3.0, -1.0, |k, x, y| {
-        let nan = k.unary(UnaryOp::Log, y);
-        k.binary(BinaryOp::CopySign, x, nan)
+        let nan = k.add_unary(UnaryOp::Log, y);
+        k.add_binary(BinaryOp::CopySign, x, nan)
     });
     assert_eq!(expect_range(result), (-3.0, 3.0));
     let (low, high) = expect_range(accept_result(1.0, -1.0, |k, x, y| {
-        let zero = k.unary(UnaryOp::Log, x);
-        k.binary(BinaryOp::Atan2, zero, y)
+        let zero = k.add_unary(UnaryOp::Log, x);
+        k.add_binary(BinaryOp::Atan2, zero, y)
     }));
     assert!(low <= -std::f32::consts::PI && high >= std::f32::consts::PI);
     let rsqrt_of_zero = accept_result(1.0, 0.0, |k, x, _| {
-        let zero = k.unary(UnaryOp::Log, x);
-        k.unary(UnaryOp::Rsqrt, zero)
+        let zero = k.add_unary(UnaryOp::Log, x);
+        k.add_unary(UnaryOp::Rsqrt, zero)
     });
     assert_eq!(rsqrt_of_zero, Accepted::Unknown);
     assert_eq!(
-        accept_result(-0.0, 0.0, |k, x, _| k.unary(UnaryOp::Rsqrt, x)),
+        accept_result(-0.0, 0.0, |k, x, _| k.add_unary(UnaryOp::Rsqrt, x)),
         Accepted::Exact
     );
 }
@@ -152,13 +154,13 @@ fn a_product_may_be_fused_into_a_sum() {
     assert_ne!(fused, 0.0);
     let result = accept_result(x, y, |k, x, y| {
         let square = k.mul(x, x);
-        k.binary(BinaryOp::Sub, square, y)
+        k.add_binary(BinaryOp::Sub, square, y)
     });
     assert_eq!(expect_range(result), (fused.min(0.0), fused.max(0.0)));
     // Where both ways agree, nothing else is accepted.
     let exact = accept_result(3.0, 1.0, |k, x, y| {
         let square = k.mul(x, x);
-        k.binary(BinaryOp::Sub, square, y)
+        k.add_binary(BinaryOp::Sub, square, y)
     });
     assert_eq!(exact, Accepted::Exact);
 }
@@ -173,7 +175,7 @@ fn products_are_fused_into_sums_that_are_not_exact_themselves() {
         let accepted = accept_result(a, b, |k, a, b| {
             let [aa, ab, bb] = [(a, a), (a, b), (b, b)].map(|(x, y)| k.mul(x, y));
             let first = k.add(aa, ab);
-            let second = k.binary(BinaryOp::Sub, first, bb);
+            let second = k.add_binary(BinaryOp::Sub, first, bb);
             let last = k.mul(b, a);
             k.add(second, last)
         });
@@ -248,9 +250,9 @@ fn sums_of_small_whole_numbers_are_exact() {
 fn dot_of(dtype: DType, bits: u64, precision: InputPrecision, max_imprecise: u32) -> (f32, Accepted) {
     let mut k = Kernel::new("kernel\n");
     let out = k.add_pointer_param("out", DType::F32);
-    let a = k.full(dtype, bits, &[1, 64]);
-    let b = k.full(dtype, bits, &[64, 1]);
-    let c = k.full(DType::F32, 0, &[1, 1]);
+    let a = k.add_full(dtype, bits, &[1, 64]);
+    let b = k.add_full(dtype, bits, &[64, 1]);
+    let c = k.add_full(DType::F32, 0, &[1, 1]);
     let ty = Type::block(F32, [1, 1].as_slice());
     let kind = OpKind::Dot {
         precision,
@@ -344,18 +346,18 @@ fn fewer_imprecise_products_of_fp8_are_less_loose() {
 #[test]
 fn an_overlapping_comparison_is_unknown_where_it_is_stored() {
     let result = accept_result(1.0, 0.0, |k, x, _| {
-        let e = k.unary(UnaryOp::Exp, x);
-        let same = k.full(DType::F32, u64::from(1f32.exp().to_bits()), &[]);
+        let e = k.add_unary(UnaryOp::Exp, x);
+        let same = k.add_full(DType::F32, u64::from(1f32.exp().to_bits()), &[]);
         let greater = k.compare(CmpPredicate::Gt, e, same);
         let (one, two) = (
-            k.full(DType::F32, u64::from(1f32.to_bits()), &[]),
-            k.full(DType::F32, 0x4000_0000, &[]),
+            k.add_full(DType::F32, u64::from(1f32.to_bits()), &[]),
+            k.add_full(DType::F32, 0x4000_0000, &[]),
         );
         k.select(greater, one, two)
     });
     assert_eq!(expect_range(result), (1.0, 2.0));
     let decided = accept_result(1.0, 0.0, |k, x, _| {
-        let e = k.unary(UnaryOp::Exp, x);
+        let e = k.add_unary(UnaryOp::Exp, x);
         let greater = k.compare(CmpPredicate::Gt, e, x);
         let whole = k.cast(greater, DType::I32);
         k.cast(whole, DType::F32)
@@ -424,24 +426,24 @@ fn find_widest(
 fn the_operation_that_widens_most_is_told() {
     // Every operand is exact, and the function alone leaves room.
     assert_eq!(
-        find_widest(1.1, 0.3, |k, x, _| k.unary(UnaryOp::Exp, x)),
+        find_widest(1.1, 0.3, |k, x, _| k.add_unary(UnaryOp::Exp, x)),
         Some("exp")
     );
     // What is added to it does not widen it, ...
     let moved = |k: &mut Kernel, x, y| {
-        let root = k.unary(UnaryOp::Sqrt, x);
-        k.binary(BinaryOp::Add, root, y)
+        let root = k.add_unary(UnaryOp::Sqrt, x);
+        k.add_binary(BinaryOp::Add, root, y)
     };
     assert_eq!(find_widest(1.1, 0.3, moved), Some("sqrt"));
     // ... but a subtraction that leaves next to nothing does.
     let cancelled = |k: &mut Kernel, x, y| {
-        let root = k.unary(UnaryOp::Sqrt, x);
-        k.binary(BinaryOp::Sub, root, y)
+        let root = k.add_unary(UnaryOp::Sqrt, x);
+        k.add_binary(BinaryOp::Sub, root, y)
     };
     assert_eq!(find_widest(1.1, 1.048_808_8, cancelled), Some("sub"));
     // Nothing leaves room.
     assert_eq!(
-        find_widest(1.1, 0.3, |k, x, y| k.binary(BinaryOp::Mul, x, y)),
+        find_widest(1.1, 0.3, |k, x, y| k.add_binary(BinaryOp::Mul, x, y)),
         None
     );
 }
@@ -451,7 +453,7 @@ fn what_one_launch_left_the_next_one_reads() {
     let mut k = Kernel::new("kernel\n");
     let x = k.add_pointer_param("x", DType::F32);
     let value = k.load(x, None, None);
-    let e = k.unary(UnaryOp::Exp, value);
+    let e = k.add_unary(UnaryOp::Exp, value);
     k.store(x, e, None);
     let program = Program::prepare(k.finish()).expect("verified");
     let mut world = World::default();
@@ -482,7 +484,7 @@ fn nothing_times_infinity_is_no_number() {
     for dtype in [DType::F32, DType::BF16, DType::F16] {
         let accepted = accept_result(0.0, 0.0, |k, x, y| {
             let (x, y) = (k.cast(x, dtype), k.cast(y, dtype));
-            let (x, y) = (k.unary(UnaryOp::Floor, x), k.unary(UnaryOp::Log, y));
+            let (x, y) = (k.add_unary(UnaryOp::Floor, x), k.add_unary(UnaryOp::Log, y));
             let product = k.mul(x, y);
             k.cast(product, DType::F32)
         });
@@ -500,7 +502,7 @@ fn nothing_times_infinity_is_no_number() {
 fn an_atomic_sum_may_flush_what_is_subnormal() {
     let mut k = Kernel::new("kernel\n");
     let x = k.add_pointer_param("x", DType::F32);
-    let value = k.full(DType::F32, 1, &[]);
+    let value = k.add_full(DType::F32, 1, &[]);
     let add = OpKind::AtomicRmw {
         op: AtomicOp::Add,
         mask: false,
@@ -524,7 +526,7 @@ fn an_atomic_sum_may_flush_what_is_subnormal() {
 fn what_is_written_between_atomic_adds_counts() {
     let mut k = Kernel::new("kernel\n");
     let x = k.add_pointer_param("x", DType::F32);
-    let value = k.full(DType::F32, u64::from(2f32.to_bits()), &[]);
+    let value = k.add_full(DType::F32, u64::from(2f32.to_bits()), &[]);
     for op in [
         AtomicOp::Add,
         AtomicOp::Max,
@@ -558,7 +560,7 @@ fn atomics_add_in_any_order() {
     let mut k = Kernel::new("kernel\n");
     let x = k.add_pointer_param("x", DType::F32);
     let pid = k.program_id(0);
-    let tenth = k.full(DType::F32, u64::from(0.1f32.to_bits()), &[]);
+    let tenth = k.add_full(DType::F32, u64::from(0.1f32.to_bits()), &[]);
     let value = k.cast(pid, DType::F32);
     let value = k.mul(value, tenth);
     k.b.add_op(
@@ -629,7 +631,7 @@ fn library_functions_take_what_is_not_exact() {
     // One with a pole has no bound across it.
     let accepted = accept_result(1.0, 1.0, |k, x, y| {
         let (x, y) = (exp(k, x), exp(k, y));
-        let zero = k.binary(BinaryOp::Sub, x, y);
+        let zero = k.add_binary(BinaryOp::Sub, x, y);
         call_library(k, "tgamma", &[zero])
     });
     assert_eq!(accepted, Accepted::Unknown);
@@ -642,14 +644,14 @@ fn fused_through(between: impl Fn(&mut Kernel, ValueId) -> ValueId) -> (Accepted
     let accepted = accept_result(x, y, |k, x, y| {
         let product = k.mul(x, y);
         let kept = between(k, product);
-        let z = k.full(DType::F32, u64::from(z.to_bits()), &[]);
+        let z = k.add_full(DType::F32, u64::from(z.to_bits()), &[]);
         k.add(kept, z)
     });
     (accepted, 0.0, x.mul_add(y, z))
 }
 
 fn build_constant(k: &mut Kernel, value: f32) -> ValueId {
-    k.full(DType::F32, u64::from(value.to_bits()), &[])
+    k.add_full(DType::F32, u64::from(value.to_bits()), &[])
 }
 
 #[test]
@@ -667,7 +669,7 @@ fn a_product_keeps_its_factors_through_what_keeps_its_value() {
         }),
         ("p - 0.0", |k, p| {
             let zero = build_constant(k, 0.0);
-            k.binary(BinaryOp::Sub, p, zero)
+            k.add_binary(BinaryOp::Sub, p, zero)
         }),
         ("p * 1.0", |k, p| {
             let one = build_constant(k, 1.0);
@@ -676,12 +678,12 @@ fn a_product_keeps_its_factors_through_what_keeps_its_value() {
         ("-(p * -1.0)", |k, p| {
             let one = build_constant(k, -1.0);
             let p = k.mul(one, p);
-            k.unary(UnaryOp::Neg, p)
+            k.add_unary(UnaryOp::Neg, p)
         }),
         ("0.0 - -p", |k, p| {
             let zero = build_constant(k, 0.0);
-            let p = k.unary(UnaryOp::Neg, p);
-            k.binary(BinaryOp::Sub, zero, p)
+            let p = k.add_unary(UnaryOp::Neg, p);
+            k.add_binary(BinaryOp::Sub, zero, p)
         }),
         ("where(true, p, 2.0)", |k, p| {
             let (one, two) = (build_constant(k, 1.0), build_constant(k, 2.0));
@@ -707,14 +709,14 @@ fn a_product_keeps_its_factors_through_what_keeps_its_value() {
         );
     }
     let rounded: [(&str, Transform); 3] = [
-        ("abs", |k, p| k.unary(UnaryOp::Abs, p)),
+        ("abs", |k, p| k.add_unary(UnaryOp::Abs, p)),
         ("maximum", |k, p| {
             let zero = build_constant(k, 0.0);
-            k.binary(BinaryOp::Max, p, zero)
+            k.add_binary(BinaryOp::Max, p, zero)
         }),
         ("p / 1.0, correctly rounded", |k, p| {
             let one = build_constant(k, 1.0);
-            k.binary(BinaryOp::DivRn, p, one)
+            k.add_binary(BinaryOp::DivRn, p, one)
         }),
     ];
     for (name, between) in rounded {
@@ -732,7 +734,7 @@ fn a_product_of_numbers_that_were_widened_is_one_of_the_narrow_dtype() {
     assert_ne!(exact, rounded);
     let narrow = |k: &mut Kernel, narrowed: bool| {
         let [x, y] = [x, y].map(|value| {
-            let value = k.full(DType::F16, bits(value), &[]);
+            let value = k.add_full(DType::F16, bits(value), &[]);
             k.cast(value, DType::F32)
         });
         // What is not a number of the narrow dtype is no factor of a product in it.
@@ -748,7 +750,7 @@ fn a_product_of_numbers_that_were_widened_is_one_of_the_narrow_dtype() {
         } else {
             half((half(1.1) / 3.0) as f32)
         };
-        let z = k.full(DType::F16, bits(-rounded as f32), &[]);
+        let z = k.add_full(DType::F16, bits(-rounded as f32), &[]);
         let sum = k.add(product, z);
         k.cast(sum, DType::F32)
     };
@@ -767,7 +769,7 @@ fn a_remainder_of_a_product_is_fused() {
     let result = accept_result(x, y, |k, x, y| {
         let product = k.mul(x, y);
         let one = build_constant(k, 1.0);
-        k.binary(BinaryOp::Rem, product, one)
+        k.add_binary(BinaryOp::Rem, product, one)
     });
     let (low, high) = expect_range(result);
     let fused = x.mul_add(y, -3.0);
@@ -819,20 +821,20 @@ fn dot_and(start: f32, d: f32, op: BinaryOp, again: bool) -> Accepted {
     let mut k = Kernel::new("kernel\n");
     let out = k.add_pointer_param("out", DType::F32);
     let tenth = u64::from(0.1f32.to_bits());
-    let a = k.full(DType::F16, 0x2e66, &[1, 64]);
-    let b = k.full(DType::F16, 0x2e66, &[64, 1]);
-    let c = k.full(DType::F32, u64::from(start.to_bits()), &[1, 1]);
-    let d = k.full(DType::F32, u64::from(d.to_bits()), &[1, 1]);
+    let a = k.add_full(DType::F16, 0x2e66, &[1, 64]);
+    let b = k.add_full(DType::F16, 0x2e66, &[64, 1]);
+    let c = k.add_full(DType::F32, u64::from(start.to_bits()), &[1, 1]);
+    let d = k.add_full(DType::F32, u64::from(d.to_bits()), &[1, 1]);
     let kind = OpKind::Dot {
         precision: InputPrecision::Ieee,
         max_imprecise: 0,
     };
     let product = k.b.add_op(kind, &[a, b, c], Type::block(F32, [1, 1].as_slice()));
-    let sum = k.binary(op, product, d);
+    let sum = k.add_binary(op, product, d);
     let sum = if again {
-        let tenth = k.full(DType::F32, tenth, &[1, 1]);
+        let tenth = k.add_full(DType::F32, tenth, &[1, 1]);
         let scaled = k.mul(product, tenth);
-        k.binary(BinaryOp::Max, sum, scaled)
+        k.add_binary(BinaryOp::Max, sum, scaled)
     } else {
         sum
     };
@@ -872,7 +874,7 @@ fn what_is_added_to_a_dot_of_nothing_may_be_its_accumulator() {
 
 #[test]
 fn what_is_subnormal_is_flushed_before_anything_else() {
-    let root = |x: f32, op| accept_result(x, 0.0, move |k, x, _| k.unary(op, x));
+    let root = |x: f32, op| accept_result(x, 0.0, move |k, x, _| k.add_unary(op, x));
     for op in [UnaryOp::Sqrt, UnaryOp::SqrtRn] {
         let accepted = root(-1e-40, op);
         assert_eq!(accepted.check_bits(0x8000_0000), Some(true), "{op:?}");
@@ -890,10 +892,10 @@ fn what_is_subnormal_is_flushed_before_anything_else() {
         Some(false)
     );
     assert_eq!(root(0.5, UnaryOp::SqrtRn), Accepted::Exact);
-    let quotient = accept_result(1e-40, 3.0, |k, x, y| k.binary(BinaryOp::DivRn, x, y));
+    let quotient = accept_result(1e-40, 3.0, |k, x, y| k.add_binary(BinaryOp::DivRn, x, y));
     assert_eq!(quotient.check_bits(0), Some(true));
     assert_eq!(
-        accept_result(1.1, 3.0, |k, x, y| k.binary(BinaryOp::DivRn, x, y)),
+        accept_result(1.1, 3.0, |k, x, y| k.add_binary(BinaryOp::DivRn, x, y)),
         Accepted::Exact
     );
 }
@@ -902,9 +904,9 @@ fn what_is_subnormal_is_flushed_before_anything_else() {
 fn what_may_be_anything_is_not_accepted() {
     // A quotient by what may be zero, and all of a dtype.
     let quotient = accept_result(1.0, 1.0, |k, x, y| {
-        let (a, b) = (k.unary(UnaryOp::Exp, x), k.unary(UnaryOp::Exp, y));
-        let zero = k.binary(BinaryOp::Sub, a, b);
-        k.binary(BinaryOp::Div, x, zero)
+        let (a, b) = (k.add_unary(UnaryOp::Exp, x), k.add_unary(UnaryOp::Exp, y));
+        let zero = k.add_binary(BinaryOp::Sub, a, b);
+        k.add_binary(BinaryOp::Div, x, zero)
     });
     assert_eq!(quotient, Accepted::Unknown);
     assert_eq!(quotient.check_bits(0), None);
@@ -929,7 +931,7 @@ fn a_product_that_was_widened_is_fused_where_the_sum_is_narrowed_again() {
     assert_ne!(exact, rounded);
     let sum = |narrowed: bool| {
         accept_result(0.0, 0.0, |k, _, _| {
-            let [x, y, z] = [x, y, -rounded as f32].map(|value| k.full(DType::F16, bits(value), &[]));
+            let [x, y, z] = [x, y, -rounded as f32].map(|value| k.add_full(DType::F16, bits(value), &[]));
             let product = k.mul(x, y);
             let [product, z] = [product, z].map(|value| k.cast(value, DType::F32));
             let sum = k.add(product, z);

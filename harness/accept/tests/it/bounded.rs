@@ -37,14 +37,14 @@ const LOOSE: [Operand; 8] = {
 
 fn build_operand(k: &mut Kernel, dtype: DType, operand: Operand) -> ValueId {
     match operand {
-        Operand::Exact(bits) => k.full(dtype, bits, &[]),
+        Operand::Exact(bits) => k.add_full(dtype, bits, &[]),
         Operand::Exp {
             exponent: of,
             negative,
         } => {
-            let x = k.full(dtype, encode(dtype, of, Rounding::NearestEven), &[]);
-            let x = k.unary(UnaryOp::Exp, x);
-            if negative { k.unary(UnaryOp::Neg, x) } else { x }
+            let x = k.add_full(dtype, encode(dtype, of, Rounding::NearestEven), &[]);
+            let x = k.add_unary(UnaryOp::Exp, x);
+            if negative { k.add_unary(UnaryOp::Neg, x) } else { x }
         }
     }
 }

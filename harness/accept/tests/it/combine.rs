@@ -22,32 +22,32 @@ impl Function {
     fn combine(self, k: &mut Kernel, a: &[ValueId]) -> Vec<ValueId> {
         match self {
             Self::Sums => vec![
-                k.binary(BinaryOp::Add, a[0], a[2]),
-                k.binary(BinaryOp::Add, a[1], a[3]),
+                k.add_binary(BinaryOp::Add, a[0], a[2]),
+                k.add_binary(BinaryOp::Add, a[1], a[3]),
             ],
             Self::Recurrence => {
-                let moved = k.binary(BinaryOp::Mul, a[1], a[2]);
+                let moved = k.add_binary(BinaryOp::Mul, a[1], a[2]);
                 vec![
-                    k.binary(BinaryOp::Mul, a[0], a[2]),
-                    k.binary(BinaryOp::Add, moved, a[3]),
+                    k.add_binary(BinaryOp::Mul, a[0], a[2]),
+                    k.add_binary(BinaryOp::Add, moved, a[3]),
                 ]
             }
             Self::LogSum => {
-                let most = k.binary(BinaryOp::Max, a[0], a[2]);
+                let most = k.add_binary(BinaryOp::Max, a[0], a[2]);
                 let mut part = |value: ValueId, sum: ValueId| {
-                    let below = k.binary(BinaryOp::Sub, value, most);
-                    let scale = k.unary(UnaryOp::Exp, below);
-                    k.binary(BinaryOp::Mul, sum, scale)
+                    let below = k.add_binary(BinaryOp::Sub, value, most);
+                    let scale = k.add_unary(UnaryOp::Exp, below);
+                    k.add_binary(BinaryOp::Mul, sum, scale)
                 };
                 let (left, right) = (part(a[0], a[1]), part(a[2], a[3]));
-                vec![most, k.binary(BinaryOp::Add, left, right)]
+                vec![most, k.add_binary(BinaryOp::Add, left, right)]
             }
             Self::Mean => {
-                let count = k.binary(BinaryOp::Add, a[1], a[3]);
-                let apart = k.binary(BinaryOp::Sub, a[2], a[0]);
-                let share = k.binary(BinaryOp::Div, a[3], count);
-                let step = k.binary(BinaryOp::Mul, apart, share);
-                vec![k.binary(BinaryOp::Add, a[0], step), count]
+                let count = k.add_binary(BinaryOp::Add, a[1], a[3]);
+                let apart = k.add_binary(BinaryOp::Sub, a[2], a[0]);
+                let share = k.add_binary(BinaryOp::Div, a[3], count);
+                let step = k.add_binary(BinaryOp::Mul, apart, share);
+                vec![k.add_binary(BinaryOp::Add, a[0], step), count]
             }
             Self::Greatest => {
                 let left = k.compare(CmpPredicate::Gt, a[0], a[2]);
@@ -120,7 +120,7 @@ impl Combined {
             (kind, scalar)
         };
         let results = k.b.op_multi(kind, &lanes, &[ty.clone(), ty]);
-        let far = k.int(count);
+        let far = k.add_int(count);
         let second = k.offset_pointer(out, far);
         let (p, q) = if self.scan {
             (k.offset_pointer(out, index), k.offset_pointer(second, index))

@@ -18,9 +18,9 @@ fn check(programs: u32, body: impl FnOnce(&mut Kernel, ValueId, ValueId, ValueId
         k.add_pointer_param("out", DType::F32),
         k.add_pointer_param("other", DType::I32),
     );
-    let one = k.full(DType::F32, u64::from(1f32.to_bits()), &[]);
-    let e = k.unary(UnaryOp::Exp, one);
-    let same = k.full(DType::F32, u64::from(1f32.exp().to_bits()), &[]);
+    let one = k.add_full(DType::F32, u64::from(1f32.to_bits()), &[]);
+    let e = k.add_unary(UnaryOp::Exp, one);
+    let same = k.add_full(DType::F32, u64::from(1f32.exp().to_bits()), &[]);
     let open = k.compare(CmpPredicate::Gt, e, same);
     body(&mut k, out, other, open);
     run(k.finish(), programs)
@@ -57,7 +57,7 @@ fn run(function: Function, programs: u32) -> [Vec<Accepted>; 2] {
 }
 
 fn build_float(k: &mut Kernel, value: f32) -> ValueId {
-    k.full(DType::F32, u64::from(value.to_bits()), &[])
+    k.add_full(DType::F32, u64::from(value.to_bits()), &[])
 }
 
 fn build_range(low: f64, high: f64) -> Accepted {
@@ -77,7 +77,7 @@ fn a_mask_leaves_what_was_there_or_what_is_written() {
     let [out, other] = check(1, |k, out, other, open| {
         let value = build_float(k, 12.0);
         k.store(out, value, Some(open));
-        let seven = k.int(7);
+        let seven = k.add_int(7);
         k.store(other, seven, Some(open));
     });
     assert_eq!(
@@ -103,7 +103,7 @@ fn a_mask_leaves_what_was_there_or_what_is_written() {
 #[test]
 fn a_load_of_either_is_between_them() {
     let [out, other] = check(1, |k, out, _, open| {
-        let second = k.int(1);
+        let second = k.add_int(1);
         let p = k.offset_pointer(out, second);
         let zero = build_float(k, 0.0);
         let loaded = k.load(p, Some(open), Some(zero));
@@ -132,9 +132,9 @@ fn an_address_makes_its_storage_unknown_and_no_other() {
         let loaded = k.load(out, None, None);
         let loaded = k.cast(loaded, DType::I32);
         k.store(other, loaded, None);
-        let nine = k.int(9);
+        let nine = k.add_int(9);
         let q = k.offset_pointer(other, nine);
-        let back = k.int(-8);
+        let back = k.add_int(-8);
         let q = k.offset_pointer(q, back);
         k.store(q, nine, None);
     });
@@ -153,7 +153,7 @@ fn an_address_makes_its_storage_unknown_and_no_other() {
 /// `if open: out[0] = 1; out[1] = 5 else: out[1] = 5; out[2] = 2`, and then `out[3] = 1 if open else 4`.
 fn build_branches(k: &mut Kernel, out: ValueId, open: ValueId) {
     let at = |k: &mut Kernel, nth: i32, value: f32| {
-        let offset = k.int(nth);
+        let offset = k.add_int(nth);
         let p = k.offset_pointer(out, offset);
         let value = build_float(k, value);
         k.store(p, value, None);
@@ -173,7 +173,7 @@ fn build_branches(k: &mut Kernel, out: ValueId, open: ValueId) {
         else_block,
     };
     let picked = k.b.add_op(kind, &[open], Type::scalar(F32));
-    let last = k.int(3);
+    let last = k.add_int(3);
     let p = k.offset_pointer(out, last);
     k.store(p, picked, None);
 }
@@ -196,19 +196,19 @@ fn both_branches_are_run() {
 #[test]
 fn a_loop_of_unknown_range_leaves_the_rest_alone() {
     let [out, other] = check(1, |k, out, other, open| {
-        let (zero, step) = (k.int(0), k.int(1));
+        let (zero, step) = (k.add_int(0), k.add_int(1));
         let end = k.cast(open, DType::I32);
         let index = k.b.add_value(Type::scalar(I32));
         let carried = k.b.add_value(Type::scalar(F32));
         k.b.open_block(&[index, carried]);
         let one = build_float(k, 1.0);
-        let next = k.binary(BinaryOp::Add, carried, one);
+        let next = k.add_binary(BinaryOp::Add, carried, one);
         k.store(out, next, None);
         let body = k.b.close_block(&[next]);
         let start = build_float(k, 0.0);
         let last =
             k.b.add_op(OpKind::For { body }, &[zero, end, step, start], Type::scalar(F32));
-        let second = k.int(1);
+        let second = k.add_int(1);
         let p = k.offset_pointer(out, second);
         k.store(p, last, None);
         k.store(other, step, None);
@@ -221,7 +221,7 @@ fn a_loop_of_unknown_range_leaves_the_rest_alone() {
 #[test]
 fn a_minimum_in_a_loop_of_unknown_range_is_one_of_two() {
     let [out, _] = check(1, |k, out, _, open| {
-        let (zero, step) = (k.int(0), k.int(1));
+        let (zero, step) = (k.add_int(0), k.add_int(1));
         let end = k.cast(open, DType::I32);
         let index = k.b.add_value(Type::scalar(I32));
         k.b.open_block(&[index]);
@@ -256,12 +256,12 @@ fn what_an_atomic_returns_is_unknown_where_programs_meet() {
         (40, Accepted::Unknown),
     ] {
         let [out, other] = check(programs, |k, out, other, _| {
-            let one = k.int(1);
+            let one = k.add_int(1);
             let ticket = build_atomic(k, AtomicOp::Add, other, one);
             // The parity of the ticket: the same for half of the orders.
-            let parity = k.binary(BinaryOp::And, ticket, one);
+            let parity = k.add_binary(BinaryOp::And, ticket, one);
             let pid = k.program_id(0);
-            let zero = k.int(0);
+            let zero = k.add_int(0);
             let first = k.compare(CmpPredicate::Eq, pid, zero);
             let second = k.offset_pointer(other, one);
             k.store(second, parity, Some(first));
@@ -279,9 +279,9 @@ fn what_an_atomic_returns_is_unknown_where_programs_meet() {
 /// The last program to take a ticket writes a number, which is `n` or the program's own.
 fn last_block(programs: u32, own: bool) -> [Vec<Accepted>; 2] {
     check(programs, |k, out, other, _| {
-        let one = k.int(1);
+        let one = k.add_int(1);
         let ticket = build_atomic(k, AtomicOp::Add, other, one);
-        let last = k.int(programs as i32 - 1);
+        let last = k.add_int(programs as i32 - 1);
         let done = k.compare(CmpPredicate::Eq, ticket, last);
         let pid = k.program_id(0);
         k.b.open_block(&[]);
@@ -349,7 +349,7 @@ fn a_float_that_is_added_up_bounds_only_itself() {
         let tenth = build_float(k, 0.1);
         let value = k.mul(value, tenth);
         build_atomic(k, AtomicOp::Add, out, value);
-        let one = k.int(1);
+        let one = k.add_int(1);
         build_atomic(k, AtomicOp::Add, other, one);
     });
     assert!(

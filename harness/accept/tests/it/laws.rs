@@ -101,7 +101,7 @@ fn bitcasts_of_pointers_and_numbers() {
         Type::scalar(Elem::ptr_to(DType::I32)),
     );
     let value = k.load(back, None, None);
-    let one = k.int(1);
+    let one = k.add_int(1);
     let value = k.add(value, one);
     k.store(x, value, None);
     let mut world = World::default();

@@ -7,8 +7,8 @@ use std::time::Duration;
 use cerith_verdict::{Panel, try_case};
 
 use super::Hunt;
+use crate::case_source::CaseSource;
 use crate::finding::{Finding, find_unexplained};
-use crate::made::CaseSource;
 use crate::reduce::{Bounds, Unreduced, reduce_case};
 use crate::signature::Signature;
 
@@ -125,7 +125,7 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Sh
     let around = folder.parent().unwrap_or(folder);
     let made = match CaseSource::read(&name, finding.kernel(), finding.yaml(), around) {
         Ok(made) => made,
-        Err(why) => return Ok(ShrinkResult::Kept(why)),
+        Err(error) => return Ok(ShrinkResult::Kept(error.to_string())),
     };
     // An operation is known to go wrong: a smaller kernel shows another bug if it has lost it.
     let first = finding.facts.signature.first.clone();
@@ -154,7 +154,7 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Sh
     };
     let made = match CaseSource::read(&name, candidate.kernel(), &yaml, around) {
         Ok(made) => made,
-        Err(why) => return Ok(ShrinkResult::Kept(why)),
+        Err(error) => return Ok(ShrinkResult::Kept(error.to_string())),
     };
     let Ok(trial) = try_case(&made.case, panel) else {
         return Ok(ShrinkResult::Stopped);

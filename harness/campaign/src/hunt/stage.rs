@@ -8,8 +8,8 @@ use cerith_engine::EngineId;
 use cerith_verdict::{Panel, try_case};
 
 use super::Hunt;
+use crate::case_source::CaseSource;
 use crate::finding::{Finding, find_unexplained};
-use crate::made::CaseSource;
 use cerith_runner::stages::{Blaming, Means};
 
 impl Hunt<'_> {

@@ -4,7 +4,7 @@
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::quirk::Quirks;
 use cerith_tile::quirk::told::BugSignature;
-use cerith_verdict::{Difference, Kind, Record, Trial};
+use cerith_verdict::{Difference, EngineRun, Kind, Trial};
 
 /// What must stay of one engine's difference.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ impl Appearance {
             .chain(&trial.references)
             .find(|one| one.id == difference.baseline);
         let said =
-            |record: Option<&Record>| record.and_then(|record| find_complaint(&record.outcome).cloned());
+            |record: Option<&EngineRun>| record.and_then(|record| find_complaint(&record.outcome).cloned());
         said(of_engine)
             .or_else(|| said(of_baseline))
             .map_or(Self::Nothing, |said| {

@@ -5,9 +5,9 @@ use cerith_tile::quirk::Quirk;
 use serde_json::{Map, Value, json};
 
 use super::find_description;
+use crate::discovery::{Finder, FoundState};
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::fill::{ARANGE_KEYS, RANDOM_KEYS, WORDS};
-use crate::found::{Finder, FoundState};
 use crate::schema::{
     CASE_KEYS, COMPILE_KEYS, DESCRIPTOR_KEYS, EXPECT_KEYS, FOUND_KEYS, LAUNCH_KEYS, MAX_TIMEOUT, NEW,
     OPTIONS, RAISED_KEYS, RECORDED_KEYS, STORAGE_KEYS,

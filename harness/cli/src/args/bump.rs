@@ -7,8 +7,9 @@ use cerith_runner::side::Side;
 use cerith_toolchain::ToolchainId;
 use clap::{Args, ValueEnum};
 
+use super::bad_value::BadValue;
+use super::noise::NoiseArgs;
 use super::selection::Selection;
-use crate::noise::NoiseArgs;
 
 /// Arguments of `cerith bump`.
 #[derive(Debug, Args)]
@@ -229,10 +230,10 @@ pub enum BumpFormat {
     Jsonl,
 }
 
-fn change(text: &str) -> Result<Change, String> {
+fn change(text: &str) -> Result<Change, BadValue> {
     let all = Change::ALL.into_iter();
     all.clone().find(|change| change.name() == text).ok_or_else(|| {
         let names: Vec<&str> = all.map(Change::name).collect();
-        format!("the changes are {}", names.join(", "))
+        BadValue::Change(names.join(", "))
     })
 }

@@ -126,7 +126,7 @@ pub struct CoverageArgs {
     pub names: Vec<String>,
 
     /// The installed Triton whose language is shown.
-    #[arg(long, value_name = "VERSION", default_value_t = ToolchainId::of(Version::NEWEST))]
+    #[arg(long, value_name = "VERSION", default_value_t = ToolchainId::from_triton(Version::NEWEST))]
     pub triton: ToolchainId,
 
     /// Show only names that the reference lacks, or does not know on some dtype.

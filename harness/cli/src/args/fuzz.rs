@@ -6,6 +6,7 @@ use std::time::Duration;
 use cerith_case::FoundState;
 use clap::{Args, Subcommand};
 
+use super::bad_value::BadValue;
 use super::gpu::parse_seconds;
 use super::selection::Engines;
 
@@ -213,6 +214,6 @@ pub struct ReduceArgs {
     pub out: Option<PathBuf>,
 }
 
-fn found_state(text: &str) -> Result<FoundState, String> {
-    FoundState::from_name(text).ok_or_else(|| "write `unreported`, `reported` or `fixed`".to_owned())
+fn found_state(text: &str) -> Result<FoundState, BadValue> {
+    FoundState::from_name(text).ok_or(BadValue::FoundState)
 }

@@ -7,6 +7,7 @@ use cerith_engine::EngineId;
 use cerith_toolchain::compiled::Target;
 use clap::Args;
 
+use super::bad_value::BadValue;
 use super::output::output_file;
 use super::selection::{Selection, engine_id};
 use super::sweep::AxisArgs;
@@ -102,13 +103,11 @@ pub struct AcceptArgs {
     pub replace: bool,
 }
 
-pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| "write a number of seconds, such as 10 or 0.5".to_owned())?;
+pub(super) fn parse_seconds(text: &str) -> Result<Duration, BadValue> {
+    let seconds: f64 = text.parse().map_err(|_| BadValue::Seconds)?;
     if (0.001..=86_400.0).contains(&seconds) {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err("write from 0.001 to 86400 seconds".to_owned())
+        Err(BadValue::SecondsRange)
     }
 }

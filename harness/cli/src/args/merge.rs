@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::BaselineArgs;
+use super::known::KnownArgs;
 use super::output::output_file;
-use crate::known::KnownArgs;
 
 /// What else to do with streams.
 #[derive(Debug, Subcommand)]

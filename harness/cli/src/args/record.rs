@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::bad_value::BadValue;
+
 /// Arguments of `cerith record`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -91,7 +93,7 @@ impl RecordArgs {
 }
 
 /// A number of bytes, with `K`, `M` or `G` for powers of 1024.
-fn byte_count(text: &str) -> Result<u64, String> {
+fn byte_count(text: &str) -> Result<u64, BadValue> {
     let (digits, shift) = match text.strip_suffix(|c: char| "kKmMgG".contains(c)) {
         None => (text, 0),
         Some(digits) => match text.as_bytes().last() {
@@ -104,15 +106,15 @@ fn byte_count(text: &str) -> Result<u64, String> {
         .parse::<u64>()
         .ok()
         .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| "write a number of bytes, such as `4096`, `64K`, `16M` or `1G`".to_owned())
+        .ok_or(BadValue::Bytes)
 }
 
 /// A rule of [`RecordArgs::sample`].
-fn sample(text: &str) -> Result<String, String> {
+fn sample(text: &str) -> Result<String, BadValue> {
     let known = ["layout", "data", "every"].contains(&text) || text.parse::<u32>().is_ok_and(|most| most > 0);
     if known {
         Ok(text.to_owned())
     } else {
-        Err("write `layout`, `data`, `every`, or how many launches of each kernel".to_owned())
+        Err(BadValue::Sample)
     }
 }

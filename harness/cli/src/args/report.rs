@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::known::KnownArgs;
 use super::merge::ReportCommand;
-use crate::known::KnownArgs;
 
 /// Arguments of `cerith report`.
 #[derive(Debug, Args)]

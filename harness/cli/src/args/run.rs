@@ -6,8 +6,8 @@ use cerith_case::Shard;
 use clap::{Args, ValueEnum};
 
 use super::gate::Gate;
+use super::known::KnownArgs;
 use super::selection::{Engines, Selection};
-use crate::known::KnownArgs;
 
 /// Arguments of `cerith run`.
 #[derive(Debug, Args)]

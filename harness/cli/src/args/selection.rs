@@ -6,6 +6,8 @@ use cerith_engine::EngineId;
 use cerith_runner::engines;
 use clap::Args;
 
+use super::bad_value::BadValue;
+
 /// Which corpus, and which part of it.
 #[derive(Debug, Args)]
 pub struct Selection {
@@ -41,18 +43,11 @@ pub struct Engines {
     pub offline: bool,
 }
 
-pub(super) fn engine_id(text: &str) -> Result<EngineId, String> {
+pub(super) fn engine_id(text: &str) -> Result<EngineId, BadValue> {
     if text == "jit" {
         return engines::newest_with_torch()
             .map(|version| EngineId::Jit { version })
-            .ok_or_else(|| {
-                "no toolchain here holds torch; `cerith toolchain adopt PYTHON` registers an environment that does"
-                    .to_owned()
-            });
+            .ok_or(BadValue::NoTorch);
     }
-    text.parse()
-        .map_err(|error: cerith_engine::BadEngineId| match error.suggestion {
-            Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
-            None => error.reason,
-        })
+    Ok(text.parse()?)
 }

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use cerith_toolchain::ToolchainId;
 use clap::{Args, Subcommand};
 
+use super::bad_value::BadValue;
+
 /// Arguments of `cerith toolchain`.
 #[derive(Debug, Args)]
 pub struct ToolchainArgs {
@@ -88,13 +90,10 @@ somebody else: they are neither checked nor repaired.")]
     },
 }
 
-pub(super) fn build(text: &str) -> Result<String, String> {
+pub(super) fn build(text: &str) -> Result<String, BadValue> {
     if cerith_toolchain::id::is_build(text) {
         Ok(text.to_owned())
     } else {
-        Err(
-            "write letters, digits, `.`, `_` and `-`, with a digit or a hyphen among them, such as pr-1234"
-                .to_owned(),
-        )
+        Err(BadValue::Build)
     }
 }

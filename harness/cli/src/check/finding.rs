@@ -6,11 +6,9 @@
 
 use std::fmt::Write as _;
 
-use cerith_report::event::{
-    Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
-};
+use cerith_report::event::{Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind};
 use cerith_report::{Palette, Tone};
-use cerith_survey::{Condition, NotTried, Survey, Unmasked};
+use cerith_survey::{Change, Condition, NotTried, Survey, Unmasked};
 use cerith_tile::rules::Version;
 
 use super::fitting::{Dependent, Unwritten};
@@ -21,10 +19,25 @@ use super::subject::format_case_id;
 pub struct Key {
     /// The engine that shows it.
     pub engine: String,
-    /// The kind of outcome and of error, or in what way engines differ.
-    pub kind: String,
+    /// The kind of outcome, if an outcome shows it.
+    pub outcome: Option<OutcomeKind>,
+    /// The kind of error, or in what way engines differ.
+    pub code: String,
     /// The file and the line, where they are known.
     pub place: String,
+}
+
+impl Key {
+    /// The kind of outcome and of error, or in what way engines differ.
+    pub fn kind(&self) -> String {
+        self.outcome
+            .map_or_else(|| self.code.clone(), |outcome| format!("{outcome} {}", self.code))
+    }
+
+    fn is_one_of(&self, all: &[(OutcomeKind, &str)]) -> bool {
+        all.iter()
+            .any(|&(outcome, code)| self.outcome == Some(outcome) && self.code == code)
+    }
 }
 
 /// Something that launches show.
@@ -49,6 +62,8 @@ pub struct Summary {
     pub message: String,
     /// The kernel's line.
     pub position: Option<Position>,
+    /// The storages that it is about.
+    pub storages: Vec<String>,
 }
 
 impl Summary {
@@ -62,13 +77,14 @@ impl Summary {
         Self {
             message: format!("{engine}: {kind}: {message}"),
             position: outcome.position.clone(),
+            storages: outcome.storages.clone(),
         }
     }
 
     fn of_text(text: &str) -> Self {
         Self {
             message: text.lines().next().unwrap_or_default().to_owned(),
-            position: None,
+            ..Self::default()
         }
     }
 }
@@ -119,15 +135,6 @@ pub enum Standing {
     NotTried(NotTried),
 }
 
-/// What Cerith itself failed at.
-pub fn build_internal_error(message: String) -> Event {
-    Event::Internal(Internal {
-        case: None,
-        engine: None,
-        message,
-    })
-}
-
 impl Findings {
     /// How many there are so far.
     pub fn len(&self) -> usize {
@@ -152,7 +159,8 @@ impl Findings {
         };
         let key = Key {
             engine: String::new(),
-            kind: what,
+            outcome: None,
+            code: what,
             place: String::new(),
         };
         let summary = Summary {
@@ -198,7 +206,8 @@ impl Findings {
             } else {
                 let key = Key {
                     engine: difference.engine.clone(),
-                    kind: difference.kind.to_string(),
+                    outcome: None,
+                    code: difference.kind.to_string(),
                     place: String::new(),
                 };
                 let text = describe_difference(difference);
@@ -248,13 +257,14 @@ impl Findings {
         );
         let key = Key {
             engine: "reference".to_owned(),
-            kind: "finished never-written".to_owned(),
+            outcome: Some(OutcomeKind::Finished),
+            code: "never-written".to_owned(),
             place: storage.clone(),
         };
         let text = format!("warning[never-written]: {message}\n");
         let summary = Summary {
             message: format!("reference: never-written: {message}"),
-            position: None,
+            ..Summary::default()
         };
         note(
             &mut self.warned,
@@ -286,12 +296,14 @@ impl Findings {
         };
         let key = Key {
             engine: "reference".to_owned(),
-            kind: format!("finished {code}"),
+            outcome: Some(OutcomeKind::Finished),
+            code: code.to_owned(),
             place,
         };
         let summary = Summary {
             message: format!("reference: {code}: {message}"),
             position: line.map(|line| to_position(file, *line)),
+            storages: dependent.difference.moved.clone(),
         };
         let mut text = format!(
             "error[{code}]: {message}\n{arrow}  = note: both launches have the same elements in all tensors\n"
@@ -315,12 +327,14 @@ impl Findings {
             text: format!("precondition[{kind}]: {message}\n --> {place}\n"),
             key: Key {
                 engine: "reference".to_owned(),
-                kind: (*kind).to_owned(),
+                outcome: None,
+                code: (*kind).to_owned(),
                 place,
             },
             summary: Summary {
                 message: format!("reference: {kind}: {message}"),
                 position: Some(to_position(file, condition.line)),
+                storages: Vec::new(),
             },
             outcome: Some(OutcomeKind::Trapped),
             cases: Vec::new(),
@@ -346,7 +360,7 @@ impl Findings {
         let doubtful = report
             .findings
             .iter()
-            .filter(|one| is_conditional(one) && !known.contains(&one.finding.key));
+            .filter(|one| is_conditional(one, survey) && !known.contains(&one.finding.key));
         let conditions: Vec<Precondition> = doubtful
             .map(|one| Precondition {
                 unless: vec![describe_guess(one.finding, survey)],
@@ -368,12 +382,14 @@ impl Findings {
             text: format!("precondition[unmasked]: {message}\n --> {place}\n"),
             key: Key {
                 engine: "reference".to_owned(),
-                kind: "unmasked".to_owned(),
+                outcome: None,
+                code: "unmasked".to_owned(),
                 place,
             },
             summary: Summary {
                 message: format!("reference: unmasked: {message}"),
                 position: Some(to_position(file, line)),
+                storages: Vec::new(),
             },
             outcome: Some(OutcomeKind::Trapped),
             cases: Vec::new(),
@@ -472,9 +488,9 @@ impl<'a> KernelReport<'a> {
         };
         let warned = of_kernel(&findings.warned).into_iter();
         // A number that was guessed may not fit the tensors.
-        let warned = warned.filter(|(finding, launches)| is_certain(finding, survey, launches));
+        let warned = warned.filter(|(finding, _)| is_certain(finding, survey));
         let warned = warned.map(|(finding, launches)| KernelFinding {
-            wrong: survey.host.is_some() && BROKEN_BY_HOSTS.contains(&finding.key.kind.as_str()),
+            wrong: survey.host.is_some() && finding.key.is_one_of(&BROKEN_BY_HOSTS),
             finding,
             launches,
         });
@@ -622,63 +638,66 @@ impl<'a> KernelReport<'a> {
 }
 
 /// Traps that no tensor of another size avoids.
-const SIZELESS: [&str; 5] = [
-    "trapped race",
-    "trapped conflicting-lanes",
-    "trapped unordered-read",
-    "trapped unordered-write",
-    "finished undefined-value",
+const SIZELESS: [(OutcomeKind, &str); 5] = [
+    (OutcomeKind::Trapped, "race"),
+    (OutcomeKind::Trapped, "conflicting-lanes"),
+    (OutcomeKind::Trapped, "unordered-read"),
+    (OutcomeKind::Trapped, "unordered-write"),
+    (OutcomeKind::Finished, "undefined-value"),
 ];
 
 /// Warnings that are mistakes if the kernel's own launcher passes the arguments.
-const BROKEN_BY_HOSTS: [&str; 3] = [
-    "finished false-promise",
-    "finished never-written",
-    "finished outside-tensor",
+const BROKEN_BY_HOSTS: [(OutcomeKind, &str); 3] = [
+    (OutcomeKind::Finished, "false-promise"),
+    (OutcomeKind::Finished, "never-written"),
+    (OutcomeKind::Finished, "outside-tensor"),
 ];
 
 /// Rejections that do not depend on arguments.
-const DEFINITE: [&str; 2] = ["rejected unknown-attribute", "rejected undefined-name"];
+const DEFINITE: [(OutcomeKind, &str); 2] = [
+    (OutcomeKind::Rejected, "unknown-attribute"),
+    (OutcomeKind::Rejected, "undefined-name"),
+];
 
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. Nobody launches a kernel on nothing, and a kernel may be
 /// meant for some flags and sizes only: that it does not compile with others is not a mistake. If it compiles with nothing that was
 /// tried, it is one.
 fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
-    let all_of = |what: fn(&str) -> bool| launches.iter().all(|variant| what(variant));
-    if all_of(|variant| variant.ends_with("=0")) {
+    let is_all = |change: Change| list_changes(finding, survey).all(|one| one == change);
+    if is_all(Change::EmptySize) {
         return false;
     }
     // Kernels that take the last stride for 1 are many, and their callers know it.
-    if survey.host.is_some() && all_of(|variant| variant.starts_with("transposed")) {
+    if survey.host.is_some() && is_all(Change::TransposedInput) {
         return false;
     }
     // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.
-    if survey.host.is_some()
-        && launches.len() * 4 < survey.attempts.len()
-        && all_of(|variant| variant.contains('['))
-    {
+    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_all(Change::InputSize) {
         return false;
     }
     match finding.outcome {
         Some(OutcomeKind::Trapped) => {
-            is_certain(finding, survey, launches)
-                && !finding.key.kind.ends_with("descriptor-demand")
+            is_certain(finding, survey)
+                && finding.key.code != "descriptor-demand"
                 // How many times one size goes into another: each is chosen alone.
-                && !finding.key.kind.ends_with("division-by-zero")
+                && finding.key.code != "division-by-zero"
         }
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
-            let flags = survey.attempts.iter().filter(|tried| is_of_flags(&tried.variant));
+            let flags = survey
+                .attempts
+                .iter()
+                .filter(|tried| tried.change == Change::Flag);
             if launches.len() == survey.attempts.len() {
                 let is_searched =
                     survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
-                return is_searched || DEFINITE.contains(&finding.key.kind.as_str());
+                return is_searched || finding.key.is_one_of(&DEFINITE);
             }
             passed > 0
                 && survey.changed.is_empty()
                 && flags.count() < 2
-                && finding.key.kind.ends_with("type-mismatch")
-                && all_of(|variant| variant.starts_with("tensors of "))
+                && finding.key.code == "type-mismatch"
+                && is_all(Change::Dtype)
         }
         Some(_) => false,
         None => passed > 0 && !finding.key.engine.is_empty(),
@@ -686,14 +705,14 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
 }
 
 /// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not tell.
-fn is_conditional(one: &KernelFinding<'_>) -> bool {
-    let kind = one.finding.key.kind.as_str();
-    let is_excused = |variant: &&str| variant.ends_with("=0") || is_of_flags(variant);
+fn is_conditional(one: &KernelFinding<'_>, survey: &Survey) -> bool {
+    let code = one.finding.key.code.as_str();
+    let is_excused = |change: Change| matches!(change, Change::EmptySize | Change::Flag);
     !one.wrong
         && one.finding.outcome == Some(OutcomeKind::Trapped)
-        && !kind.ends_with("descriptor-demand")
-        && !kind.ends_with("division-by-zero")
-        && !one.launches.iter().all(is_excused)
+        && code != "descriptor-demand"
+        && code != "division-by-zero"
+        && !list_changes(one.finding, survey).all(is_excused)
 }
 
 /// The guess that a failure depends on.
@@ -707,9 +726,9 @@ fn describe_guess(finding: &Finding, survey: &Survey) -> String {
         };
         return format!("`{names}` {verb}");
     }
-    let is_open = |storage: &&str| !survey.certain.contains(*storage);
-    match parse_storages(&finding.text).find(is_open) {
-        Some(storage) if finding.key.kind.ends_with("out-of-bounds") => {
+    let is_open = |storage: &&String| !survey.certain.contains(*storage);
+    match finding.summary.storages.iter().find(is_open) {
+        Some(storage) if finding.key.code == "out-of-bounds" => {
             format!("`{storage}` has more elements than its other accesses tell")
         }
         Some(storage) => format!("`{storage}` has another layout"),
@@ -718,29 +737,24 @@ fn describe_guess(finding: &Finding, survey: &Survey) -> String {
 }
 
 /// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
-fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
-    let known = if SIZELESS.contains(&finding.key.kind.as_str()) {
+fn is_certain(finding: &Finding, survey: &Survey) -> bool {
+    let known = if finding.key.is_one_of(&SIZELESS) {
         &survey.distinct
     } else {
         &survey.certain
     };
-    let certain = |storage| known.iter().any(|one| one == storage);
+    let certain = |storage: &String| known.contains(storage);
     survey.guessed.is_empty()
         && survey.changed.is_empty()
-        && parse_storages(&finding.text).all(certain)
-        && !launches.iter().all(|variant| is_of_flags(variant))
+        && finding.summary.storages.iter().all(certain)
+        && !list_changes(finding, survey).all(|change| change == Change::Flag)
 }
 
-/// Whether a launch is special by its flags.
-fn is_of_flags(variant: &str) -> bool {
-    variant.ends_with(" on") || variant.ends_with(" off")
-}
-
-/// The storages that a diagnostic names.
-fn parse_storages(text: &str) -> impl Iterator<Item = &str> {
-    text.split("storage `")
-        .skip(1)
-        .filter_map(|rest| rest.split('`').next())
+/// The differences of the launches that show something.
+fn list_changes(finding: &Finding, survey: &Survey) -> impl Iterator<Item = Change> {
+    let attempts = survey.attempts.iter().enumerate();
+    let shown = attempts.filter(|&(nth, _)| finding.is_of(&format_case_id(survey, nth)));
+    shown.map(|(_, attempt)| attempt.change)
 }
 
 /// The launches that show something, in words.
@@ -772,7 +786,8 @@ fn to_position(file: &str, line: usize) -> Position {
 fn build_key(engine: &str, outcome: &EngineOutcome) -> Key {
     Key {
         engine: engine.to_owned(),
-        kind: format!("{} {}", outcome.outcome, outcome.error),
+        outcome: Some(outcome.outcome),
+        code: outcome.error.clone(),
         place: outcome.position.as_ref().map_or_else(String::new, |position| {
             format!("{}:{}", position.file, position.line)
         }),

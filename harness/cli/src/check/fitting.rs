@@ -8,11 +8,13 @@
 //! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_survey::Draft`] for the
 //! changes that there are.
 
+use std::collections::BTreeSet;
+
 use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
-use cerith_survey::{Attempt, Draft, Reading, Survey};
+use cerith_survey::{Attempt, Change, Draft, Reading, Survey};
 use cerith_tile::rules::{Rules, Version};
 
 use super::relations::{Difference, MAX_RELATED, Relation, build_related, scale_blocks};
@@ -56,8 +58,8 @@ struct Fit {
     stage: Stage,
     /// The last line of the kernel that the failure is about.
     line: u32,
-    /// The failure.
-    message: String,
+    /// The names that the failure is about: those in the lines that it shows, and storages.
+    names: BTreeSet<String>,
 }
 
 impl Fit {
@@ -65,11 +67,11 @@ impl Fit {
         (self.stage, self.line)
     }
 
-    const fn nothing() -> Self {
+    fn new_failed() -> Self {
         Self {
             stage: Stage::Rejected,
             line: 0,
-            message: String::new(),
+            names: BTreeSet::new(),
         }
     }
 
@@ -179,7 +181,7 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
             .outputs
             .iter()
             .all(|one| found.iter().any(|known| known.storage == *one));
-        if is_all_known || nth > 0 && !(is_hosted && attempt.variant.contains('[')) {
+        if is_all_known || nth > 0 && !(is_hosted && attempt.change == Change::InputSize) {
             continue;
         }
         let Some((case, Outcome::Finished(finished))) = fitter.run_text(&attempt.text) else {
@@ -244,7 +246,7 @@ pub fn find_dependent(
         return found;
     }
     // Kernels that take the last stride for 1 are many, and their launchers' callers know it.
-    let is_usual = |attempt: &Attempt| survey.host.is_none() || !attempt.variant.starts_with("transposed");
+    let is_usual = |attempt: &Attempt| survey.host.is_none() || attempt.change != Change::TransposedInput;
     let attempts = survey.attempts.iter().enumerate().skip(1);
     let attempts = attempts.filter(|(nth, attempt)| is_usual(attempt) && is_clean(*nth));
     let layouts = attempts.filter_map(|(nth, attempt)| {
@@ -346,7 +348,7 @@ impl<'a> Fitter<'a> {
                 break;
             }
         }
-        best.unwrap_or_else(|| (Fit::nothing(), Reading::ALL[0].clone()))
+        best.unwrap_or_else(|| (Fit::new_failed(), Reading::ALL[0].clone()))
     }
 
     /// Goes from a reading to better ones until one is good enough, or nothing is left to try.
@@ -358,7 +360,7 @@ impl<'a> Fitter<'a> {
     ) -> (Fit, Reading) {
         while !is_enough(&fit) && self.trials < MAX_TRIALS {
             let is_rejected = fit.stage == Stage::Rejected;
-            let changes = self.draft.list_changes(&reading, &fit.message, is_rejected);
+            let changes = self.draft.list_changes(&reading, &fit.names, is_rejected);
             let mut further = None;
             for some in changes.chunks(CHUNK) {
                 let better =
@@ -423,24 +425,20 @@ impl<'a> Fitter<'a> {
 
     /// How far a run gets; nowhere without an outcome.
     fn rate(&self, run: Option<(Case, Outcome)>) -> Fit {
-        let failed = |stage, complaint: &Complaint| {
-            let detail = complaint.detail.clone();
-            let message = detail.unwrap_or_else(|| complaint.message.clone());
-            Fit {
-                stage,
-                line: self.subject.last_line(self.draft.kernel(), &message),
-                message,
-            }
+        let failed = |stage, complaint: &Complaint| Fit {
+            stage,
+            line: self.subject.last_line(self.draft.kernel(), &complaint.lines),
+            names: collect_names(complaint),
         };
         let Some((_, outcome)) = run else {
-            return Fit::nothing();
+            return Fit::new_failed();
         };
         match outcome {
             Outcome::Finished(finished) => {
                 let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);
                 Fit {
                     stage: if stores { Stage::Finished } else { Stage::Idle },
-                    ..Fit::nothing()
+                    ..Fit::new_failed()
                 }
             }
             Outcome::Rejected(complaint) => failed(Stage::Rejected, &complaint),
@@ -456,4 +454,14 @@ impl<'a> Fitter<'a> {
 fn resolve_case(corpus: &Corpus, id: &str) -> Option<Case> {
     let entry = corpus.entries().find(|entry| entry.id == id)?;
     catch_panic(|| entry.resolve()).ok()?.ok()
+}
+
+/// The names that a failure is about. A storage is named after its parameter.
+fn collect_names(complaint: &Complaint) -> BTreeSet<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let lines = complaint.lines.iter();
+    let in_lines = lines.flat_map(|lines| lines.text.split(move |c| !is_name(c)));
+    let storages = complaint.storages.iter().map(String::as_str);
+    let names = in_lines.chain(storages).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }

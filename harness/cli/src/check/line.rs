@@ -43,7 +43,7 @@ pub struct Line<'a> {
 #[derive(Serialize)]
 struct Condition<'a> {
     unless: &'a [String],
-    kind: &'a str,
+    kind: String,
     #[serde(skip_serializing_if = "str::is_empty")]
     place: &'a str,
     text: &'a str,
@@ -52,7 +52,7 @@ struct Condition<'a> {
 fn describe_condition(one: &Precondition) -> Condition<'_> {
     Condition {
         unless: &one.unless,
-        kind: &one.finding.key.kind,
+        kind: one.finding.key.kind(),
         place: &one.finding.key.place,
         text: &one.finding.text,
     }
@@ -62,7 +62,7 @@ fn describe_condition(one: &Precondition) -> Condition<'_> {
 struct FindingLine<'a> {
     engine: &'a str,
     /// The kind of outcome and of error.
-    kind: &'a str,
+    kind: String,
     /// `softmax.py:26`.
     #[serde(skip_serializing_if = "str::is_empty")]
     place: &'a str,
@@ -74,7 +74,7 @@ struct FindingLine<'a> {
 fn build_finding<'a>(one: &'a KernelFinding<'_>) -> FindingLine<'a> {
     FindingLine {
         engine: &one.finding.key.engine,
-        kind: &one.finding.key.kind,
+        kind: one.finding.key.kind(),
         place: &one.finding.key.place,
         text: &one.finding.text,
         launches: one.launches.clone(),

@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use cerith_case::{Corpus, Input, MAX_TEXT};
+use cerith_engine::SourceLines;
 use cerith_module::excerpt::{Part, extract_functions};
 use cerith_report::describe;
 use cerith_runner::corpus::is_python;
@@ -128,31 +129,16 @@ impl Subject {
         })
     }
 
-    /// The last line of a kernel that a rendered diagnostic shows; 0 if it shows none. Its first place may be in a function that the
-    /// kernel calls.
-    pub fn last_line(&self, kernel: &str, rendered: &str) -> u32 {
+    /// The last line of a kernel that a failure is about; 0 if it is about none. Its primary span may be in a function that the kernel
+    /// calls.
+    pub fn last_line(&self, kernel: &str, lines: &[SourceLines]) -> u32 {
         let text = self.parts.first().map_or("", |part| part.text.as_str());
         let name = kernel.rsplit('.').next().unwrap_or_default();
         let starts = |line: &str| line.trim_start().starts_with(&format!("def {name}("));
         let first = text.lines().position(starts).map_or(0, |at| at as u32 + 1);
-        let mut of_kernel = false;
-        let mut last = 0;
-        for line in rendered.lines() {
-            let trimmed = line.trim_start();
-            if let Some(place) = trimmed
-                .strip_prefix("--> ")
-                .or_else(|| trimmed.strip_prefix("::: "))
-            {
-                of_kernel = place.starts_with(&self.display_name);
-            } else if let Some((number, _)) = trimmed.split_once(" |")
-                && let Ok(number) = number.parse::<u32>()
-                && of_kernel
-                && number >= first
-            {
-                last = last.max(number);
-            }
-        }
-        last
+        let own = lines.iter().filter(|lines| lines.file == self.display_name);
+        let last = own.map(|lines| lines.last).filter(|last| *last >= first);
+        last.max().unwrap_or(0)
     }
 
     /// The excerpt, and case files by their ids.

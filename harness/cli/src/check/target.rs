@@ -26,7 +26,7 @@ pub fn find_targets(names: &[String]) -> Result<Vec<CheckTarget>, String> {
     for name in names {
         let path = Path::new(name);
         if is_case_file(path) && path.is_file() {
-            for (file, kernel) in find_launched_kernels(path)? {
+            for (file, kernel) in find_launched_kernels(path).map_err(|error| error.to_string())? {
                 add(&mut all, file, Some(&kernel));
             }
             continue;

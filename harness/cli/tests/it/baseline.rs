@@ -44,7 +44,7 @@ fn what_is_in_the_baseline_passes_and_what_is_new_fails() {
             .run(&["--baseline", baseline, "--out", "again"])
             .assert_ends(
                 0,
-                &["11 cases: ", "as expected, but for 3 cases as in the baseline"],
+                &["11 cases: ", "as expected, except 3 cases as in the baseline"],
                 &[],
             );
     }

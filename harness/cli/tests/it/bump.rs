@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use tempfile::TempDir;
 
 fn read_data(name: &str) -> String {

@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use crate::place::{Place, reseal_stream};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use tempfile::TempDir;
 
 const KERNEL: &str = "\

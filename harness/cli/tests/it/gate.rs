@@ -160,9 +160,9 @@ fn a_named_engine_that_says_nothing_fails_the_run() {
         &[
             "SILENT area/b  cuda@3.9.0 says nothing about it",
             "no outcome of cuda@3.9.0 is on record for `area/b`",
-            "silent: cuda@3.9.0 says nothing of 1 case (1 no-recording)",
+            "silent: cuda@3.9.0 has no outcome for 1 case (1 no-recording)",
             "`--allow-unavailable` lets it pass",
-            "NOT as expected: 1 with an engine that says nothing",
+            "NOT as expected: 1 with an engine without an outcome",
         ],
     );
     let junit = fs::read_to_string(place.path().join("reports/run/junit.xml")).expect("a report");
@@ -177,7 +177,11 @@ fn a_named_engine_that_says_nothing_fails_the_run() {
 fn many_silences_are_counted_and_five_are_shown() {
     let many = build_case("matrix: { n: [0, 1, 2, 3, 4, 5, 6, 7, 8] }\n");
     let place = Place::new(&[("cases/area/a.yaml", &many)]);
-    let text = place.assert_run(&CUDA, 1, &["cuda@3.9.0 says nothing of 9 cases (9 no-recording)"]);
+    let text = place.assert_run(
+        &CUDA,
+        1,
+        &["cuda@3.9.0 has no outcome for 9 cases (9 no-recording)"],
+    );
     assert_eq!(text.matches("SILENT").count(), 5, "{text}");
     let verbose = [&CUDA[..], &["-v"]].concat();
     let text = place.assert_run(&verbose, 1, &[]);
@@ -196,15 +200,15 @@ fn a_stale_record_fails_the_run_whoever_asked() {
             &[
                 "SILENT area/b",
                 "stale-recording",
-                "stale: 1 outcome on record not used",
-                "NOT as expected: 1 with an engine that says nothing",
+                "stale: 1 recorded outcome not used",
+                "NOT as expected: 1 with an engine without an outcome",
             ],
         );
     }
     place.assert_run(
         &["--offline", "--allow-unavailable"],
         0,
-        &["stale: 1 outcome on record not used"],
+        &["stale: 1 recorded outcome not used"],
     );
     place.record(&["area/a", "area/b"], &[]);
     place.assert_run(&["--offline"], 0, &["2 agree"]);
@@ -253,7 +257,7 @@ fn default_engines_with_nothing_to_compare_have_an_exit_code_of_their_own() {
         &["--offline"],
         3,
         &[
-            "nothing to compare with: no second engine said anything",
+            "nothing to compare with: no second engine has an outcome",
             "`cerith toolchain add 3.9.0` installs one; `--engine reference` asks for the reference alone",
         ],
     );

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use crate::place::Place;
 
 /// Runs `cerith` with these words, in this environment.

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use crate::place::Place;
 
 /// A place with a file of the user's outside of it.

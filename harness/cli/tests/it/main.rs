@@ -1,7 +1,7 @@
 //! The integration tests of this crate, as one binary: a module for each topic.
 
-#[path = "../done/mod.rs"]
-mod done;
+#[path = "../command_output/mod.rs"]
+mod command_output;
 
 mod accept;
 mod baseline;

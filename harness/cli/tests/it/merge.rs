@@ -1,6 +1,6 @@
 //! `cerith report merge`: shards become the run that they are of, and no stream that is anything else is merged without a word.
 
-use crate::done;
+use crate::command_output::CommandOutput;
 use crate::place::{self, Place, parse_events, remove_times};
 
 const SHARDS: [&str; 3] = ["1/events.jsonl", "2/events.jsonl", "3/events.jsonl"];
@@ -16,7 +16,7 @@ fn run_shards() -> Place {
     place
 }
 
-fn merge(place: &Place, streams: &[&str]) -> done::CommandOutput {
+fn merge(place: &Place, streams: &[&str]) -> CommandOutput {
     place.run_cerith(&[&["report", "merge", "-o", "all.jsonl"], streams].concat())
 }
 
@@ -112,7 +112,7 @@ fn streams_of_another_run_are_left_out_and_said() {
             2,
             &[],
             &[
-                "error[foreign-stream]: other/events.jsonl belongs to another run than 1/events.jsonl, and is left out: ",
+                "error[foreign-stream]: other/events.jsonl belongs to a different run than 1/events.jsonl, and is left out: ",
                 wanted,
                 "--> other/events.jsonl:1",
                 "shard 2/3 is missing",
@@ -228,7 +228,7 @@ fn damaged_and_truncated_streams_keep_what_is_sound() {
         &|text| text.replacen("{\"event\":\"verdict\"", "{\"evXnt\":\"verdict\"", 1),
         7,
         &[
-            "error[damaged-stream]: line 2 of 2/events.jsonl is no event, and is left out",
+            "error[damaged-stream]: line 2 of 2/events.jsonl is not an event, and is skipped",
             "--> 2/events.jsonl:2",
         ],
     );

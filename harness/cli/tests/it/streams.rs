@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -9,7 +9,7 @@ use cerith_needs::{NEWEST, Need, Tests, find_toolchain, named};
 use cerith_toolchain::Home;
 use tempfile::TempDir;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 
 const ADD: &str = "\
 import triton

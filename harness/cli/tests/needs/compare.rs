@@ -99,7 +99,7 @@ fn stand_ins_are_as_torchs_own_tensors() {
     let mut tritons: Vec<_> = all
         .iter()
         .filter(|toolchain| toolchain.contents.torch.is_some())
-        .map(|toolchain| ToolchainId::of(toolchain.triton()))
+        .map(|toolchain| ToolchainId::from_triton(toolchain.triton()))
         .filter(|id| home.resolve_torch(id, false).is_some() && home.resolve(id).is_some())
         .collect();
     tritons.dedup();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use cerith_needs::{NEWEST, Need, Tests, named};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -258,8 +258,8 @@ fn a_bump_of_compilers_compares_what_they_make() {
             "1  global scratch memory is a parameter",
             "1  profile scratch memory is a parameter",
             "machine code: ",
-            "1 were compiled too seldom to compare",
-            "not compared: 1 case: cuda@3.2.0 says nothing, no-recording",
+            "1 were compiled too rarely to compare",
+            "not compared: 1 case: cuda@3.2.0 has no outcome, no-recording",
             "help: `cerith bundle`",
         ],
         &[],

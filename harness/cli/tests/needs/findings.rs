@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use cerith_needs::{NEWEST, Need, Tests, find_toolchain, named, pythons_with_torch};
 use tempfile::TempDir;
 

@@ -183,7 +183,7 @@ fn a_file_that_cannot_be_loaded_is_told_whoever_asked() {
     for part in [
         "SILENT area/a  interpret@3.9.0, ptx@3.9.0 say nothing about it",
         "module-not-found: cases/area/library.py imports `torch`",
-        "NOT as expected: 1 with an engine that says nothing",
+        "NOT as expected: 1 with an engine without an outcome",
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }

@@ -1,12 +1,12 @@
 //! The tests of this crate that need something of the machine, as one binary: a module for each topic.
 
 mod checkout;
+#[path = "../command_output/mod.rs"]
+mod command_output;
 mod compare;
 mod compiled;
 mod coverage;
 mod docs;
-#[path = "../done/mod.rs"]
-mod done;
 mod findings;
 mod fuzz;
 mod hostile;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use cerith_needs::{NEWEST, Tests, named};
 use tempfile::TempDir;
 

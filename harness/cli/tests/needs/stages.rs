@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use cerith_needs::{NEWEST, Need, Tests, named};
 
 /// `explain --stages --pass` of a case of the corpus says all of this.

@@ -9,7 +9,7 @@ use std::process::Command;
 use cerith_needs::{NEWEST, Tests, find_toolchain, named};
 use tempfile::TempDir;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 
 const ADD: &str = "
 import triton

@@ -27,8 +27,8 @@
 //! - `kernels`: metadata of kernels, numbered through the whole file, in the order of the blobs, their cubins. A kernel
 //!   is stored once, before the first case that launches it, however many do. Assembly and IR stay at home;
 //! - `cases`: for every case its names, digests and [`cerith_engine::job::Job`]; the blobs are the arenas;
-//! - `results`: for every case its names, digests and [`cerith_engine::job::Ran`]; the blobs are the arenas, each with its other one behind
-//!   it where repetitions differed;
+//! - `results`: for every case its names, digests and [`cerith_engine::job::Ran`]; the blobs are the arenas, each followed
+//!   by its other one if repetitions differed;
 //! - `decided`: cases that came to their end when they were compiled, with what is to be put on record of them. They go
 //!   into a bundle of cases and come back in that of results;
 //! - `notes`: variants of cases that need not be executed, and why ([`Note`]); they travel as `decided` does. From version

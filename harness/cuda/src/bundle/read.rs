@@ -249,8 +249,8 @@ impl<R: Read> Reader<R> {
         if frame.len() as u64 != wanted {
             return Err(self.report_damage("it unpacks to another length"));
         }
-        let lengths =
-            frame::lengths(&frame, wire::MAX_FRAME).map_err(|bad| self.report_damage(&bad.to_string()))?;
+        let lengths = frame::read_lengths(&frame, wire::MAX_FRAME)
+            .map_err(|bad| self.report_damage(&bad.to_string()))?;
         let Some((head, blobs)) = lengths else {
             return Err(self.report_damage("it has no header"));
         };

@@ -271,7 +271,7 @@ fn a_changed_byte_anywhere_is_refused() {
 #[test]
 fn a_file_of_the_old_name_is_read() {
     let opening = serde_json::json!({ "opening": { "conch": "0.1.0", "seconds": 5, "provenance": null } });
-    let frame = cerith_toolchain::conversation::frame::frame(&opening, [&[][..]]).expect("a frame");
+    let frame = cerith_toolchain::conversation::frame::encode_frame(&opening, [&[][..]]).expect("a frame");
     let mut old = [&OLD_MAGIC[..], &1u32.to_le_bytes(), &1u32.to_le_bytes()].concat();
     old.extend(raw_section(0, &frame));
     old.extend(build_section(1, &Section::End { entries: 0 }, &[]));
@@ -315,7 +315,7 @@ fn foreign_and_newer_files_are_named() {
 fn build_section(number: u64, header: &Section, blobs: &[u8]) -> Vec<u8> {
     raw_section(
         number,
-        &cerith_toolchain::conversation::frame::frame(header, [blobs]).expect("a frame"),
+        &cerith_toolchain::conversation::frame::encode_frame(header, [blobs]).expect("a frame"),
     )
 }
 

@@ -196,7 +196,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn write_section(&mut self, header: &impl Serialize, blobs: &[u8]) -> Result<(), BundleError> {
-        let frame = frame::frame(header, [blobs])
+        let frame = frame::encode_frame(header, [blobs])
             .map_err(|error| BundleError::Write(std::io::Error::other(error)))?;
         // Cases are packed once and carried; results are written while a GPU waits.
         let level = match self.kind {

@@ -23,7 +23,7 @@ use cerith_case::{Case, Corpus, Entry};
 use cerith_engine::compile::{Compiler, Compiling};
 use cerith_engine::{Finished, Outcome, Ptx};
 use cerith_toolchain::compiled::{Compiled, Kernel, Target};
-use cerith_toolchain::{Cache, Compilers, Home};
+use cerith_toolchain::{Cache, Compilers, Home, Limits};
 
 use edit::{Edit, Text};
 use trace::{Meeting, MeetingKind, Passed, Trace};
@@ -262,8 +262,8 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         .resolve_compiler(&id)
         .ok_or("the toolchain is not installed")?;
     let root = Path::new("cases");
-    let compilers = Compilers::new(toolchain, 1, Cache::open(&home).ok())?.reading(root);
-    let compiler = Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS).with_target(Ptx::TARGET);
+    let compilers = Compilers::new(toolchain, 1, Cache::open(&home).ok())?.with_readable(root);
+    let compiler = Compiler::new(compilers, Target::HOPPER, Limits::COMPILER).with_target(Ptx::TARGET);
     let corpus = Corpus::read(root)?;
     let mut areas: Vec<_> = group_by_area(&corpus).into_values().map(Vec::into_iter).collect();
     let (mut looked, mut taken, mut told) = (Vec::new(), BTreeSet::new(), Vec::new());

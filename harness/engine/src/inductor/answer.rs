@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use cerith_case::Case;
 use cerith_memory::Memory;
 use cerith_tile::rules::Version;
-use cerith_toolchain::inductor::{Induction, Undefined, Way};
+use cerith_toolchain::inductor::{CompileMode, Induction, Undefined};
 use cerith_toolchain::response::{Phase, Raised};
 
 use crate::engine::Failure;
@@ -15,7 +15,7 @@ use crate::{Complaint, Finished, Outcome, Position, interpret, translation};
 const WRAPPERS: &[&str] = &["BackendCompilerFailed", "InductorError", "TorchRuntimeError"];
 
 /// ` (compiled with dynamic=True)`, where there is more than one way.
-pub(super) fn describe_mode(ways: &[Way], at: usize) -> String {
+pub(super) fn describe_mode(ways: &[CompileMode], at: usize) -> String {
     let word = match ways.get(at).map(|way| way.dynamic) {
         Some(Some(true)) if ways.len() > 1 => "True",
         Some(Some(false)) if ways.len() > 1 => "False",
@@ -45,7 +45,11 @@ pub(super) fn add_location(outcome: Outcome, place: &str) -> Outcome {
 }
 
 /// A rejection for what generated modules read and nothing defines.
-pub(super) fn reject_undefined(torch: Version, ways: &[Way], induction: &Induction) -> Option<Outcome> {
+pub(super) fn reject_undefined(
+    torch: Version,
+    ways: &[CompileMode],
+    induction: &Induction,
+) -> Option<Outcome> {
     let first = induction.undefined.first()?;
     let mut told: Vec<(Option<&str>, String)> = Vec::new();
     for one in &induction.undefined {
@@ -68,7 +72,7 @@ pub(super) fn reject_undefined(torch: Version, ways: &[Way], induction: &Inducti
         message.push_str(words);
     }
     let which = induction
-        .way
+        .mode
         .map_or_else(String::new, |way| describe_mode(ways, way));
     let _ = write!(
         message,
@@ -100,7 +104,7 @@ fn describe_undefined(one: &Undefined) -> String {
 /// An exception of torch's.
 pub(super) fn translate_torch_exception(
     case: &Case,
-    ways: &[Way],
+    ways: &[CompileMode],
     induction: &Induction,
     raised: &Raised,
 ) -> Outcome {
@@ -117,23 +121,24 @@ pub(super) fn translate_torch_exception(
     let kind = name(&told.kind);
     let ours = told.kind.starts_with("cerith_worker.inductor.");
     let which = induction
-        .way
+        .mode
         .map_or_else(String::new, |way| describe_mode(ways, way));
     let complaint = Box::new(Complaint {
-        kind: match (ours, kind.as_str()) {
-            (true, "Unsupported") => "launch".to_owned(),
-            (true, fault) => to_kebab_case(fault),
-            (false, _) => kind.clone(),
-        },
-        message: describe_error(&told.message, &raised.traceback) + &which,
         position: raised
             .location
             .as_ref()
             .map(|location| translation::find_position(case, location)),
         detail: Some(raised.traceback.clone()),
-        launch: None,
         raised: raised.origin.clone(),
         frame: raised.frame,
+        ..Complaint::new(
+            match (ours, kind.as_str()) {
+                (true, "Unsupported") => "launch".to_owned(),
+                (true, fault) => to_kebab_case(fault),
+                (false, _) => kind.clone(),
+            },
+            describe_error(&told.message, &raised.traceback) + &which,
+        )
     });
     if ours && kind == "Unsupported" {
         Outcome::Unsupported(complaint)
@@ -204,7 +209,7 @@ pub(super) fn merge_modes(
     plainly: impl FnOnce() -> Result<Option<Memory>, Failure>,
 ) -> Result<Outcome, Failure> {
     let mut different: Vec<Memory> = Vec::with_capacity(1);
-    for compiled in &induction.ways {
+    for compiled in &induction.finished {
         let after = compiled.runs.get(run).and_then(Option::as_ref).ok_or_else(|| {
             Failure::internal("read the worker's answer", "a run that nobody stopped is missing")
         })?;

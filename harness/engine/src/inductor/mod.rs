@@ -32,7 +32,7 @@ use cerith_case::{ArgValue, Case, Compile, ContentHash, Launch};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::rules::{Rules, Version};
-use cerith_toolchain::inductor::{Emitted, Way};
+use cerith_toolchain::inductor::{CompileMode, Emitted};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::request::{Device, Driver, Request, Storage};
 use cerith_toolchain::{InductorRequest, Inductors, ToolchainId};
@@ -258,7 +258,7 @@ impl Shared {
             time: case.timeout.unwrap_or(self.limits.time),
             ..self.limits
         };
-        let mut calls = Calls::new(self, &request.ways);
+        let mut calls = Calls::new(self, &request.modes);
         let answer = self
             .inductors
             .request(&request, limits, &mut |emitted| calls.execute(&emitted));
@@ -278,14 +278,14 @@ impl Shared {
                 return Ok(vec![outcome; self.executing.len()]);
             }
         };
-        let undefined = answer::reject_undefined(self.torch, &request.ways, &induction);
+        let undefined = answer::reject_undefined(self.torch, &request.modes, &induction);
         let mut outcomes = Vec::with_capacity(self.executing.len());
         for (run, (stopped, printed)) in stopped.into_iter().zip(printed).enumerate() {
             outcomes.push(match (&undefined, stopped, &induction.result) {
                 (Some(outcome), _, _) => outcome.clone(),
                 (None, Some(outcome), _) => outcome,
                 (None, None, Err(raised)) => {
-                    answer::translate_torch_exception(case, &request.ways, &induction, raised)
+                    answer::translate_torch_exception(case, &request.modes, &induction, raised)
                 }
                 (None, None, Ok(())) => {
                     let plainly = || self.run_without_torch(run, case);
@@ -326,23 +326,23 @@ impl Shared {
                 device: Device::Cuda,
                 driver: Driver::Fake,
                 inspectable: case.inspectable,
-                alone: translation::shares_nothing(case),
+                isolated: translation::shares_nothing(case),
             },
-            ways: choose_modes(case),
+            modes: choose_modes(case),
             runs: self.executing.len(),
         }
     }
 }
 
 /// How a case is compiled: as it says itself, or statically and then dynamically.
-fn choose_modes(case: &Case) -> Vec<Way> {
+fn choose_modes(case: &Case) -> Vec<CompileMode> {
     if case.is_import_only() {
         return Vec::new();
     }
     let Some(compile) = &case.compile else {
-        let way = |dynamic| Way {
+        let way = |dynamic| CompileMode {
             dynamic: Some(dynamic),
-            ..Way::default()
+            ..CompileMode::default()
         };
         return vec![way(false), way(true)];
     };
@@ -367,7 +367,7 @@ fn choose_modes(case: &Case) -> Vec<Way> {
             .map(|(name, value)| (name.clone(), translation::convert_value(value)))
             .collect()
     };
-    vec![Way {
+    vec![CompileMode {
         dynamic: *dynamic,
         mark_dynamic: marks(mark_dynamic),
         maybe_mark_dynamic: marks(maybe_mark_dynamic),
@@ -378,7 +378,7 @@ fn choose_modes(case: &Case) -> Vec<Way> {
 /// The launches of a request as they come.
 struct Calls<'a> {
     shared: &'a Shared,
-    modes: &'a [Way],
+    modes: &'a [CompileMode],
     /// The run and the way of the last launch, and how many there were in it.
     last_launch: (usize, usize, usize),
     /// The first launch of each run that did not finish.
@@ -389,7 +389,7 @@ struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    fn new(shared: &'a Shared, ways: &'a [Way]) -> Self {
+    fn new(shared: &'a Shared, ways: &'a [CompileMode]) -> Self {
         Self {
             shared,
             modes: ways,
@@ -402,7 +402,7 @@ impl<'a> Calls<'a> {
 
     /// Executes a launch; what its storages hold afterwards, if it finished.
     fn execute(&mut self, emitted: &Emitted) -> Option<Vec<Vec<u8>>> {
-        let Emitted { run, way, .. } = *emitted;
+        let Emitted { run, mode: way, .. } = *emitted;
         let before = if (self.last_launch.0, self.last_launch.1) == (run, way) {
             self.last_launch.2
         } else {

@@ -4,7 +4,7 @@ use cerith_case::{Case, Corpus, Input};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::rules::{Rules, Version};
-use cerith_toolchain::inductor::{Compiled, Emitted, Induction, Undefined, Way};
+use cerith_toolchain::inductor::{CompileMode, Compiled, Emitted, Induction, Undefined};
 use cerith_toolchain::request::{Tensor, Value};
 use cerith_toolchain::response::{Memory as After, Phase, PythonError, Raised};
 
@@ -55,7 +55,7 @@ fn encode_words(words: &[i32]) -> Vec<u8> {
 fn build_emitted(kernel: &str, args: Vec<(&str, Value)>, storages: &[Vec<u8>]) -> Emitted {
     Emitted {
         run: 0,
-        way: 0,
+        mode: 0,
         kernel: kernel.to_owned(),
         source: KERNEL.to_owned(),
         grid: [1, 1, 1],
@@ -232,15 +232,15 @@ fn what_torch_cannot_be_given_is_said() {
 fn build_induction(result: Result<(), Box<Raised>>) -> Induction {
     Induction {
         result,
-        way: Some(1),
+        mode: Some(1),
         undefined: Vec::new(),
-        ways: Vec::new(),
+        finished: Vec::new(),
         stdout: String::new(),
         seconds: std::time::Duration::ZERO,
     }
 }
 
-fn both_ways() -> Vec<Way> {
+fn both_ways() -> Vec<CompileMode> {
     choose_modes(&build_case(""))
 }
 
@@ -380,7 +380,7 @@ fn of_ways_that_come_out_differently_the_odd_one_is_told() {
     };
     let last = |ways: Vec<Compiled>, plain: Option<u8>| {
         let induction = Induction {
-            ways,
+            finished: ways,
             ..build_induction(Ok(()))
         };
         let plainly = || {

@@ -8,7 +8,7 @@ use cerith_tile::rules::Rules;
 use cerith_tile::source::{Sources, Span};
 
 use crate::engine::Failure;
-use crate::{Complaint, Outcome, Position, Trap};
+use crate::{Complaint, Outcome, Position, SourceLines, Trap};
 
 /// What a launch that nobody but we can be blamed for comes to: that it was stopped, or a bug of ours.
 pub(crate) fn to_failure(doing: String, error: InternalError) -> Failure {
@@ -60,14 +60,40 @@ pub(super) fn convert_refusal(refused: &Refused, launch: usize) -> Outcome {
 
 pub(crate) fn build_complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usize) -> Complaint {
     Complaint {
-        kind: diagnostic.code.to_owned(),
-        message: diagnostic.message.clone(),
         position: diagnostic.span().and_then(|span| find_position(sources, span)),
         detail: Some(diagnostic.render(sources, false)),
         launch: Some(launch),
-        raised: None,
-        frame: None,
+        lines: diagnostic
+            .labels
+            .iter()
+            .filter_map(|label| find_lines(sources, label.span))
+            .collect(),
+        storages: diagnostic.storages.clone(),
+        is_by_pass: diagnostic.is_by_pass,
+        ..Complaint::new(diagnostic.code, diagnostic.message.clone())
     }
+}
+
+/// The lines of a span in the file that a user can open.
+fn find_lines(sources: &Sources, span: Span) -> Option<SourceLines> {
+    let file = sources.get(span.source)?;
+    let (start, end) = (file.place(span.start), file.place(span.end.max(span.start)));
+    let (first, _) = file.line_column(span.start);
+    let (last, _) = file.line_column(span.end.max(span.start));
+    let mut text = file.line(first).to_owned();
+    if last > first {
+        text = format!("{text}\n{}", file.line(last));
+    }
+    Some(SourceLines {
+        file: start.file.to_owned(),
+        first: start.line,
+        last: if end.file == start.file {
+            end.line
+        } else {
+            start.line
+        },
+        text,
+    })
 }
 
 pub(crate) fn find_position(sources: &Sources, span: Span) -> Option<Position> {

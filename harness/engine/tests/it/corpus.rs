@@ -371,7 +371,9 @@ fn every_way_to_stop_is_told_as_accepted() {
 fn every_diagnostic_is_in_a_snapshot() {
     let harness = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut sources = Vec::new();
-    for name in ["tile", "memory", "frontend", "interp", "case"] {
+    for name in [
+        "tile", "memory", "language", "frontend", "interp", "accept", "case",
+    ] {
         collect_files(&harness.join(name).join("src"), "rs", &mut sources);
     }
     let mut held = Vec::new();

@@ -71,7 +71,7 @@ fn build_engines(toolchain: &Toolchain) -> Vec<Inductor> {
         ),
     ];
     let inductors = Inductors::new(toolchain.clone(), 1).expect("workers");
-    Inductor::build_engines(inductors, executing, Inductors::LIMITS)
+    Inductor::build_engines(inductors, executing, Limits::INDUCTOR)
 }
 
 fn run_case(engine: &dyn Engine, case: &Case) -> Outcome {
@@ -168,14 +168,14 @@ impl Engine for Compiled {
 fn what_is_launched_can_be_compiled_for_a_gpu(toolchain: &Toolchain) {
     let compilers = Compilers::new(toolchain.clone(), 1, None).expect("compilers");
     let compiled = Arc::new(Compiled {
-        compiler: Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS),
+        compiler: Compiler::new(compilers, Target::HOPPER, Limits::COMPILER),
         reference: Reference::default(),
         jobs: AtomicUsize::new(0),
     });
     let inductors = Inductors::new(toolchain.clone(), 1).expect("workers");
     let executing: Vec<(LaunchExecutor, Arc<dyn Engine>)> =
         vec![(LaunchExecutor::Reference, compiled.clone())];
-    for engine in Inductor::build_engines(inductors, executing, Inductors::LIMITS) {
+    for engine in Inductor::build_engines(inductors, executing, Limits::INDUCTOR) {
         let outcome = run_case(&engine, &build_case("", ""));
         assert!(outcome.finished().is_some(), "{}: {outcome:?}", engine.id());
     }

@@ -9,7 +9,7 @@ use cerith_engine::{Complaint, Engine, Ptx};
 use cerith_needs::{NEWEST, Tests, named};
 use cerith_tile::rules::{Rules, Version};
 use cerith_toolchain::compiled::Target;
-use cerith_toolchain::{Compilers, Toolchain, Tuning};
+use cerith_toolchain::{Compilers, Limits, Toolchain, Tuning};
 
 const KERNELS: &str = "\
 import triton
@@ -55,8 +55,8 @@ fn write_case(folder: &Path, kernel: &str) -> Case {
 fn build_compiler(toolchain: &Toolchain, folder: &Path) -> Compiler {
     let compilers = Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
-        .reading(folder);
-    Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS).with_target(Ptx::TARGET)
+        .with_readable(folder);
+    Compiler::new(compilers, Target::HOPPER, Limits::COMPILER).with_target(Ptx::TARGET)
 }
 
 /// Since when `.loc` says what a line was inlined at: 3.9.0 does, and 3.6.0 does not.

@@ -9,7 +9,7 @@ use cerith_engine::{Engine, Outcome, Reference, Ttir};
 use cerith_needs::{NEWEST, Tests, named};
 use cerith_tile::rules::{Rules, Version};
 use cerith_toolchain::compiled::{Stage, Target};
-use cerith_toolchain::{Compilers, Toolchain};
+use cerith_toolchain::{Compilers, Limits, Toolchain};
 
 const KERNELS: &str = "\
 import triton
@@ -71,8 +71,8 @@ fn write_case(folder: &Path, kernel: &str, dtype: &str) -> Case {
 fn build_engine(toolchain: &Toolchain, folder: &Path, stage: Stage) -> Ttir {
     let compilers = Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
-        .reading(folder);
-    Ttir::new(Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS), stage)
+        .with_readable(folder);
+    Ttir::new(Compiler::new(compilers, Target::HOPPER, Limits::COMPILER), stage)
 }
 
 /// Before, pipelined loops carry views of local memory, which are not supported.

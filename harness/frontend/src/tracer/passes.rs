@@ -31,7 +31,7 @@ pub(super) fn find_refusal(
         let message = refuse(function, operation, rules)?;
         let mut places: Vec<Span> = function.call_stack(operation.loc).collect();
         places.reverse();
-        Some(diagnostic_at(places, library, "rejected", message))
+        Some(diagnostic_at(places, library, "rejected", message).by_pass())
     })
 }
 

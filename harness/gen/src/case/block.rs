@@ -105,7 +105,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// A function that combines two elements, in any order and grouping the same but for rounding.
+    /// A function that combines two elements, with the same result in any order and grouping, except for rounding.
     pub(super) fn combine(&mut self, dtype: DType) -> Result<(String, bool)> {
         let mut bodies = vec![
             ("a + b", dtype.is_float()),
@@ -507,7 +507,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// Where there is nothing to multiply: a sum over products.
+    /// A replacement if there is nothing to multiply: a sum over products.
     fn with_more(&mut self) -> Result<()> {
         let Some(value) = self.choose_value(|value| !value.shape.is_empty() && value.dtype != DType::I1)?
         else {

@@ -5,7 +5,8 @@
 //! The lines stand anywhere between the kernel's own: at its top, in a loop, in a branch, in a function of their own; they use
 //! values and numbers of the kernel. For the illegal lines, what is foretold was checked with Triton 3.9.0's compiler.
 //!
-//! Left out: whether the reference says so (`cerith_laws`); rules that compilers do not check, if breaking them still has an answer.
+//! `cerith_laws` compares the reference's result. Rules that compilers do not check are not broken if the result is still
+//! defined.
 
 mod illegal;
 mod snippet;
@@ -19,7 +20,7 @@ use self::snippet::Snippet;
 use super::maker::Maker;
 use super::{Form, Generated};
 
-/// What the reference must say of a case that breaks a rule.
+/// The reference's required result of a case that breaks a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Foretold {
     /// It is rejected, with a place in the kernel.
@@ -42,9 +43,9 @@ pub const BAD: &str = "bad";
 /// A rule of the language, and lines that break it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Breach {
-    /// What is wrong, in a word or three: `load-past-the-end`.
+    /// The problem, in one to three words: `load-past-the-end`.
     pub name: &'static str,
-    /// What the reference must say.
+    /// The required result of the reference.
     pub foretold: Foretold,
     /// How often it is chosen, against the others of its kind.
     weight: u32,
@@ -63,7 +64,7 @@ impl Breach {
     }
 
     /// Every rule that is broken.
-    pub fn all() -> impl Iterator<Item = &'static Self> {
+    pub fn iter() -> impl Iterator<Item = &'static Self> {
         undefined::BREACHES.iter().chain(illegal::BREACHES)
     }
 
@@ -127,9 +128,9 @@ impl Broken {
     }
 }
 
-/// Where the lines stand.
+/// The context of the lines.
 #[derive(Clone, Copy)]
-enum Place {
+enum LineContext {
     Plain,
     Loop,
     Branch,
@@ -187,30 +188,30 @@ impl Maker<'_, '_> {
 
     fn emit_breach(&mut self, breach: &Breach) -> Result<()> {
         let place = self.choose_weighted(&[
-            (5, Place::Plain),
-            (2, Place::Loop),
-            (2, Place::Branch),
-            (3, Place::Function),
+            (5, LineContext::Plain),
+            (2, LineContext::Loop),
+            (2, LineContext::Branch),
+            (3, LineContext::Function),
         ])?;
         let mut snippet = Snippet::new(self);
         let text = snippet.fill(breach.lines)?;
         let names = snippet.names();
         match place {
-            Place::Plain => self.emit_lines(&text),
-            Place::Loop => {
+            LineContext::Plain => self.emit_lines(&text),
+            LineContext::Loop => {
                 let times = self.u.int_in_range(1..=3)?;
                 let (n, j) = (self.run_time_int(times), self.make_name("j"));
                 let head = *self.u.choose(&["range", "range", "tl.range"])?;
                 self.emit_line(&format!("for {j} in {head}({n}):"));
                 self.inside_of(&text);
             }
-            Place::Branch => {
+            LineContext::Branch => {
                 let n = self.run_time_int(3);
                 let condition = if breach.takes_programs() { "2" } else { "pid + 2" };
                 self.emit_line(&format!("if {n} >= {condition}:"));
                 self.inside_of(&text);
             }
-            Place::Function => {
+            LineContext::Function => {
                 let fresh = self.make_name("f");
                 let function = format!("{}_{fresh}", self.name);
                 let names = names.join(", ");

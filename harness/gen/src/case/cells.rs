@@ -53,7 +53,7 @@ impl Maker<'_, '_> {
         } else if self.u.ratio(1, 4)? {
             let mask = self.build_full_expr(DType::I1, &shape, 1)?;
             if !mask.rough {
-                // What a lane gives that is masked off has no meaning.
+                // A masked-off lane returns no defined value.
                 self.emit_line(&format!(
                     "tl.atomic_{op}({place}, {value}, mask={}{how})",
                     mask.text

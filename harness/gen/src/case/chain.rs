@@ -34,7 +34,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// What was made last, if it is a block; else the one before.
+    /// The last value, if it is a block; otherwise the one before.
     fn last_block(&self, before: Value) -> Value {
         let last = self.values.last().filter(|value| !value.shape.is_empty());
         last.cloned().unwrap_or(before)
@@ -52,7 +52,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// A product of a block with itself, laid out anew to be square enough.
+    /// A product of a block with itself, reshaped to be square enough.
     fn product_of(&mut self, value: &Value) -> Result<()> {
         let count: usize = value.shape.iter().product();
         if !(256..=MAX_ELEMENTS).contains(&count) || value.dtype == DType::I1 {

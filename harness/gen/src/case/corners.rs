@@ -35,7 +35,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A small shape, of rank 1 or 2, that seldom has an extent of 1.
+    /// A small shape, of rank 1 or 2, that rarely has an extent of 1.
     pub(super) fn small_shape(&mut self) -> Result<Vec<usize>> {
         let one = self.u.ratio(1, 6)?;
         let extent =
@@ -47,7 +47,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// What a storage of special numbers holds.
+    /// The contents of a storage of special numbers.
     fn special_fill(&mut self, dtype: DType, count: usize) -> Result<String> {
         let seed: u16 = self.u.arbitrary()?;
         let seed = seed ^ self.form.data;
@@ -148,7 +148,7 @@ impl Maker<'_, '_> {
                 shape.remove(axis);
             }
         }
-        // What is combined by a function is mostly counted from the start: interpreters lose the shape of what is not.
+        // Axes of combining functions mostly count from the start: interpreters lose the shape with other axes.
         let combined = matches!(op, "xor_sum" | "reduce_or");
         let written = if combined && self.u.ratio(3, 4)? {
             axis.to_string()
@@ -300,7 +300,7 @@ impl Maker<'_, '_> {
         } else {
             DType::I32
         };
-        // What has no bin is counted nowhere.
+        // Values without a bin are not counted.
         let most = bins + self.u.int_in_range(0..=2)?;
         let low = if self.u.ratio(1, 3)? && dtype.is_signed_int() {
             -2
@@ -346,7 +346,7 @@ impl Maker<'_, '_> {
                 let other = match self.u.int_in_range(0..=3)? {
                     0 => {
                         let mut of = types::choose_dtype(self.u)?;
-                        // A float outside of an integer's range is no integer.
+                        // A float out of an integer's range cannot become an integer.
                         if of.is_float() && !dtype.is_float() {
                             of = DType::I32;
                         }

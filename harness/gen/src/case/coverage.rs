@@ -1,5 +1,5 @@
-//! The features of all kernels of a campaign, and which of some kernels has the most features that few others have. Left out: the
-//! features of one kernel (see [`super::Generated::features`]), and when a campaign asks.
+//! The features of all kernels of a campaign, and which of some kernels has the most features that few others have. See
+//! [`super::Generated::features`] for the features of one kernel.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ const WORTH: u64 = 1_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     counts: BTreeMap<String, u64>,
-    /// The same by the features' numbers.
+    /// The counts by the features' numbers.
     by_key: HashMap<u64, u64>,
 }
 
@@ -57,7 +57,7 @@ impl Coverage {
         *self.by_key.entry(hash_feature(feature)).or_default() += more;
     }
 
-    /// What a kernel with these features is worth ([`super::Generated::feature_keys`]): the rarer they are, the more.
+    /// The value of a kernel with these features ([`super::Generated::feature_keys`]): the rarer they are, the more.
     pub fn score_features(&self, features: &[u64]) -> u64 {
         let worth = |feature: &u64| match self.by_key.get(feature) {
             Some(&count) if count >= COMMON => 0,

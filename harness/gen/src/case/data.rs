@@ -1,4 +1,4 @@
-//! What a kernel reads and writes: inputs with their views, numbers of the launch, outputs, atomics.
+//! The memory that a kernel reads and writes: inputs with their views, numbers of the launch, outputs, atomics.
 
 use std::fmt::Write as _;
 
@@ -74,7 +74,7 @@ impl Maker<'_, '_> {
         name
     }
 
-    /// What a storage holds first.
+    /// The initial contents of a storage.
     fn fill(&mut self, dtype: DType) -> Result<String> {
         let seed: u16 = self.u.arbitrary()?;
         let seed = seed ^ self.form.data;
@@ -109,7 +109,8 @@ impl Maker<'_, '_> {
         Ok(name)
     }
 
-    /// Memory of this name and shape: a storage, or in another layout what lies behind the first bytes of a larger one.
+    /// Memory of this name and shape: a storage, or, in a different layout, the bytes after the first ones of a larger
+    /// one.
     pub(super) fn keep(&mut self, name: &str, dtype: DType, shape: &[usize], fill: &str) {
         // A list of values has as many as there are elements.
         if self.form.layout == Layout::Tight || fill.contains('[') {
@@ -164,7 +165,7 @@ impl Maker<'_, '_> {
         let full: String = (0..rank).map(|_| ":, ").collect();
         let view = match self.u.int_in_range(0..=9)? {
             0 => {
-                // Not from the start: an address that is no multiple of 16 bytes, mostly.
+                // Not from the start: mostly an address that is not a multiple of 16 bytes.
                 let off = self.u.int_in_range(1..=5)?;
                 let count: usize = all.iter().product();
                 let base = self.add_storage(dtype, &[off + count])?;
@@ -191,7 +192,7 @@ impl Maker<'_, '_> {
                 Some(format!("{base}.expand({all:?})"))
             }
             4 => {
-                // Two inputs of one storage, of which the one has all but a row of the other.
+                // Two inputs of one storage; one has all rows of the other except one.
                 let mut more = all.clone();
                 more[0] += 1;
                 let base = self.add_storage(dtype, &more)?;
@@ -214,7 +215,7 @@ impl Maker<'_, '_> {
             if let Some((n, _)) = &masked
                 && self.programs == 1
             {
-                // Nothing is behind what the mask lets through.
+                // No byte follows those that the mask covers.
                 all[0] = (*n).max(1);
             }
             self.add_storage(dtype, &all)?
@@ -275,7 +276,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// An input of which a loop loads a row in each of its turns.
+    /// An input; a loop loads one of its rows in each iteration.
     pub(super) fn add_rows(&mut self, times: usize) -> Result<Rows> {
         let dtype = types::choose_dtype(self.u)?;
         let shape = self.shape.clone();
@@ -298,7 +299,7 @@ impl Maker<'_, '_> {
         self.add_parameter(name, "", name);
     }
 
-    /// Where the part of a program begins, of so many elements each. In a small kernel of one program that is the pointer.
+    /// The start of a program's part, with this many elements each. In a small kernel of one program that is the pointer.
     fn offset_by_program(&self, pointer: &str, count: &str) -> String {
         if self.small && self.programs == 1 {
             pointer.to_owned()
@@ -307,7 +308,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Where a program's value of this shape is, one after the other.
+    /// The address of a program's value of this shape, one program after the other.
     pub(super) fn build_address(&self, pointer: &str, shape: &[usize]) -> String {
         if shape.is_empty() {
             return format!("{pointer} + pid");
@@ -388,7 +389,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// An atomic operation whose order does not matter, and whose result nobody looks at.
+    /// An atomic operation whose order does not matter, and whose result is unused.
     pub(super) fn atomic(&mut self) -> Result<()> {
         let dtype = *self.u.choose(&[
             DType::I32,

@@ -24,7 +24,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A block pointer to a tile that begins before the matrix or ends behind it.
+    /// A block pointer to a tile that begins before the matrix or ends after it.
     fn over_pointer(&mut self) -> Result<()> {
         let Matrix {
             pointer,
@@ -59,7 +59,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// What lanes outside hold: integers have no NaN.
+    /// The padding of lanes out of bounds: integers have no NaN.
     fn choose_padding(&mut self, dtype: DType) -> Result<&'static str> {
         if dtype.is_float() {
             self.choose_word(&["zero", "nan", "nan"])
@@ -68,7 +68,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A descriptor of which a tile is loaded that begins before the matrix or ends behind it.
+    /// A descriptor; a tile of it is loaded that begins before the matrix or ends after it.
     fn over_descriptor(&mut self) -> Result<()> {
         let Matrix {
             pointer,

@@ -13,7 +13,7 @@ fn can_broadcast(value: &Value, shape: &[usize]) -> bool {
         || value.shape.len() == shape.len() && value.shape.iter().zip(shape).all(|(a, b)| a == b || *a == 1)
 }
 
-/// What Triton makes f32 of where it is bf16, as bf16.
+/// The result of an operation that Triton computes in f32 for bf16, cast to bf16.
 fn narrow(dtype: DType, text: String) -> String {
     if dtype == DType::BF16 {
         format!("{text}.to(tl.bfloat16)")
@@ -116,7 +116,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A condition. Numbers that engines may round differently are seldom compared.
+    /// A condition. Numbers that engines may round differently are rarely compared.
     fn build_bool_expr(&mut self, shape: &[usize], depth: usize) -> Result<Text> {
         match self.u.int_in_range(0..=5)? {
             0 => {

@@ -1,7 +1,7 @@
-//! The features of a generated kernel: each operation with its dtype and shape, where it stands, what made its operand, and what
-//! the case's memory is like. Left out: features that no kernel has (see [`super::Coverage`]).
+//! The features of a generated kernel: each operation with its dtype and shape, where it stands, what made its operand, and
+//! what the case's memory is like. See [`super::Coverage`] for features that no kernel has.
 //!
-//! Features are read off the kernel's lines, with what the maker knew of values. That is rough (two operations of one expression
+//! Features are read from the kernel's lines, with the maker's types of values. That is rough (two operations of one expression
 //! count as on the same operand), but cheap: a campaign does it for several kernels for each that it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ const OPERATORS: [(&str, &str); 15] = [
 /// Blocks of so many elements are large.
 const LARGE: usize = 1024;
 
-/// Where a line stands.
+/// The context of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Context {
     Top,
@@ -59,7 +59,7 @@ pub(super) fn hash_parts(parts: &[&str]) -> u64 {
 }
 
 impl Generated {
-    /// What it has in it, each thing once: `op sum i8 2d loop`, `after sum trans`, `layout strided sum`.
+    /// Its features, each once: `op sum i8 2d loop`, `after sum trans`, `layout strided sum`.
     pub fn features(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         self.visit_features(&mut |parts| {
@@ -68,7 +68,7 @@ impl Generated {
         found
     }
 
-    /// The same in numbers, which take less time to make.
+    /// Its features as numbers, which take less time to compute.
     pub fn feature_keys(&self) -> Vec<u64> {
         let mut found = Vec::new();
         self.visit_features(&mut |parts| found.push(hash_parts(parts)));
@@ -77,10 +77,10 @@ impl Generated {
         found
     }
 
-    /// Reports each feature, as often as the kernel has it.
+    /// Reports each feature, once for each occurrence.
     fn visit_features(&self, found: &mut dyn FnMut(&[&str])) {
         let mut operations = BTreeSet::new();
-        // What made each value.
+        // The operations that made each value.
         let mut makers: BTreeMap<&str, &str> = BTreeMap::new();
         let mut blocks: Vec<(usize, Context)> = Vec::new();
         let mut helper = false;
@@ -142,7 +142,7 @@ impl Generated {
         }
     }
 
-    /// What the case's memory and launch are like.
+    /// Properties of the case's memory and launch.
     fn layouts(&self) -> BTreeSet<String> {
         let views = self.tensors.iter().map(|(_, view)| {
             let class = if view.contains(".permute(") {
@@ -174,8 +174,8 @@ fn split_names(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// What an expression does: the functions of the language in it, its methods and operators. Operations on the address of a load or a
-/// store are left out.
+/// The operations of an expression: the functions of the language in it, its methods and operators. Operations on the address of
+/// a load or a store are left out.
 fn operations_of(expression: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (at, _) in expression.match_indices('(') {

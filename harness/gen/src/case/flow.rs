@@ -11,7 +11,7 @@ use super::maker::{Maker, Text, Value};
 use super::types;
 
 impl Maker<'_, '_> {
-    /// What a loop or branch changes: a new name for some value.
+    /// The change in a loop or branch: a new name for some value.
     fn carried(&mut self) -> Result<Value> {
         let shape = match self.choose_value(|_| true)? {
             Some(value) if self.u.ratio(1, 2)? => value.shape,
@@ -35,7 +35,7 @@ impl Maker<'_, '_> {
         Ok(value)
     }
 
-    /// Changes a carried value, with what is in scope here.
+    /// Changes a carried value, by values that are in scope.
     fn change(&mut self, value: &Value) -> Result<bool> {
         let depth = self.u.int_in_range(0..=2)?;
         let other = self.build_expr(value.dtype, &value.shape, depth)?;

@@ -2,7 +2,7 @@
 
 use cerith_tile::rules::{Rule, Rules, Version};
 
-/// What of a kernel's values is stored.
+/// The values of a kernel that are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Detail {
     /// Some of them, as the bytes say.
@@ -61,7 +61,7 @@ impl Twist {
     }
 }
 
-/// What a kernel may use by what it runs on. Each has all that the one before it has.
+/// The language features that a kernel may use, by its engines. Each variant includes the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hardware {
     /// A GPU before `sm_89`: of the 8-bit floats, `fp8e5` and `fp8e4b15`.
@@ -87,7 +87,7 @@ impl Hardware {
     }
 }
 
-/// What the engines that a case is for can do.
+/// The abilities of a case's engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How many elements a kernel may have in operations that an engine does one by one: Triton's interpreter calls a
@@ -99,8 +99,8 @@ pub struct Limits {
     pub newest: Version,
     /// The hardware with the fewest features among what they run on.
     pub hardware: Hardware,
-    /// Of ten kernels, how many are small. Triton's interpreter takes some 50 microseconds for each operation, so that one large kernel
-    /// costs as much as ten small ones, and shows less.
+    /// The number of small kernels among ten. Triton's interpreter takes some 50 microseconds for each operation, so that one
+    /// large kernel costs as much as ten small ones, and shows less.
     pub small: u8,
     /// Whether there are tensor descriptors.
     pub descriptors: bool,
@@ -141,7 +141,7 @@ impl Limits {
         }
     }
 
-    /// What both can do.
+    /// The common abilities of both.
     #[must_use]
     pub fn intersect(self, other: Self) -> Self {
         Self {
@@ -180,17 +180,17 @@ impl Default for Limits {
 /// How what a kernel is given lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Layout {
-    /// Each in a storage of its own, but for views that the kernel's number chose.
+    /// Each in a storage of its own, except for views that the kernel's number chose.
     #[default]
     Tight,
     /// Inside of a larger storage, from a multiple of 16 bytes on: what is compiled is the same.
     Inside,
 }
 
-/// What a case is made for.
+/// The purpose of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Form {
-    /// What is stored.
+    /// The values to store.
     pub detail: Detail,
     /// Which twin of the kernel it is.
     pub twist: Option<Twist>,

@@ -1,4 +1,4 @@
-//! A generated case: its functions, its data and its launches, and its text. Left out: making one (`maker`).
+//! A generated case: its functions, its data and its launches, and its text. See `maker` for making one.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use cerith_tile::DType;
 /// The parameter that says which program a launch begins with, where each is a launch of its own.
 pub(super) const FIRST: &str = "first";
 
-/// What was known of a value when it was made.
+/// The type of a value when it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ValueType {
     pub(super) dtype: DType,
     pub(super) shape: Vec<usize>,
 }
 
-/// What is not plain about how a kernel is made and launched.
+/// The special properties of a kernel and its launch.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct Launched {
     /// The function that launches it.
@@ -29,7 +29,7 @@ pub(super) struct Launched {
 /// The first lines of every module.
 const HEAD: &str = "import triton\nimport triton.language as tl\n";
 
-/// What a module that uses CUDA's library has besides.
+/// Additional lines of a module that uses CUDA's library.
 const LIBRARY: &str = "from triton.language.extra import libdevice\n";
 
 /// A random case.
@@ -45,7 +45,7 @@ pub struct Generated {
     pub(super) programs: usize,
     /// Whether each program is a launch of its own.
     pub(super) split: bool,
-    /// What was known of its values.
+    /// The types of its values.
     pub(super) value_types: HashMap<String, ValueType>,
     /// The idioms that it is written in.
     pub(super) idioms: Vec<&'static str>,

@@ -1,5 +1,5 @@
-//! How a kernel is declared and launched: decorators, options, host functions that launch it, an autotuner, several launches.
-//! None of this changes what the kernel computes. Left out: how the kernel is written.
+//! How a kernel is declared and launched: decorators, options, host functions that launch it, an autotuner, several
+//! launches. None of this changes what the kernel computes.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ enum LaunchMode {
     Again,
 }
 
-/// What a function of the host does.
+/// The task of a function of the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Host {
     ListGrid,
@@ -36,7 +36,7 @@ enum Host {
     Language,
 }
 
-/// What an autotuner is told.
+/// The arguments of an autotuner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tuning {
     One,
@@ -51,7 +51,7 @@ enum Tuning {
 const TUNED: &str = "TUNED";
 
 impl Host {
-    /// The lines of the function, of which each is indented.
+    /// The lines of the function, each indented.
     fn lines(self) -> &'static str {
         match self {
             Self::ListGrid => "kernel[list(grid)](**args)",

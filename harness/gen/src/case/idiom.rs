@@ -1,7 +1,7 @@
 //! Idioms: special forms of writing a kernel, as a few lines with words in braces. They compute something simple with unusual
 //! forms: functions with defaults, tuples, Python's numbers and operators, hints, assertions.
 //!
-//! An idiom names the versions whose compilers accept it. A few kernels for other versions have it all the same, and a few have an
+//! An idiom names the versions whose compilers accept it. A few kernels for other versions have it anyway, and a few have an
 //! idiom that no version compiles ([`NEVER`]): an engine that runs such a kernel is wrong.
 //!
 //! | word | stands for |
@@ -22,7 +22,7 @@
 //! | `r`, `q` | the results |
 //! | `t`, `u`, `w`, `j` | other names |
 //!
-//! Left out: how a kernel is launched (`host`).
+//! See `host` for launches.
 
 mod calls;
 mod flows;
@@ -44,20 +44,20 @@ use super::types::{choose_literal, render_dtype};
 /// No compiler takes it.
 const NEVER: (u16, u16) = (u16::MAX, 0);
 
-/// What an idiom's operand is.
+/// The kind of an idiom's operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     Any,
     Block,
     Int,
     Float,
-    /// An integer that is no block.
+    /// An integer that is not a block.
     Scalar,
-    /// A number that is no block.
+    /// A number that is not a block.
     Number,
 }
 
-/// What comes out of it.
+/// Its result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gives {
     Nothing,
@@ -74,16 +74,16 @@ pub(super) enum Gives {
 /// A way in which kernels are written.
 #[derive(Clone, Copy)]
 pub(super) struct Idiom {
-    /// What it is, in a word or three.
+    /// A name of one to three words.
     name: &'static str,
     weight: u32,
     since: (u16, u16),
     removed_in: (u16, u16),
     takes: Takes,
     gives: Gives,
-    /// What stands above the kernel.
+    /// Lines above the kernel.
     above: &'static str,
-    /// Lines of the kernel, of which one is chosen.
+    /// Lines of the kernel; one is chosen.
     lines: &'static [&'static str],
 }
 
@@ -107,7 +107,7 @@ impl Idiom {
         }
     }
 
-    const fn since(self, major: u16, minor: u16) -> Self {
+    const fn with_version(self, major: u16, minor: u16) -> Self {
         Self {
             since: (major, minor),
             ..self
@@ -125,12 +125,12 @@ impl Idiom {
         Self { since: NEVER, ..self }
     }
 
-    const fn weight(self, weight: u32) -> Self {
+    const fn with_weight(self, weight: u32) -> Self {
         Self { weight, ..self }
     }
 
     /// Every idiom.
-    pub(super) fn all() -> impl Iterator<Item = &'static Self> {
+    pub(super) fn iter() -> impl Iterator<Item = &'static Self> {
         let tables = [
             calls::IDIOMS,
             flows::IDIOMS,
@@ -158,7 +158,7 @@ impl Idiom {
 struct Filling {
     words: BTreeMap<String, String>,
     operand: Value,
-    /// Whether engines may round what comes out differently.
+    /// Whether engines may round its result differently.
     rough: bool,
 }
 
@@ -178,7 +178,7 @@ impl Maker<'_, '_> {
     fn some_idiom(&mut self, fits: impl Fn(&Idiom) -> bool) -> Result<()> {
         // A loop that is unrolled would give a constexpr its value twice.
         let again = self.depth > 1;
-        let fitting = Idiom::all().filter(|idiom| fits(idiom) && !(again && idiom.announces()));
+        let fitting = Idiom::iter().filter(|idiom| fits(idiom) && !(again && idiom.announces()));
         let choices: Vec<(u32, &Idiom)> = fitting.map(|idiom| (idiom.weight, idiom)).collect();
         let idiom = self.choose_weighted(&choices)?;
         self.write(idiom)
@@ -412,14 +412,14 @@ mod tests {
 
     #[test]
     fn names_are_of_one_idiom() {
-        let names: Vec<&str> = Idiom::all().map(|idiom| idiom.name).collect();
+        let names: Vec<&str> = Idiom::iter().map(|idiom| idiom.name).collect();
         let unique: BTreeSet<&str> = names.iter().copied().collect();
         assert_eq!(names.len(), unique.len());
     }
 
     #[test]
     fn what_an_idiom_gives_is_bound_in_all_of_its_lines() {
-        for idiom in Idiom::all() {
+        for idiom in Idiom::iter() {
             for lines in idiom.lines {
                 assert_eq!(
                     lines.contains("{r}"),

@@ -51,7 +51,7 @@ pub(super) struct Maker<'u, 'b> {
     pub(super) form: Form,
     /// Functions above the kernel.
     pub(super) above: String,
-    /// What stands right above the kernel.
+    /// Lines right above the kernel.
     pub(super) decorators: String,
     pub(super) lines: String,
     /// How deep in loops and branches the next line is.
@@ -69,7 +69,7 @@ pub(super) struct Maker<'u, 'b> {
     /// The shape that most values have.
     pub(super) shape: Vec<usize>,
     pub(super) programs: usize,
-    /// Whether `pid` is known: not in other functions than the kernel.
+    /// Whether `pid` is known: only in the kernel itself.
     pub(super) has_program: bool,
     /// How often a line here is executed, over all programs.
     pub(super) turns: usize,
@@ -81,13 +81,13 @@ pub(super) struct Maker<'u, 'b> {
     pub(super) twist_names: usize,
     /// Elements that engines take one by one, so far.
     one_by_one: usize,
-    /// What is known of every value, whatever is in scope.
+    /// The types of all values, in scope or not.
     pub(super) value_types: HashMap<String, ValueType>,
     /// The idioms that it is written in.
     pub(super) idioms: Vec<&'static str>,
 }
 
-/// Of so many kernels one more has something in it that its compilers do not take.
+/// One in this many kernels has an idiom that its compilers reject.
 const STRAYS: u32 = 139;
 
 /// The most elements of a block.
@@ -208,7 +208,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         value
     }
 
-    /// What is loaded, as this dtype: bools come as bytes before 3.2.
+    /// A loaded value, as this dtype: bools come as bytes before 3.2.
     pub(super) fn convert_loaded(&self, dtype: DType, text: &str) -> String {
         let bytes = dtype == DType::I1 && !self.form.limits.hold(Rule::LoadedBoolsAreI1);
         if bytes && text.starts_with("tl.load(") {
@@ -218,7 +218,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         }
     }
 
-    /// What a number beside it has made of a value of this dtype, as this dtype: before 3.2 a number has 32 bits or more.
+    /// A value of this dtype after an operation with a number, as this dtype: before 3.2 a number has 32 bits or more.
     pub(super) fn restore_dtype(&self, dtype: DType, text: String) -> String {
         if self.form.limits.hold(Rule::WeakPythonScalars) || !(8..32).contains(&dtype.bits()) {
             return text;
@@ -226,7 +226,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         format!("({text}).to({})", types::render_dtype(dtype))
     }
 
-    /// Remembers what a value is, for what is told of the kernel.
+    /// Records the type of a value, for the kernel's description.
     pub(super) fn record_type(&mut self, value: &Value) {
         let (dtype, shape) = (value.dtype, value.shape.clone());
         self.value_types
@@ -284,14 +284,14 @@ impl<'u, 'b> Maker<'u, 'b> {
         for _ in 0..steps {
             self.step()?;
         }
-        // Also without bytes, of which the least number is made, most kernels are compiled.
+        // Without bytes, everything is the least number, and most kernels should still compile.
         if self.u.int_in_range(0..=STRAYS)? == STRAYS {
             self.stray()?;
         }
         self.end()
     }
 
-    /// What a kernel begins with.
+    /// A kernel's first lines.
     pub(super) fn begin(&mut self) -> Result<()> {
         let pid = match self.form.twist {
             Some(Twist::Order) => format!("{} - tl.program_id(0)", self.programs - 1),
@@ -310,7 +310,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         Ok(())
     }
 
-    /// What it ends with, and the case.
+    /// Ends the kernel with its stores, and returns the case.
     pub(super) fn end(&mut self) -> Result<Generated> {
         self.stores()?;
         let mut options = self.options()?;

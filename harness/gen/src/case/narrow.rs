@@ -1,5 +1,5 @@
-//! 8-bit floats: loaded, made from bytes, cast from and to other floats, moved, stored. Only seldom is anything computed in them,
-//! to see which engines accept it. They never get into scope: they end as wide floats or bytes.
+//! 8-bit floats: loaded, made from bytes, cast from and to other floats, moved, stored. Computations in them are rare, and test
+//! which engines accept them. They never enter the scope: they end as wide floats or bytes.
 
 use arbitrary::Result;
 use cerith_tile::DType;
@@ -156,7 +156,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// What becomes of them.
+    /// Converts 8-bit floats to wide floats or bytes, which may enter the scope.
     fn narrow_end(&mut self, name: &str, dtype: DType, shape: &[usize]) -> Result<()> {
         let in_memory = matches!(dtype, DType::F8E5 | DType::F8E4NV);
         match self.u.int_in_range(0..=7)? {

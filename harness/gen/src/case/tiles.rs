@@ -10,7 +10,7 @@ use super::types;
 /// Descriptors' last extents are at least so many bytes.
 const RUN: usize = 16;
 
-/// A matrix that tiles are taken of, and the names of what the kernel knows of it.
+/// A matrix with tiles, and the names of its properties in the kernel.
 pub(super) struct Matrix {
     pub(super) pointer: String,
     pub(super) dtype: DType,
@@ -135,8 +135,8 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// A loop that loads two tiles in each turn and adds their product to what it carries; may use what it loads once more, and
-    /// may load where it was told to by another load.
+    /// A loop that loads two tiles in each turn and adds their product to a carried value; it may use a loaded tile again, and
+    /// may load at indices from a different load.
     pub(super) fn pipelined(&mut self) -> Result<()> {
         if self.depth > 1 {
             return Ok(());

@@ -14,7 +14,7 @@ impl Maker<'_, '_> {
         self.form.twist == Some(twist)
     }
 
-    /// Puts a new value through what must not change it.
+    /// Applies a twist to a new value, which must not change it.
     pub(super) fn twist(&mut self, value: &Value) {
         match self.form.twist {
             Some(Twist::Shapes) => self.there_and_back(value),

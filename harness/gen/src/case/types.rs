@@ -1,9 +1,10 @@
-//! Dtypes: which there are, what operations make of two of them, and conversions of values that are defined everywhere.
+//! Dtypes: the list of them, the results of operations on two of them, and conversions of values that are defined
+//! everywhere.
 
 use arbitrary::{Result, Unstructured};
 use cerith_tile::DType;
 
-/// What is loaded, computed with and stored.
+/// Dtypes for loads, computations and stores.
 const INTS: [DType; 8] = [
     DType::I32,
     DType::I64,

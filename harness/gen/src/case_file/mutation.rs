@@ -221,7 +221,7 @@ fn of_numbers(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     Ok([&text[..start], u.choose(NUMBERS)?, &text[start + length..]].concat())
 }
 
-/// Where values and keys begin and end: signs of YAML's flow style part them.
+/// The boundaries of values and keys: signs of YAML's flow style separate them.
 fn of_values(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     let parts: Vec<&str> = text
         .split_inclusive([' ', ',', '\n', '[', ']', '{', '}', ':'])

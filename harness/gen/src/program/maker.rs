@@ -1,6 +1,6 @@
 //! The maker: turns choices into operations, with the pool of values that they use.
 //!
-//! Left out: operations that move lanes or need a region of their own (module `shapes`, `regions`).
+//! See `shapes` and `regions` for operations that move lanes or have a region.
 
 mod regions;
 mod shapes;
@@ -14,7 +14,7 @@ use cerith_tile::{DType, numeric};
 use super::{DTYPES, ELEMENTS};
 use crate::kernel::Kernel;
 
-/// What a random operation is made of.
+/// The kind of a random operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub op: u8,
@@ -97,7 +97,7 @@ impl Maker {
         }
     }
 
-    /// Ends the kernel. What was computed last is stored, so that it is seen.
+    /// Ends the kernel. The last value is stored, so that it is observed.
     pub fn finish(mut self) -> Function {
         let seen = |ty: &Type| ty.elem.num().is_some() && ty.numel() <= ELEMENTS;
         let last: Vec<ValueId> = self.pool.iter().rev().copied().take(3).collect();
@@ -165,8 +165,8 @@ impl Maker {
         let index = if c.is_multiple_of(4) {
             index
         } else {
-            let limit = self.k.int(ELEMENTS as i32 - 1);
-            self.k.binary(BinaryOp::And, index, limit)
+            let limit = self.k.add_int(ELEMENTS as i32 - 1);
+            self.k.add_binary(BinaryOp::And, index, limit)
         };
         Some(self.k.offset_pointer(base, index))
     }
@@ -254,7 +254,7 @@ impl Maker {
                 let pid = self.k.program_id((c % 3) as u8);
                 let pid = self.k.cast(pid, self.dtype(x)?);
                 let op = [BinaryOp::Add, BinaryOp::Mul][b as usize % 2];
-                let value = self.k.binary(op, x, pid);
+                let value = self.k.add_binary(op, x, pid);
                 self.put(value)
             }
             34 => {

@@ -1,4 +1,4 @@
-//! A case while it is reduced: the text of its kernels' file, its storages, its launches. Left out: the possible changes.
+//! A case while it is reduced: the text of its kernels' file, its storages, its launches. See the other modules for changes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -20,14 +20,14 @@ const KERNEL: &str = "kernel.py";
 /// A case that may become smaller.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// What stays as it is: the id, what is said of it, files beside the kernels'.
+    /// The parts that stay unchanged: the id, the description, files beside the kernels'.
     frame: Arc<Case>,
     pub(super) text: Arc<str>,
     pub(super) storages: Vec<CandidateStorage>,
     pub(super) launches: Vec<Launch>,
 }
 
-/// A storage with what it holds.
+/// A storage with its contents.
 #[derive(Clone, Debug)]
 pub(super) struct CandidateStorage {
     pub name: String,
@@ -36,7 +36,7 @@ pub(super) struct CandidateStorage {
     pub content: Content,
 }
 
-/// What a storage holds, the plainest last.
+/// The contents of a storage, the plainest last.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Own(Arc<StorageBytes>),
@@ -176,8 +176,8 @@ impl Change {
 }
 
 impl Candidate {
-    /// The candidate that a case is: one file of kernels, which holds what its launches need; arguments by name; all storages
-    /// named. None where there is nothing to reduce: nothing is launched, or kernels are in several files.
+    /// The candidate of a case: one file of kernels, which holds what its launches need; arguments by name; all storages
+    /// named. `None` if there is nothing to reduce: nothing is launched, or kernels are in several files.
     pub fn from_case(case: &Case) -> Option<Self> {
         let module = &case.module;
         if case.launches.is_empty()
@@ -234,15 +234,15 @@ impl Candidate {
         &self.text
     }
 
-    /// The text of the case file, for a kernel's file `kernel.py` beside it. None where it cannot be written.
+    /// The text of the case file, for a kernel's file `kernel.py` beside it. `None` if it cannot be written.
     pub fn case_file(&self) -> Option<String> {
         self.case()?.to_case_file()
     }
 
-    /// The case of the two texts, as a corpus would have it.
+    /// The case of the two texts, as in a corpus.
     ///
     /// # Errors
-    /// What a corpus says is wrong with them.
+    /// The problems of the texts in a corpus.
     pub fn read_back(&self) -> Result<Case, String> {
         let yaml = self
             .case_file()
@@ -274,7 +274,7 @@ impl Candidate {
         })
     }
 
-    /// The case that engines run. None where the text has no such kernels, or where storages are too large.
+    /// The case that engines run. `None` if the text has no such kernels, or if storages are too large.
     pub fn case(&self) -> Option<Case> {
         let mut module = Module::from_text(KERNEL, Arc::clone(&self.text)).ok()?;
         module.imports.clone_from(&self.frame.module.imports);
@@ -350,7 +350,7 @@ impl Candidate {
         }
     }
 
-    /// It with a change; none where edits meet.
+    /// The candidate with a change; `None` if edits overlap.
     pub(super) fn apply_change(&self, change: &Change) -> Option<Self> {
         let text = if change.edits.is_empty() {
             Arc::clone(&self.text)
@@ -365,7 +365,7 @@ impl Candidate {
         })
     }
 
-    /// The same for the same candidate.
+    /// A key, which is the same for equal candidates.
     pub(super) fn key(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.text.hash(&mut hasher);
@@ -392,7 +392,7 @@ impl Candidate {
         hasher.finish()
     }
 
-    /// It with other words about it.
+    /// The candidate with a different description.
     #[must_use]
     pub fn with_description(mut self, about: String, origin: Option<String>) -> Self {
         let frame = Arc::make_mut(&mut self.frame);
@@ -473,7 +473,7 @@ pub(super) fn squeeze_blank_lines(text: &str) -> String {
     out
 }
 
-/// The text with things replaced; none where they meet.
+/// The text after replacements; `None` if they overlap.
 fn apply_edits(text: &str, edits: &[Edit]) -> Option<String> {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
     sorted.sort_by_key(|edit| (edit.range.start(), edit.range.end()));

@@ -1,5 +1,5 @@
 //! Less data: fewer launches, programs and options, contiguous tensors, smaller storages with plainer elements and dtypes,
-//! rounder numbers among the arguments. Left out: the kernel, except the names of dtypes in it.
+//! rounder numbers among the arguments. The kernel stays unchanged, except for names of dtypes.
 
 use std::sync::Arc;
 
@@ -324,7 +324,7 @@ pub(super) fn shrink_storages(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change
                     ..held.clone()
                 },
             );
-            // A view of what is no longer there is no case.
+            // A case with a view of removed elements is invalid.
             let mut launches = change.launches.clone().unwrap_or_default();
             let mut views: Vec<Tensor> = collect_tensors(&mut launches)
                 .into_iter()
@@ -396,7 +396,7 @@ pub(super) fn simplify_fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change>
                         ) else {
                             continue;
                         };
-                        // What is 0 already does not become 1.
+                        // A 0 does not become 1.
                         if bytes != bits && bytes.iter().any(|&byte| byte != 0) {
                             bytes.copy_from_slice(bits);
                             states.fill(ByteState::Init);

@@ -1,5 +1,5 @@
-//! Smaller expressions: an operand in place of an expression, indices in place of what is loaded there, calls with fewer
-//! arguments, no variables that are used only once. Left out: literals.
+//! Smaller expressions: an operand replaces an expression, indices replace loads, calls lose arguments, variables that
+//! are used only once disappear. See `numbers` for literals.
 
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -27,7 +27,7 @@ pub(super) fn replace_by_operands(_: &Candidate, tree: &Tree<'_>) -> Vec<Change>
     changes
 }
 
-/// What is loaded as the index that it is loaded from, in its dtype.
+/// Replaces a load by its index, in the load's dtype.
 pub(super) fn replace_loads(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for expr in tree.all_expressions() {

@@ -1,5 +1,5 @@
-//! Fewer functions and names: a function's body replaces its call, an argument replaces its parameter, and names that nothing
-//! reads go. Left out: statements that are needed for their effect.
+//! Fewer functions and names: a function's body replaces its call, an argument replaces its parameter, and names that
+//! nothing reads go. Statements with effects stay.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::candidate::{Candidate, Change, Edit};
 use super::tree::{Block, Names, Tree, find_callee, parenthesize};
 
-/// Texts that come of putting calls in place are no longer than this.
+/// The maximum length of texts after calls are inlined.
 const LONGEST: usize = 2000;
 
 /// Nothing that is not read: all of it, and each by itself.
@@ -245,7 +245,7 @@ fn without_storages(candidate: &Candidate) -> Option<Change> {
     if used.iter().all(|&used| used) {
         return None;
     }
-    // Ids are places, so what is behind moves up.
+    // Ids are positions, so later ones move up.
     let moved: Vec<u32> = used
         .iter()
         .scan(0, |next, &used| {
@@ -319,7 +319,7 @@ fn renumber(value: &mut ArgValue, moved: &[u32]) {
     id.0 = moved.get(id.0 as usize).copied().unwrap_or(id.0);
 }
 
-/// Without decorators beside `triton.jit`. What an autotuner's first configuration gives is passed.
+/// Without decorators beside `triton.jit`. The values of an autotuner's first configuration are passed.
 pub(super) fn remove_decorators(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for def in tree.functions() {
@@ -391,7 +391,7 @@ fn first_configuration(call: &ast::ExprCall) -> Vec<(String, i128)> {
     pairs.collect()
 }
 
-/// Calls of the file's own functions with what they give in their place.
+/// Replaces calls of the file's own functions by their results.
 pub(super) fn inline_calls(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     let top: Vec<&ast::StmtFunctionDef> = tree.functions();
@@ -419,7 +419,7 @@ pub(super) fn inline_calls(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     changes
 }
 
-/// What a call passes, by parameter.
+/// The arguments of a call, by parameter.
 fn match_arguments(
     tree: &Tree<'_>,
     def: &ast::StmtFunctionDef,
@@ -448,7 +448,7 @@ fn match_arguments(
     Some(found)
 }
 
-/// What a function of assignments and a `return` gives, as one expression.
+/// The result of a function of assignments and a `return`, as one expression.
 fn value_of(tree: &Tree<'_>, body: Block<'_>, mut known: HashMap<String, String>) -> Option<String> {
     for stmt in body {
         match stmt {
@@ -493,7 +493,7 @@ fn substitute_names(tree: &Tree<'_>, expr: &Expr, known: &HashMap<String, String
     text
 }
 
-/// Parameters with what is passed in their place, where every launch passes the same number, word or nothing.
+/// Replaces parameters by their arguments, if every launch passes the same number, word or `None`.
 pub(super) fn inline_arguments(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut each = Vec::new();
     for def in collect_launched(candidate, tree) {

@@ -1,5 +1,5 @@
-//! Smaller numbers and fewer dimensions: a literal wherever it stands, or at one place; an axis taken out of every index. Left
-//! out: numbers among the arguments (`data`).
+//! Smaller numbers and fewer dimensions: a literal everywhere, or at one location; an axis removed from every index. See
+//! `data` for numbers among the arguments.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,7 @@ pub(super) fn remove_axes(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     changes
 }
 
-/// Of `[:, None]`, which dimensions are there already.
+/// Which dimensions of an index like `[:, None]` are not new.
 fn find_dimensions(slice: &Expr) -> Option<Vec<bool>> {
     let Expr::Tuple(tuple) = slice else { return None };
     tuple

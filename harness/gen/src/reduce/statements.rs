@@ -1,5 +1,5 @@
 //! Fewer statements: everything that one statement does not need may go, or any run of statements, and the body of a loop or
-//! branch may replace it. Left out: the inside of a statement.
+//! branch may replace it. Statements stay whole.
 
 use std::collections::HashSet;
 
@@ -37,7 +37,7 @@ pub(super) fn slice_statements(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     changes
 }
 
-/// The statements of a block that one of them needs, by what they bind.
+/// The statements of a block that one of them needs, found by bound names.
 fn find_dependencies(body: Block<'_>, at: usize) -> HashSet<usize> {
     let names: Vec<Names<'_>> = body.iter().map(|stmt| Names::from_statements([stmt])).collect();
     let mut kept = HashSet::from([at]);
@@ -102,7 +102,7 @@ pub(super) fn flatten_flow(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     changes
 }
 
-/// What a loop over something begins with.
+/// The header of a loop.
 fn first_turn(tree: &Tree<'_>, over: &Expr) -> String {
     let range = match over {
         Expr::Call(call) if matches!(find_callee(call), Some("range" | "static_range")) => call,
@@ -119,7 +119,7 @@ fn first_turn(tree: &Tree<'_>, over: &Expr) -> String {
     }
 }
 
-/// Statements as they would stand in place of the one that they are in.
+/// The inner statements of a statement, indented to replace it.
 fn dedent_body(tree: &Tree<'_>, outer: &Stmt, body: &[Stmt]) -> Option<String> {
     let (first, last) = (body.first()?, body.last()?);
     let range = tree.find_lines(TextRange::new(first.start(), last.end()))?;

@@ -1,4 +1,4 @@
-//! The syntax tree of a kernels' file, with the queries of the passes. Left out: changes.
+//! The syntax tree of a kernels' file, with the queries of the passes.
 
 use std::collections::HashSet;
 
@@ -15,11 +15,11 @@ pub(super) struct Tree<'t> {
     parsed: Parsed<ModModule>,
 }
 
-/// A list of statements with what it is indented by.
+/// A list of statements of one block.
 pub(super) type Block<'a> = &'a [Stmt];
 
 impl<'t> Tree<'t> {
-    /// The tree of a text; none where it is no Python.
+    /// The tree of a text; `None` if it is not Python.
     pub fn parse(text: &'t str) -> Option<Self> {
         let parsed = parse_module(text).ok()?;
         Some(Self { text, parsed })
@@ -104,7 +104,7 @@ impl<'t> Tree<'t> {
         alone.then(|| TextRange::new(to_text_size(first), to_text_size(end + length)))
     }
 
-    /// What is before a statement on its line.
+    /// The text before a statement on its line.
     pub fn indent(&self, stmt: &Stmt) -> &'t str {
         let before = self.text.get(..stmt.start().to_usize()).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default();
@@ -270,7 +270,7 @@ fn is_module(expr: &Expr) -> bool {
     }
 }
 
-/// What is inside of an expression down to a depth, nearest first.
+/// The inner expressions of an expression down to a depth, nearest first.
 pub(super) fn collect_descendants(expr: &Expr, depth: usize) -> Vec<&Expr> {
     let mut found: Vec<&Expr> = Vec::new();
     let mut level = collect_operands(expr);

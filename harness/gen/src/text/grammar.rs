@@ -14,7 +14,7 @@ static PHRASES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     lines.filter(|line| !line.is_empty()).collect()
 });
 
-/// What the names in phrases stand for.
+/// The meanings of names in phrases.
 const NAMES: [(&str, &str); 13] = [
     ("i", "tl.arange(0, 16)"),
     ("c", "tl.arange(0, 16) < 8"),

@@ -1,4 +1,4 @@
-//! What is launched in a text: which kernel, with which arguments, in which version's language.
+//! The launch of a text: a kernel, its arguments, and the version of the language.
 //!
 //! A first line `# launch: …` says it in words: `*f32` is a tensor, `5`, `2.5`, `True`, `None`, `'text'` and `f16` are
 //! themselves, `:name` is what the module has under a name, `!5` is a constexpr, `(5,*f32)` is a tuple, `%f32[16,16]` is a
@@ -13,7 +13,7 @@ use cerith_tile::ir::Elem;
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
 
-/// What the first line begins with.
+/// The prefix of the first line.
 pub(super) const HEAD: &str = "# launch:";
 /// The most arguments that are read.
 const MAX_ARGUMENTS: usize = 64;
@@ -113,11 +113,11 @@ fn parse_argument(word: &str) -> RequestArg {
     } else if let Some(global) = word.strip_prefix(':') {
         RequestArg::Global(global.to_owned())
     } else if let Some(inner) = word.strip_prefix('!') {
-        // Only one deep, so that a line of exclamation marks is no deep recursion.
+        // Only one deep, so that a line of exclamation marks causes no deep recursion.
         RequestArg::Constexpr(Box::new(parse_argument(inner.trim_start_matches('!'))))
     } else if let Some(items) = word.strip_prefix('(') {
         let items = items.trim_end_matches(')').split(',');
-        // None inside of another: a line of brackets is no deep recursion.
+        // None inside of another, so that a line of brackets causes no deep recursion.
         let items = items
             .map(|item| item.trim_start_matches(['(', '!']))
             .filter(|item| !item.is_empty());

@@ -1,5 +1,5 @@
-//! What the frontend must do with any file: refuse it with a message that has a place in the file, the same one every time, or
-//! make IR from it that verifies and runs the same twice.
+//! The frontend must handle any file: it either rejects the file with a message that has a location in it, always the same
+//! one, or makes IR that verifies and runs twice with the same result.
 
 use cerith_frontend::{Part, Refusal, Refused, Request, RequestArg, Traced, trace};
 use cerith_interp::{Config, LaunchOutcome, Program};
@@ -72,7 +72,7 @@ fn check_span(sources: &Sources, span: Span) -> Result<(), Fault> {
     let text = sources.get(span.source).map(|file| &file.text);
     let (start, end) = (span.start as usize, span.end as usize);
     let inside = text.is_some_and(|text| start <= end && text.get(start..end).is_some());
-    ensure(inside, || format!("{span:?} is no place in its file"))
+    ensure(inside, || format!("{span:?} is not a location in its file"))
 }
 
 /// Runs what was traced, twice.

@@ -1,13 +1,14 @@
-//! What operations on tensors mean, by enumeration: which element of the operand each element of the result is.
+//! A model of operations on tensors, by enumeration: for each element of the result, the element of the operand.
 //!
-//! It knows no strides, only shapes and indices, as in torch's documentation. So it shares nothing with the arithmetic that it
-//! checks. Left out: `view(dtype)` and `as_strided`, which are about strides and bytes, and which views a tensor's strides allow.
+//! It knows no strides, only shapes and indices, as in torch's documentation. So it shares nothing with the arithmetic that
+//! it checks. `view(dtype)` and `as_strided`, which are about strides and bytes, have no model, and neither has the question
+//! which views a tensor's strides allow.
 
 use cerith_memory::{Index, Storages, Tensor};
 
 use super::{MAX_ELEMENTS, Op};
 
-/// What the model says of an operation.
+/// The model's prediction for an operation.
 pub(super) enum Expected {
     /// It has this shape, and these elements of the operand, in row-major order.
     Is(Vec<i64>, Vec<usize>),
@@ -15,7 +16,7 @@ pub(super) enum Expected {
     IfAny(Vec<i64>, Vec<usize>),
     /// It is an error.
     Fails,
-    /// The model says nothing.
+    /// The model has no answer.
     Unknown,
 }
 
@@ -125,7 +126,7 @@ fn or_fails(expected: Option<Expected>) -> Expected {
     expected.unwrap_or(Expected::Fails)
 }
 
-/// What the operation makes of a tensor of [`MAX_ELEMENTS`](super::MAX_ELEMENTS) elements or fewer.
+/// The expected result of an operation on a tensor of [`MAX_ELEMENTS`](super::MAX_ELEMENTS) elements or fewer.
 pub(super) fn predict_result(op: &Op, x: &Tensor) -> Expected {
     let (shape, rank) = (&x.shape[..], x.shape.len());
     // Extents this large are only there where another one is 0.
@@ -315,7 +316,7 @@ fn repeat_dimensions(x: &[i64], sizes: &[i64]) -> Expected {
         size.checked_mul(own)
     });
     match extents.collect::<Option<Vec<i64>>>() {
-        // No elements, repeated a negative number of times, are no elements.
+        // Zero elements, repeated a negative number of times, stay zero elements.
         Some(shape) if shape.iter().any(|&extent| extent < 0) => Expected::Fails,
         Some(shape) => map_elements(x, shape, |index| {
             let own = index[new..].iter().zip(x);

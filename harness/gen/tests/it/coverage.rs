@@ -18,7 +18,7 @@ fn generate_kernel(number: u64, candidate: u64) -> Generated {
     generated.expect("any bytes are a case")
 }
 
-/// What so many kernels cover.
+/// The features of this many kernels.
 fn measure_coverage(kernels: u64, candidates: u64) -> Coverage {
     let (mut known, mut all) = (Coverage::default(), Coverage::default());
     for number in 0..kernels {

@@ -27,7 +27,7 @@ fn generate_case(bytes: &[u8], detail: Detail) -> Generated {
     Generated::new("kernel", detail, &mut Unstructured::new(bytes)).expect("any bytes are a case")
 }
 
-/// What the reference makes of a case; a case file that is none, and an error of ours, fail here.
+/// The reference's outcome of a case; an invalid case file and an internal error fail here.
 fn run(case: &Generated) -> Outcome {
     let files = [
         Input::from_text("k.py", case.module()),

@@ -1,5 +1,5 @@
-//! What fuzzing found, and what it starts from: every input in `fuzz/regressions` holds to the laws, through the function
-//! that its target calls. A folder is named after its target; a file's name says what it once showed.
+//! Findings and seeds of fuzzing: every input in `fuzz/regressions` obeys the laws, through the function that its target
+//! calls. A folder is named after its target; a file's name says what it once showed.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn check(target: &str, check: fn(&[u8]) -> TrialResult) {
         let path = file.expect("a file").path();
         let input = fs::read(&path).expect("its bytes");
         size += input.len() as u64;
-        // A panic is told with the input that made it.
+        // A panic is reported with the input that caused it.
         let trial = thread::scope(|scope| {
             let trial = thread::Builder::new()
                 .spawn_scoped(scope, || check(&input))

@@ -1,4 +1,4 @@
-//! A twin stores what its kernel stores: the reference, asked twice, is held to itself.
+//! A twin stores the values of its kernel: two runs of the reference are compared.
 
 use arbitrary::Unstructured;
 use cerith_case::{Case, Corpus, Input};

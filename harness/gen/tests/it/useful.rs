@@ -1,4 +1,4 @@
-//! How much of what is generated says anything: tests of the generators, that they do not make nonsense only.
+//! Tests of the generators: enough generated cases must be meaningful.
 
 use arbitrary::Unstructured;
 use cerith_gen::{Ended, case_file, program, text, view};

@@ -1,8 +1,8 @@
-//! Addresses that are no multiple of the element's size: a fault on a GPU, and slow or worse elsewhere.
+//! Addresses that are not a multiple of the element's size: a fault on a GPU, and slow or worse elsewhere.
 
 use cerith_memory::Memory;
 
-use super::{Access, Home, Site, describe_bytes, place};
+use super::{Access, Home, Site, describe_bytes, place, storage_at};
 use crate::outcome::{Stop, TrapKind};
 
 /// The trap for an address that is not aligned.
@@ -29,5 +29,7 @@ pub(crate) fn trap(
     if let Some(home) = home {
         diagnostic = diagnostic.note(home.describe(memory));
     }
+    let home = home.map(|home| memory.name(home.storage));
+    let diagnostic = diagnostic.about_storages(storage_at(memory, address).into_iter().chain(home));
     site.trap(kind, Some(lane), diagnostic)
 }

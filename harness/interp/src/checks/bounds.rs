@@ -5,7 +5,7 @@ use cerith_memory::element::{describe_beyond, describe_last};
 use cerith_memory::{Fault, Memory, ORIGIN};
 use cerith_tile::fault::{self, is_planted};
 
-use super::{Access, Home, Site, describe_bytes};
+use super::{Access, Home, Site, describe_bytes, storage_at};
 use crate::outcome::{Stop, TrapKind};
 
 /// The arena index of `len` bytes at `address`, if they may be accessed.
@@ -117,8 +117,25 @@ pub(crate) fn trap(
     } else {
         diagnostic = diagnostic.note(format!("the address is {address:#x}"));
     }
-    let diagnostic = diagnostic.help(mask_help(access, starts_before(memory, home, address, size)));
+    let missed = match home {
+        Some(home) => Some(memory.name(home.storage)),
+        None => find_missed_storage(memory, address, size),
+    };
+    let there = home.and_then(|_| storage_at(memory, address));
+    let diagnostic = diagnostic
+        .about_storages(missed.into_iter().chain(there))
+        .help(mask_help(access, starts_before(memory, home, address, size)));
     site.trap(kind, Some(lane), diagnostic)
+}
+
+/// The storage that an access just misses, by name.
+fn find_missed_storage(memory: &Memory, address: u64, size: u64) -> Option<&str> {
+    match memory.resolve_access(address, size as usize) {
+        Err(
+            Fault::Before { storage, .. } | Fault::Behind { storage, .. } | Fault::Straddles { storage, .. },
+        ) => Some(memory.name(storage)),
+        Err(Fault::Outside) | Ok(_) => None,
+    }
 }
 
 /// Whether an access starts before the storage that it missed.
@@ -132,7 +149,7 @@ fn starts_before(memory: &Memory, home: Option<&Home>, address: u64, size: u64) 
     }
 }
 
-/// How to keep an access inside of its storage. An upper bound is no help to one that starts before it.
+/// Help for an access out of bounds. An upper bound does not help if the access starts before the storage.
 const fn mask_help(access: Access, starts_before: bool) -> &'static str {
     match (access, starts_before) {
         (Access::Atomic, _) => "guard the access with a mask that is false for this lane",

@@ -3,7 +3,7 @@
 use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
 
-use super::{Site, place_at};
+use super::{Site, place_at, storage_at_index};
 use crate::outcome::{Stop, TrapKind};
 
 /// One lane's write.
@@ -61,6 +61,7 @@ pub(crate) fn trap(site: Site<'_>, memory: &Memory, a: Write, b: Write) -> Stop 
             Some(second),
             format!("lanes {first} and {second} of one store write different values to the same bytes"),
         )
+        .about_storages(storage_at_index(memory, b.index))
         .note(format!("the bytes are at {}", place_at(memory, b.index)))
         .help("let one lane write, or use an atomic");
     site.trap(kind, Some(second), diagnostic)

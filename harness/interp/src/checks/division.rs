@@ -1,4 +1,4 @@
-//! Integer division and remainder with no answer: by zero, by what has no defined value, or of the lowest number by -1.
+//! Integer division and remainder without a result: by zero, by an undefined value, or of the lowest number by -1.
 //!
 //! LLVM calls all three undefined behaviour of the whole program; Triton divides in every lane, masked-off ones too, and
 //! libraries and its own compilers' users count on that being harmless. What compilers really do with it is to take it that

@@ -81,10 +81,10 @@ pub(crate) fn find_divisions(function: &Function) -> Vec<Division> {
     found
 }
 
-/// What a launch knows of its divisions without an answer.
+/// A launch's divisions without a result.
 #[derive(Debug, Default)]
 pub(crate) struct Divisions {
-    /// For a value and a division, whether the one is made of what the other's divisor is made of.
+    /// For a value and a division, whether the value and the divisor are computed from a common value.
     pub(super) related: HashMap<(Slot, usize), bool>,
     /// The first lane of each division and flaw that had no answer.
     pub(super) first_flaws: Vec<(Mark, [u32; 3], Option<usize>)>,
@@ -120,7 +120,7 @@ pub(super) fn decode_mark(mark: Mark) -> Option<(usize, Flaw)> {
 pub(super) fn is_related(function: &Function, value: Slot, division: Division) -> bool {
     let sources = collect_sources(function);
     let mut of_divisor = vec![false; sources.len()];
-    // Indices and parameters that the divisor is computed from say nothing of it, unless they are the divisor.
+    // Indices and parameters that the divisor is computed from don't bound it, unless they are the divisor.
     let mut open = vec![(division.divisor, true)];
     of_divisor[..].fill(false);
     while let Some((at, itself)) = open.pop() {
@@ -177,7 +177,7 @@ fn collect_sources(function: &Function) -> Vec<Source> {
     let mut sources = vec![Source::default(); function.values.len()];
     sources_of(&function.body, &mut sources);
     for at in 0..sources.len() {
-        // A constant is no common ground.
+        // A constant does not count as a common value.
         let constants: Vec<bool> = sources[at]
             .inputs
             .iter()

@@ -26,7 +26,7 @@ use cerith_tile::ir::LocId;
 pub(crate) use cells::Cells;
 use cells::LaneAccess;
 
-use super::{Access, Site, place_at};
+use super::{Access, Site, place_at, storage_at_index};
 use crate::dataflow::{Need, Reach, Text, find_need};
 use crate::outcome::{Stop, TrapKind};
 use crate::run::Run;
@@ -42,10 +42,10 @@ pub(crate) struct Crossed {
     did: Access,
 }
 
-/// What is watched in a launch.
+/// The accesses that a launch watches.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// For each access of the text, whether it is.
+    /// For each access of the text, whether it is watched.
     pub accesses: Vec<bool>,
     /// For each, whose threads hold its lanes: equal numbers do in the same way.
     pub classes: Vec<u32>,
@@ -54,7 +54,7 @@ pub(crate) struct Watch {
     pub grain: usize,
 }
 
-/// The footprint of the running program; empty, and free, where nobody asks.
+/// The footprint of the running program; empty, and without cost, if no check needs it.
 #[derive(Debug, Default)]
 pub(crate) struct Footprint {
     watch: Watch,
@@ -86,7 +86,7 @@ impl Footprint {
         }
     }
 
-    /// Whether anything is asked of an access.
+    /// Whether a check needs an access.
     #[inline]
     pub(crate) fn is_tracked(&self, access: u16) -> bool {
         self.sought.is_some() || self.is_watched(access)
@@ -258,7 +258,7 @@ impl Footprint {
         self.hazard.take()
     }
 
-    /// What was done before to a place that is about to change.
+    /// Earlier accesses to a byte that is about to change.
     fn find_crossed(
         &mut self,
         cells: &Cells,
@@ -399,7 +399,9 @@ fn build_diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Cross
     if let Some(place) = place {
         diagnostic = diagnostic.label(site.function.span(place.loc), here);
     }
-    diagnostic = diagnostic.note(format!("they are at {}", place_at(memory, index)));
+    diagnostic = diagnostic
+        .about_storages(storage_at_index(memory, index))
+        .note(format!("they are at {}", place_at(memory, index)));
     diagnostic = if same {
         diagnostic.note(
             "a lane is no thread: the compiler may spread the lanes of these two accesses over threads in different ways",

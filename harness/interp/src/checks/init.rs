@@ -3,10 +3,10 @@
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::fault::{Fault, is_planted};
 
-use super::{Access, Site, describe_bytes, place_at};
+use super::{Access, Site, describe_bytes, place_at, storage_at_index};
 use crate::outcome::{Stop, TrapKind};
 
-/// What a run of bytes holds, all of them together.
+/// The initialisation of all bytes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InitState {
     /// Defined values.
@@ -17,7 +17,7 @@ pub(crate) enum InitState {
     SomeUninit,
 }
 
-/// What is known of a run of bytes.
+/// The initialisation of a run of bytes.
 #[inline]
 pub(crate) fn classify_bytes(states: &[ByteState]) -> InitState {
     if is_planted(Fault::UninitialisedIsKnown) && states.contains(&ByteState::Uninit) {
@@ -63,6 +63,7 @@ pub(crate) fn trap(
                 describe_bytes(size as u64)
             ),
         )
+        .about_storages(storage_at_index(memory, index + first))
         .note(format!(
             "the first of them is {}",
             place_at(memory, index + first)

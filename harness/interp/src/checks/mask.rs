@@ -15,7 +15,7 @@ use crate::value::Repr;
 /// How deep values lead to others.
 const DEPTH_MOST: usize = 32;
 
-/// The most comparisons that are told.
+/// Maximum comparisons in a message.
 const COMPARISONS_MOST: usize = 4;
 
 impl Machine<'_> {
@@ -199,7 +199,7 @@ impl Search<'_> {
         let slot = value.0;
         let is_param = self.function.params.iter().any(|param| param.value == value);
         let held = self.machine.value(slot);
-        // What was freed is a zero.
+        // A freed slot holds zero.
         let there = is_param || held.buf.is_some() || !matches!(held.repr, Repr::Uniform(0) | Repr::Dense);
         let layout = self.machine.program.layouts.get(slot as usize)?;
         there.then(|| held.bits(lane, layout))

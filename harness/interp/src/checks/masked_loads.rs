@@ -1,4 +1,4 @@
-//! The masked loads without `other` of a kernel. See [`super::poison`] for what follows if their lanes are stored.
+//! The masked loads without `other` of a kernel. See [`super::poison`] for stores of their lanes.
 
 use cerith_tile::ir::{Block, Function, LocId, OpKind};
 

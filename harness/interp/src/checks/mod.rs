@@ -1,7 +1,7 @@
 //! What the reference watches for, a module for each concern: what it finds and how it says so.
 //! Left out: when a check is due, which is for the operations to know ([`crate::machine`]).
 //!
-//! What may be missed: conflicting values of which one equals what was there; what [`order`] and [`footprint`] say.
+//! Limits: of conflicting values, one that equals the old value may be missed. `order` and `footprint` have limits of their own.
 
 pub(crate) mod alignment;
 pub(crate) mod bounds;
@@ -68,7 +68,7 @@ impl Site<'_> {
         diagnostic
     }
 
-    /// The same, of a program that has an answer.
+    /// A message about a program with a defined result.
     pub(crate) fn build_warning(
         self,
         kind: TrapKind,
@@ -165,6 +165,16 @@ fn place(memory: &Memory, address: u64) -> Option<String> {
         (named, 1) => format!("{byte}, in {} and 1 more tensor", named.join(", ")),
         (named, more) => format!("{byte}, in {} and {more} more tensors", named.join(", ")),
     })
+}
+
+/// The storage that has an address, by name.
+pub(crate) fn storage_at(memory: &Memory, address: u64) -> Option<&str> {
+    memory.find(address).map(|place| memory.name(place.storage))
+}
+
+/// The storage that has an arena index, by name.
+pub(crate) fn storage_at_index(memory: &Memory, index: usize) -> Option<&str> {
+    storage_at(memory, ORIGIN.wrapping_add(index as u64))
 }
 
 /// The place of an arena index in words.

@@ -13,7 +13,7 @@
 //! PTX of Triton 3.0 to 3.9 was read for it: `bar.sync` stands on both sides of a scalar `atom.cas` and behind a scalar atomic
 //! whose result is used, in all of them; around other atomics that release or acquire in 3.9 only.
 //!
-//! What is missed: that a volatile load may see an older value than another one did.
+//! Limit: a volatile load may see an older value than another one did.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 pub(crate) struct Release {
     /// Whether it is a scalar's.
     pub scalar: bool,
-    /// What it orders.
+    /// Its memory order.
     pub order: Option<MemoryOrder>,
     /// Whether it wrote; a comparison that failed did not, and hands nothing on.
     pub wrote: bool,
@@ -56,14 +56,14 @@ impl Release {
 /// What was handed on at places: everything in a place's log up to a number of events.
 type VectorClock = SmallVec<[(usize, usize); 4]>;
 
-/// What was handed on at one place of memory, in the order in which it was.
+/// The events released at one address, in order.
 #[derive(Debug, Default)]
 struct Log {
-    /// How often something was.
+    /// The number of releases.
     events: usize,
     /// Numbers of parts of programs, rising, and at which event.
     parts: Vec<(u32, usize)>,
-    /// What came with it from elsewhere, and at which event.
+    /// Events that it acquired from other addresses, and when.
     inherited: Vec<((usize, usize), usize)>,
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn trap_assertion(site: Site<'_>, lane: Option<usize>, message: &str)
     site.trap(kind, lane, diagnostic)
 }
 
-/// Why nobody can tell whether an overflow check fails.
+/// The reason why the result of an overflow check is undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Open {
     /// An operand has no value.

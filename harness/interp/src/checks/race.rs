@@ -18,7 +18,7 @@ use cerith_tile::ir::{Function, LocId, OpKind, Operation};
 
 pub(crate) use shadow::{Conflict, Shadow};
 
-use super::{Access, Site, place_at, program_id};
+use super::{Access, Site, place_at, program_id, storage_at_index};
 use crate::outcome::{Stop, TrapKind};
 
 /// The trap for two programs that raced. `lane` of this program did it.
@@ -54,6 +54,7 @@ pub(crate) fn trap(
             Some(lane),
             format!("{} of bytes that {other} {did}", access.name()),
         )
+        .about_storages(storage_at_index(memory, conflict.index))
         .note(format!("they are at {}", place_at(memory, conflict.index)))
         .note("programs of a launch run in any order, or at once");
     let diagnostic = match find_weak_lock(site.function) {

@@ -14,7 +14,7 @@ use cerith_memory::{Memory, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 
-use super::{Access, Home, Site, describe_bytes, place_at};
+use super::{Access, Home, Site, describe_bytes, place_at, storage_at_index};
 use crate::config::ParamValue;
 use crate::outcome::TrapKind;
 use crate::run::Run;
@@ -22,7 +22,7 @@ use crate::run::Run;
 /// The code of the warning.
 pub(crate) const OUTSIDE_TENSOR: &str = "outside-tensor";
 
-/// For each parameter, the bytes of its storage that it may reach without a warning; none where nothing is to be said.
+/// For each parameter, the bytes of its storage that it may access without a warning; `None` if there is no check.
 #[derive(Debug)]
 pub(crate) struct Views(Vec<Vec<ByteRanges>>);
 
@@ -96,7 +96,7 @@ impl Views {
     }
 }
 
-/// Whether one of the strides leads from a tensor's first element behind its last, and is no stride of it.
+/// Whether one of the strides leads from a tensor's first element past its last, and is not a stride of it.
 fn leads_out(strides: &[u64], tensor: &Tensor) -> bool {
     let size = tensor.element_size() as i64;
     let (first, end) = tensor.byte_range().unwrap_or_default();
@@ -132,6 +132,11 @@ pub(crate) fn build_warning(
     });
     let mut diagnostic = site
         .build_warning(TrapKind::OutOfBounds, Some(lane), message)
+        .about_storages(
+            [memory.name(home.storage)]
+                .into_iter()
+                .chain(storage_at_index(memory, index)),
+        )
         .note(format!("it is {}", place_at(memory, index)));
     if let Some(last) = last {
         diagnostic = diagnostic.note(last);

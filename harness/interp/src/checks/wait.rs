@@ -14,7 +14,7 @@ use crate::value::{Repr, Value};
 /// Trips before a loop is looked at.
 const PATIENCE: u64 = 1 << 10;
 
-/// What is remembered of a loop.
+/// The state of a loop at an earlier trip.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     trips: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Takes note of the state behind a trip: what the loop carries and memory. Whether it is the state before that trip.
+    /// Records the state after a trip: carried values and memory. Returns whether it equals the state before the trip.
     pub(crate) fn check_repeated(&mut self, carried: &[Value], memory: &[u8]) -> bool {
         self.trips = self.trips.wrapping_add(1);
         if let Some((numbers, bytes)) = self.last_state.take() {

@@ -1,4 +1,4 @@
-//! What an operation makes of rules, so that no lane is stored. Left out: which operations ask.
+//! Operations on rules, so that no lane is stored.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem};

@@ -28,7 +28,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Hands out the first part of what may be used.
+    /// Hands out the first part of the fuel.
     fn hold_back(&mut self, left: u64) {
         self.fuel = left.min(watch::FUEL);
         self.reserve = left - self.fuel;
@@ -42,12 +42,12 @@ impl Machine<'_> {
         self.hold_back(self.budget);
     }
 
-    /// What the program that runs has used.
+    /// The fuel that the running program has used.
     pub(crate) const fn used(&self) -> u64 {
         self.budget - self.reserve - self.fuel
     }
 
-    /// What all programs that are still to come may use.
+    /// The fuel of all programs that have not run.
     pub(crate) const fn fuel_left(&self) -> u64 {
         self.launch_fuel + self.reserve + self.fuel
     }

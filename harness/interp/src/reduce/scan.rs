@@ -94,7 +94,7 @@ impl<'a> Machine<'a> {
         let mut distance = 1;
         while distance < along.count {
             let rows = along.count - distance;
-            // What comes first in the scan is on the left.
+            // The earlier element is on the left.
             let (first, second) = if reverse { (distance, 0) } else { (0, distance) };
             let left = self.copy_rows(along, operands, first, rows)?;
             let right = self.copy_rows(along, operands, second, rows)?;

@@ -90,7 +90,7 @@ pub fn vector_add(block: i32) -> Function {
     );
     let n = k.add_number_param("n", DType::I32);
     let pid = k.set_location("tl.program_id(0)").program_id(0);
-    let size = k.int(block);
+    let size = k.add_int(block);
     let start = k.set_location("tl.program_id(0) * BLOCK").mul(pid, size);
     let range = k.set_location("tl.arange(0, BLOCK)").arange(block);
     let offsets = k
@@ -130,14 +130,14 @@ pub fn add_one(block_0: i32, block_1: i32) -> Function {
         ["rows", "columns", "stride_0", "stride_1"].map(|name| k.add_number_param(name, DType::I32));
     let index = |k: &mut Kernel, axis: u8, block: i32| {
         let pid = k.program_id(axis);
-        let size = k.int(block);
+        let size = k.add_int(block);
         let start = k.mul(pid, size);
         let range = k.arange(block);
         k.add(start, range)
     };
     let i = index(&mut k, 0, block_0);
     let j = index(&mut k, 1, block_1);
-    let (i, j) = (k.column(i), k.row(j));
+    let (i, j) = (k.expand_column(i), k.expand_row(j));
     let down = k.set_location("i[:, None] * stride_0").mul(i, stride_0);
     let p = k
         .set_location("ptr + i[:, None] * stride_0")
@@ -150,9 +150,9 @@ pub fn add_one(block_0: i32, block_1: i32) -> Function {
     let b = k.set_location("j[None, :] < columns").compare_less(j, columns);
     let mask = k
         .set_location("(i[:, None] < rows) & (j[None, :] < columns)")
-        .binary(BinaryOp::And, a, b);
+        .add_binary(BinaryOp::And, a, b);
     let x = k.set_location("tl.load(p, mask=mask)").load(p, Some(mask), None);
-    let one = k.full(
+    let one = k.add_full(
         DType::F32,
         u64::from(1.0f32.to_bits()),
         &[block_0 as usize, block_1 as usize],
@@ -191,17 +191,17 @@ pub fn softmax(block: i32) -> Function {
     let start = k.mul(row, stride);
     let p = k.offset_pointer(input, start);
     let p = k.offset_pointer(p, columns);
-    let low = k.full(
+    let low = k.add_full(
         DType::F32,
         u64::from(f32::NEG_INFINITY.to_bits()),
         &[block as usize],
     );
     let x = k.load(p, Some(mask), Some(low));
     let most = k.reduce(x, 0, Combine::Max, BinaryOp::Max);
-    let shifted = k.binary(BinaryOp::Sub, x, most);
-    let e = k.unary(UnaryOp::Exp, shifted);
+    let shifted = k.add_binary(BinaryOp::Sub, x, most);
+    let e = k.add_unary(UnaryOp::Exp, shifted);
     let sum = k.reduce(e, 0, Combine::Add, BinaryOp::Add);
-    let q = k.binary(BinaryOp::Div, e, sum);
+    let q = k.add_binary(BinaryOp::Div, e, sum);
     let p = k.offset_pointer(out, start);
     let p = k.offset_pointer(p, columns);
     k.store(p, q, Some(mask));
@@ -216,8 +216,8 @@ pub fn matmul(size: i32, tile: i32, dtype: DType) -> Function {
         k.add_pointer_param("b", dtype),
         k.add_pointer_param("c", DType::F32),
     );
-    let width = k.int(size);
-    let length = k.int(tile);
+    let width = k.add_int(size);
+    let length = k.add_int(tile);
     let range = k.arange(tile);
     let place = |k: &mut Kernel, axis: u8| {
         let pid = k.program_id(axis);
@@ -225,19 +225,19 @@ pub fn matmul(size: i32, tile: i32, dtype: DType) -> Function {
         k.add(start, range)
     };
     let (i, j) = (place(&mut k, 0), place(&mut k, 1));
-    let (i, j) = (k.column(i), k.row(j));
+    let (i, j) = (k.expand_column(i), k.expand_row(j));
     let down = k.mul(i, width);
-    let (ks_row, ks_column) = (k.row(range), k.column(range));
+    let (ks_row, ks_column) = (k.expand_row(range), k.expand_column(range));
     let pa = k.offset_pointer(a, down);
     let pa = k.offset_pointer(pa, ks_row);
     let kd = k.mul(ks_column, width);
     let pb = k.offset_pointer(b, kd);
     let pb = k.offset_pointer(pb, j);
     let shape = [tile as usize, tile as usize];
-    let zero = k.full(DType::F32, 0, &shape);
+    let zero = k.add_full(DType::F32, 0, &shape);
     let (ta, tb) = (k.b.ty(pa).clone(), k.b.ty(pb).clone());
     let tz = k.b.ty(zero).clone();
-    let low = k.int(0);
+    let low = k.add_int(0);
     let iv = k.b.add_value(Type::num(DType::I32));
     let (arg_a, arg_b, arg_c) = (
         k.b.add_value(ta.clone()),

@@ -12,12 +12,12 @@ use crate::stop::Traced;
 use crate::value::Value;
 
 /// An argument by its place in the signature; a missing one is `None`, Python's.
-pub fn get_argument(args: &[Value], nth: usize) -> &Value {
+pub(crate) fn get_argument(args: &[Value], nth: usize) -> &Value {
     args.get(nth).unwrap_or(&Value::NONE)
 }
 
 /// An int that is known while tracing; a bool counts, as in Python.
-pub fn expect_int(lo: &Lowering, value: &Value, what: &str) -> Traced<i128> {
+pub(crate) fn expect_int(lo: &Lowering, value: &Value, what: &str) -> Traced<i128> {
     match value {
         Value::Constant(constant) if constant::as_int(constant).is_some() => {
             Ok(constant::as_int(constant).unwrap_or_default())
@@ -27,7 +27,7 @@ pub fn expect_int(lo: &Lowering, value: &Value, what: &str) -> Traced<i128> {
 }
 
 /// Whether Python counts the argument as true; it must be known while tracing.
-pub fn expect_flag(lo: &Lowering, value: &Value, what: &str) -> Traced<bool> {
+pub(crate) fn expect_flag(lo: &Lowering, value: &Value, what: &str) -> Traced<bool> {
     match value {
         Value::Constant(constant) => Ok(constant::is_truthy(constant)),
         other => Err(lo.reject(format!("{what} must be a constexpr, not {}", describe(other)))),
@@ -35,7 +35,7 @@ pub fn expect_flag(lo: &Lowering, value: &Value, what: &str) -> Traced<bool> {
 }
 
 /// A string, or `None`.
-pub fn expect_text<'v>(lo: &Lowering, value: &'v Value, what: &str) -> Traced<Option<&'v str>> {
+pub(crate) fn expect_text<'v>(lo: &Lowering, value: &'v Value, what: &str) -> Traced<Option<&'v str>> {
     match value {
         Value::Constant(Constant::None) => Ok(None),
         Value::Constant(Constant::Str(text)) => Ok(Some(text)),
@@ -44,7 +44,7 @@ pub fn expect_text<'v>(lo: &Lowering, value: &'v Value, what: &str) -> Traced<Op
 }
 
 /// What `*shape` collected: a single tuple stands for its items.
-pub fn spread(value: &Value) -> &[Value] {
+pub(crate) fn spread(value: &Value) -> &[Value] {
     match as_items(value) {
         [only @ (Value::Tuple { .. } | Value::List(_))] => as_items(only),
         all => all,
@@ -52,7 +52,7 @@ pub fn spread(value: &Value) -> &[Value] {
 }
 
 /// Ints that are known while tracing.
-pub fn expect_ints(lo: &Lowering, values: &[Value], what: &str) -> Traced<Vec<i128>> {
+pub(crate) fn expect_ints(lo: &Lowering, values: &[Value], what: &str) -> Traced<Vec<i128>> {
     let mut ints = Vec::with_capacity(values.len());
     for (nth, value) in values.iter().enumerate() {
         ints.push(expect_int(lo, value, &format!("{what} element {nth}"))?);
@@ -72,7 +72,7 @@ pub fn to_tensor(lo: &mut Lowering, value: &Value) -> Traced<ValueId> {
 }
 
 /// A tensor, made of a number if need be; `None` stays so.
-pub fn optional_tensor(lo: &mut Lowering, value: &Value) -> Traced<Option<ValueId>> {
+pub(crate) fn optional_tensor(lo: &mut Lowering, value: &Value) -> Traced<Option<ValueId>> {
     if value.is_none() {
         Ok(None)
     } else {
@@ -81,12 +81,12 @@ pub fn optional_tensor(lo: &mut Lowering, value: &Value) -> Traced<Option<ValueI
 }
 
 /// A tensor or number for an operator.
-pub fn number_or_tensor(lo: &Lowering, value: &Value) -> Traced<Operand> {
+pub(crate) fn number_or_tensor(lo: &Lowering, value: &Value) -> Traced<Operand> {
     to_operand(lo, value)
 }
 
 /// A type: `tl.float32`, a pointer type, the scalar of a block type.
-pub fn expect_elem(lo: &Lowering, value: &Value, what: &str) -> Traced<Elem> {
+pub(crate) fn expect_elem(lo: &Lowering, value: &Value, what: &str) -> Traced<Elem> {
     match value {
         Value::Constant(Constant::Type(TypeValue::Elem(elem) | TypeValue::Block(elem, _))) => Ok(*elem),
         other => Err(lo.reject(format!("{what} must be a dtype, not {}", describe(other)))),
@@ -94,7 +94,7 @@ pub fn expect_elem(lo: &Lowering, value: &Value, what: &str) -> Traced<Elem> {
 }
 
 /// A number's dtype.
-pub fn expect_dtype(lo: &Lowering, value: &Value, what: &str) -> Traced<DType> {
+pub(crate) fn expect_dtype(lo: &Lowering, value: &Value, what: &str) -> Traced<DType> {
     let elem = expect_elem(lo, value, what)?;
     elem.num()
         .ok_or_else(|| lo.reject(format!("{what} must be the dtype of numbers, not a pointer")))

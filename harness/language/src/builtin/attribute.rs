@@ -1,4 +1,4 @@
-//! Attributes of values that are in IR: what they are made of, and methods (as [`Value::Method`]). A name that such a value
+//! Attributes of values that are in IR: their parts, and methods (as [`Value::Method`]). A name that such a value
 //! does not have is rejected with the nearest spelling. Left out: types ([`super::types`]).
 
 use std::rc::Rc;
@@ -48,7 +48,7 @@ pub fn of_tensor(lo: &mut Lowering, tensor: ValueId, name: &str) -> Traced<Value
 /// What descriptors have beside methods.
 const OF_DESCRIPTOR: [&str; 5] = ["shape", "strides", "block_shape", "dtype", "block_type"];
 
-/// `descriptor.name`: what it is made of, and methods (as `Value::Method`).
+/// `descriptor.name`: its parts, and methods (as `Value::Method`).
 pub fn of_descriptor(lo: &Lowering, value: &Rc<Descriptor>, name: &str) -> Traced<Value> {
     if let Some(found) = descriptor::find_attribute(lo, value, name) {
         return Ok(found);

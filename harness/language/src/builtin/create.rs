@@ -162,7 +162,7 @@ fn lower_full(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     Ok(Value::Tensor(splat(lo, scalar, &shape)))
 }
 
-/// A value that is expected to be zero where the mask is true. Where asserts are on, that is asserted.
+/// A value that is expected to be zero where the mask is true. If asserts are on, this is asserted.
 fn expect_zero(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let mask = to_tensor(lo, get_argument(args, 1))?;
     if lo.asserts() {

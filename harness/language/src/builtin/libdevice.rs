@@ -3,7 +3,7 @@
 //! Functions that are operations of the IR too become these; the others are symbols of the library
 //! ([`cerith_tile::numeric::library`]).
 //!
-//! Left out: `rcp64h`, since no document says how exact it is; a kernel that uses it is told so.
+//! `rcp64h` is unsupported, because its accuracy is not documented.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, OpKind, Type, UnaryOp, ValueId};

@@ -125,7 +125,7 @@ pub fn find_builtin(name: &str) -> Option<Value> {
 }
 
 /// A name of `math` or `tl` that is defined here.
-pub fn module_attribute(module: &str, name: &str, rules: Rules) -> Option<Value> {
+pub(crate) fn module_attribute(module: &str, name: &str, rules: Rules) -> Option<Value> {
     if module == "math" {
         return match math::constant(name) {
             Some(value) => Some(Value::Constant(Constant::Float(value))),
@@ -270,7 +270,7 @@ fn lower_isinstance(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
                 | ("float", Value::Constant(Constant::Float(_)))
                 | ("tl.tuple", Value::Tuple { .. } | Value::List(_)) => true,
                 ("tl.pointer_type", Value::Constant(Constant::Type(TypeValue::Elem(elem)))) => elem.is_ptr(),
-                // A constexpr is unwrapped before it is asked what it is.
+                // A constexpr is unwrapped before the test of its type.
                 ("int" | "float" | "list" | "tl.tuple" | "tl.constexpr" | "tl.pointer_type", _) => false,
                 (name, _) => return Err(lo.report_unsupported(format!("isinstance with `{name}`"))),
             },

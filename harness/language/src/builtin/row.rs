@@ -10,7 +10,7 @@ use crate::value::callable::{Builtin, Caller};
 /// A row of the table: a builtin and where it is found.
 #[derive(Debug)]
 pub struct Row {
-    /// What it is.
+    /// The function.
     pub builtin: Builtin,
     /// The first version that has it in this form.
     pub since: Version,

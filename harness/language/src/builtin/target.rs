@@ -1,4 +1,4 @@
-//! What a kernel can ask of the GPU that it is compiled for and runs on: `tl.target_info`, `tl.extra.cuda`.
+//! Properties of the GPU that a kernel is compiled for and runs on: `tl.target_info`, `tl.extra.cuda`.
 //!
 //! Left out: what differs from run to run (the clock, which multiprocessor it is), and what is inline assembly.
 
@@ -10,7 +10,7 @@ use crate::value::Value;
 
 /// The compute capability that kernels are compiled for here: an H100's.
 const CAPABILITY: i128 = 90;
-/// What Triton's compiler takes where a launch does not say how many warps.
+/// Warps of a launch without `num_warps`, in Triton's compiler.
 const DEFAULT_WARPS: i128 = 4;
 const WARP: i128 = 32;
 

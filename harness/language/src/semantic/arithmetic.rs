@@ -16,7 +16,7 @@ use crate::constant::{PyBinary, PyUnary};
 use crate::lowering::Lowering;
 use crate::stop::{Stop, Traced};
 
-/// What an operator takes beside numbers, and which promotion it follows.
+/// The operands of an operator other than numbers, and its promotion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Check {
     /// Whether the left operand may be a pointer.
@@ -64,7 +64,7 @@ fn find_operand_elem(lo: &mut Lowering, operand: Operand) -> Traced<Elem> {
 }
 
 /// `binary_op_type_checking_impl`: both operands in one type and one shape.
-pub fn match_operands(
+pub(crate) fn match_operands(
     lo: &mut Lowering,
     lhs: Operand,
     rhs: Operand,
@@ -202,7 +202,7 @@ fn emit(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId 
 fn check_computable(lo: &Lowering, value: ValueId, what: &str) -> Traced<()> {
     match lo.dtype(value) {
         Some(dtype @ DType::F8E4B15) => {
-            Err(lo.reject(format!("{what} of {dtype}: it can only be moved and converted")))
+            Err(lo.reject_by_pass(format!("{what} of {dtype}: it can only be moved and converted")))
         }
         _ => Ok(()),
     }
@@ -219,7 +219,7 @@ pub fn lower_binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand)
 }
 
 /// A binary operator without an overflow check: `sanitize_overflow=False`.
-pub fn lower_wrapping(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+pub(crate) fn lower_wrapping(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
     lower_operator(lo, op, lhs, rhs, false)
 }
 
@@ -531,7 +531,7 @@ fn function_operand(lo: &mut Lowering, operand: Operand) -> Traced<Operand> {
 }
 
 /// Two operands of a function like `minimum` or `div_rn`, in one type and one shape.
-pub fn function_operands(
+pub(crate) fn function_operands(
     lo: &mut Lowering,
     lhs: Operand,
     rhs: Operand,
@@ -555,7 +555,7 @@ fn bfloat_promoted(lo: &mut Lowering, operand: Operand) -> Traced<Operand> {
 
 /// `minimum` and `maximum`. `propagate_nan` says whether NaN wins; it is `None` where the argument says neither, which matters
 /// to floats only.
-pub fn lower_extremum(
+pub(crate) fn lower_extremum(
     lo: &mut Lowering,
     larger: bool,
     lhs: Operand,
@@ -597,7 +597,7 @@ pub fn clamp(lo: &mut Lowering, operands: [Operand; 3], propagate_nan: Option<bo
     if !is_float(lo, x) {
         if !lo.rules.holds(Rule::IntegerClamp) {
             let elem = elem_shown(lo.ty(x).elem);
-            return Err(lo.reject(format!("clamp of {elem}: only floats")));
+            return Err(lo.reject_by_pass(format!("clamp of {elem}: only floats")));
         }
         let raised = emit(lo, BinaryOp::Max, x, low);
         return Ok(emit(lo, BinaryOp::Min, raised, high));
@@ -618,7 +618,7 @@ pub fn fma(lo: &mut Lowering, operands: [Operand; 3]) -> Traced<ValueId> {
     check_computable(lo, x, "fma")?;
     if !is_float(lo, x) {
         let elem = elem_shown(lo.ty(x).elem);
-        return Err(lo.reject(format!("fma of {elem}: only floats")));
+        return Err(lo.reject_by_pass(format!("fma of {elem}: only floats")));
     }
     let ty = lo.ty(x).clone();
     Ok(lo.emit_op(OpKind::Ternary(TernaryOp::Fma), &values, ty))
@@ -650,7 +650,12 @@ pub fn fdiv(lo: &mut Lowering, lhs: Operand, rhs: Operand, ieee: bool) -> Traced
 }
 
 /// An elementwise operation of two operands promoted to one type.
-pub fn lower_elementwise(lo: &mut Lowering, op: BinaryOp, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+pub(crate) fn lower_elementwise(
+    lo: &mut Lowering,
+    op: BinaryOp,
+    lhs: Operand,
+    rhs: Operand,
+) -> Traced<ValueId> {
     let (lhs, rhs) = function_operands(lo, lhs, rhs, Check::default())?;
     Ok(emit(lo, op, lhs, rhs))
 }

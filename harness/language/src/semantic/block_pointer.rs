@@ -25,7 +25,7 @@ use crate::value::{BlockPointer, Value};
 const REMOVED: &str = "block pointers have been removed in favor of the tensor descriptor API";
 
 /// Refuses block pointers in versions that no longer have them.
-pub fn check_available(lo: &Lowering) -> Traced<()> {
+pub(crate) fn check_available(lo: &Lowering) -> Traced<()> {
     if lo.rules.holds(Rule::NoBlockPointers) {
         return Err(lo.reject(REMOVED));
     }
@@ -295,7 +295,7 @@ pub fn store(lo: &mut Lowering, pointer: &BlockPointer, value: ValueId, boundary
 }
 
 /// `pointer.name` of a block pointer.
-pub fn find_attribute(lo: &Lowering, pointer: &BlockPointer, name: &str) -> Option<Value> {
+pub(crate) fn find_attribute(lo: &Lowering, pointer: &BlockPointer, name: &str) -> Option<Value> {
     use crate::constant::TypeValue;
     let tensors = |values: &[ValueId]| Value::new_tuple(values.iter().map(|&id| Value::Tensor(id)));
     let elem = lo.ty(pointer.base).elem;

@@ -10,12 +10,12 @@ use crate::lowering::Lowering;
 use crate::stop::Traced;
 
 /// What Triton calls an element type in messages.
-pub fn elem_shown(elem: Elem) -> String {
+pub(crate) fn elem_shown(elem: Elem) -> String {
     constant::repr(&Constant::Type(TypeValue::Elem(elem)))
 }
 
 /// Reads `fp_downcast_rounding`.
-pub fn parse_rounding(lo: &Lowering, mode: Option<&str>) -> Traced<Option<Rounding>> {
+pub(crate) fn parse_rounding(lo: &Lowering, mode: Option<&str>) -> Traced<Option<Rounding>> {
     match mode {
         None => Ok(None),
         Some("rtne") => Ok(Some(Rounding::NearestEven)),
@@ -37,7 +37,12 @@ pub fn cast(lo: &mut Lowering, value: ValueId, dtype: DType) -> Traced<ValueId> 
 }
 
 /// `tl.cast` without `bitcast`.
-pub fn cast_elem(lo: &mut Lowering, value: ValueId, to: Elem, rounding: Option<Rounding>) -> Traced<ValueId> {
+pub(crate) fn cast_elem(
+    lo: &mut Lowering,
+    value: ValueId,
+    to: Elem,
+    rounding: Option<Rounding>,
+) -> Traced<ValueId> {
     let from = lo.ty(value).elem;
     // The result of casting a constant pointer is not a constant pointer.
     if from == to && (!from.is_ptr() || lo.read_only.is_empty()) {
@@ -98,7 +103,7 @@ pub fn cast_elem(lo: &mut Lowering, value: ValueId, to: Elem, rounding: Option<R
 }
 
 /// `tl.cast(…, bitcast=True)`.
-pub fn bitcast(lo: &mut Lowering, value: ValueId, to: Elem) -> Traced<ValueId> {
+pub(crate) fn bitcast(lo: &mut Lowering, value: ValueId, to: Elem) -> Traced<ValueId> {
     let from = lo.ty(value).elem;
     if from == to {
         return Ok(value);
@@ -118,7 +123,7 @@ pub fn bitcast(lo: &mut Lowering, value: ValueId, to: Elem) -> Traced<ValueId> {
 
 /// A pointer to `i1` as the pointer to `i8` through which booleans are loaded and stored; others as they are. Tells
 /// whether it was one.
-pub fn bool_pointer(lo: &mut Lowering, pointer: ValueId) -> (ValueId, bool) {
+pub(crate) fn bool_pointer(lo: &mut Lowering, pointer: ValueId) -> (ValueId, bool) {
     if lo.ty(pointer).elem != Elem::ptr_to(DType::I1) {
         return (pointer, false);
     }
@@ -135,13 +140,13 @@ pub fn bool_pointer(lo: &mut Lowering, pointer: ValueId) -> (ValueId, bool) {
 }
 
 /// The type of a tensor with `bool` lanes and the same shape.
-pub fn bool_like(ty: &Type) -> Type {
+pub(crate) fn bool_like(ty: &Type) -> Type {
     ty.with_elem(Elem::Num(DType::I1))
 }
 
-/// What a value becomes before it is stored through a pointer to `i1`: since 3.9 whether it is not zero, before that
-/// its low byte.
-pub fn stored_bool(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
+/// Converts a value that is stored through a pointer to `i1`: since 3.9 to whether it is not zero, before that to its low
+/// byte.
+pub(crate) fn stored_bool(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     let value = if lo.rules.holds(Rule::StoredBoolsAreNormal) {
         cast(lo, value, DType::I1)?
     } else {

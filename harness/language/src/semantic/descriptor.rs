@@ -1,7 +1,7 @@
 //! Tensor descriptors: made by `tl.make_tensor_descriptor` or by the host, and what is done through them.
 //!
-//! They are lowered to masked pointers, as Triton does where there is no tensor memory accelerator. What that
-//! accelerator demands (alignment to 16 bytes) is demanded here too, since it is written in Triton's documentation.
+//! They are lowered to masked pointers, as Triton does without a tensor memory accelerator. The
+//! accelerator's alignment to 16 bytes is checked here too, because Triton's documentation demands it.
 //! Left out: `im2col` descriptors, and those of Gluon.
 
 use std::rc::Rc;
@@ -212,7 +212,7 @@ fn lower_offset(lo: &mut Lowering, descriptor: &Descriptor, value: &Value, last:
     Ok(at)
 }
 
-/// What is done to the lanes of a block.
+/// An access to the lanes of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     Load,
@@ -381,7 +381,7 @@ pub fn store(lo: &mut Lowering, descriptor: &Descriptor, offsets: &Value, value:
 }
 
 /// `descriptor.atomic_add` and the like.
-pub fn lower_atomic(
+pub(crate) fn lower_atomic(
     lo: &mut Lowering,
     op: AtomicOp,
     descriptor: &Descriptor,
@@ -498,7 +498,7 @@ pub fn scatter(
 }
 
 /// `descriptor.name`, methods left out.
-pub fn find_attribute(lo: &Lowering, descriptor: &Descriptor, name: &str) -> Option<Value> {
+pub(crate) fn find_attribute(lo: &Lowering, descriptor: &Descriptor, name: &str) -> Option<Value> {
     use crate::constant::TypeValue;
     let tensors = |values: &[ValueId]| Value::new_tuple(values.iter().map(|&id| Value::Tensor(id)));
     let elem = lo.ty(descriptor.base).elem.pointee()?;

@@ -22,7 +22,7 @@ pub struct Options {
 }
 
 /// Reads `input_precision`.
-pub fn parse_precision(lo: &Lowering, name: &str) -> Traced<InputPrecision> {
+pub(crate) fn parse_precision(lo: &Lowering, name: &str) -> Traced<InputPrecision> {
     let lower = name.to_lowercase();
     let split = lo.rules.holds(Rule::DotSplitsIntoBfloats);
     let known = |precision: &InputPrecision| {

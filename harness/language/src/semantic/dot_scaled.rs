@@ -257,7 +257,7 @@ fn by_parts(lo: &mut Lowering, value: ValueId) -> ValueId {
     lo.emit_op(OpKind::Foreign(foreign), &[value], ty)
 }
 
-/// What Triton's interpreter makes of scales: the byte is the exponent of an `f32`, whatever its dtype.
+/// Scales in Triton's interpreter: the byte is the exponent of an `f32`, whatever its dtype.
 fn byte_as_exponent(lo: &mut Lowering, scale: ValueId, half: bool) -> ValueId {
     let e8m0 = lo.dtype(scale).is_some_and(DType::is_int);
     let newest = lo.rules.version >= Version::new(3, 9, 0);

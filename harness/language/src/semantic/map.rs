@@ -1,6 +1,6 @@
 //! `tl.map_elementwise`: a `@triton.jit` function of scalars, called for every element or for several at once.
 //!
-//! The function is traced on scalars first, for what it takes and gives. If all it does is arithmetic, it is then traced
+//! The function is traced on scalars first, for the types of its operands and results. If all it does is arithmetic, it is then traced
 //! on whole blocks, which is the same. If its lanes can go different ways, or it takes several elements, it becomes a
 //! loop over the elements in row-major order. Which elements one call gets is not defined by the language beyond that.
 

@@ -157,7 +157,11 @@ fn whole_element(lo: &mut Lowering, pointer: ValueId, function: &str) -> Traced<
 }
 
 /// `tl.atomic_load`: a load that may meet other programs' writes.
-pub fn atomic_load(lo: &mut Lowering, mut pointer: ValueId, mut mask: Option<ValueId>) -> Traced<ValueId> {
+pub(crate) fn atomic_load(
+    lo: &mut Lowering,
+    mut pointer: ValueId,
+    mut mask: Option<ValueId>,
+) -> Traced<ValueId> {
     expect_pointee(lo, pointer, "atomic_load")?;
     if lo.is_block(pointer) {
         if let Some(mask) = &mut mask {
@@ -183,8 +187,8 @@ pub fn atomic_load(lo: &mut Lowering, mut pointer: ValueId, mut mask: Option<Val
     }
 }
 
-/// `tl.atomic_store`: an exchange whose result nobody sees.
-pub fn atomic_store(
+/// `tl.atomic_store`: an exchange without a result.
+pub(crate) fn atomic_store(
     lo: &mut Lowering,
     pointer: ValueId,
     value: ValueId,
@@ -201,7 +205,12 @@ pub fn atomic_store(
 }
 
 /// `tl.atomic_poll`.
-pub fn atomic_poll(lo: &mut Lowering, pointer: ValueId, expected: ValueId, timeout: bool) -> Traced<ValueId> {
+pub(crate) fn atomic_poll(
+    lo: &mut Lowering,
+    pointer: ValueId,
+    expected: ValueId,
+    timeout: bool,
+) -> Traced<ValueId> {
     let element = expect_pointee(lo, pointer, "atomic_poll")?;
     let Some(dtype) = element
         .num()
@@ -216,7 +225,7 @@ pub fn atomic_poll(lo: &mut Lowering, pointer: ValueId, expected: ValueId, timeo
 }
 
 /// `tl.atomic_add` and its like.
-pub fn lower_atomic(
+pub(crate) fn lower_atomic(
     lo: &mut Lowering,
     op: AtomicOp,
     pointer: ValueId,
@@ -249,7 +258,7 @@ pub fn lower_atomic(
     Ok(exchange(lo, op, pointer, value, mask, order))
 }
 
-/// A bitwise atomic of floats: what `atom.and.b32` and its like make of their bits. The compiler takes it, and an H200 does so.
+/// A bitwise atomic of floats: `atom.and.b32` and similar instructions on their bits. The compiler accepts it, and an H200 executes it.
 fn on_bits(
     lo: &mut Lowering,
     op: AtomicOp,

@@ -38,7 +38,7 @@ impl Number {
         }
     }
 
-    /// As an int, for what is no float.
+    /// As an int, unless it is a float.
     const fn int(self) -> Option<i128> {
         match self {
             Self::Bool(value) => Some(value as i128),
@@ -104,8 +104,8 @@ pub enum Operand {
     Number(Number),
 }
 
-/// What a value is to an operator; what is neither tensor nor number is rejected.
-pub fn to_operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
+/// The operand that a value is; anything else than a tensor or a number is rejected.
+pub(crate) fn to_operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
     match value {
         Value::Tensor(id) => Ok(Operand::Tensor(*id)),
         Value::Constant(constant) => match Number::from_constant(constant) {
@@ -126,7 +126,7 @@ pub fn describe_dtype(dtype: DType) -> String {
 }
 
 /// Whether Triton counts the dtype as a signed integer. `i1` is unsigned.
-pub const fn is_signed(dtype: DType) -> bool {
+pub(crate) const fn is_signed(dtype: DType) -> bool {
     dtype.is_signed_int() && !matches!(dtype, DType::I1)
 }
 
@@ -170,7 +170,7 @@ pub fn integer_promote(lhs: DType, rhs: DType) -> DType {
 
 /// The dtype in which an arithmetic operator computes, or why there is none. A scalar is a Python number, not a
 /// tensor without dimensions.
-pub fn computation_type(
+pub(crate) fn computation_type(
     rules: Rules,
     (mut a, a_is_scalar): (DType, bool),
     (mut b, b_is_scalar): (DType, bool),
@@ -230,7 +230,12 @@ pub fn computation_type(
 }
 
 /// A constant of exactly this dtype, the same in every lane of a block type, or a scalar.
-pub fn number_constant(lo: &mut Lowering, number: Number, dtype: DType, ty: Option<Type>) -> Traced<ValueId> {
+pub(crate) fn number_constant(
+    lo: &mut Lowering,
+    number: Number,
+    dtype: DType,
+    ty: Option<Type>,
+) -> Traced<ValueId> {
     let bits = match (dtype.is_float(), number) {
         (true, _) if number.is_zero() && !lo.rules.holds(Rule::NegativeZeroLiteral) => 0,
         (true, _) if dtype.is_fp8() && !lo.rules.holds(Rule::Fp8Constants) && !number.is_zero() => {
@@ -315,7 +320,7 @@ fn encode_float(dtype: DType, value: f64) -> u64 {
 }
 
 /// The scalar tensor that a number becomes where one is needed.
-pub fn number_tensor(lo: &mut Lowering, number: Number) -> Traced<ValueId> {
+pub(crate) fn number_tensor(lo: &mut Lowering, number: Number) -> Traced<ValueId> {
     let Some(dtype) = number.dtype() else {
         return Err(lo.reject(format!("the integer {} fits in no integer type", number.text())));
     };
@@ -323,7 +328,7 @@ pub fn number_tensor(lo: &mut Lowering, number: Number) -> Traced<ValueId> {
 }
 
 /// The tensor that an operand is or becomes.
-pub fn operand_tensor(lo: &mut Lowering, operand: Operand) -> Traced<ValueId> {
+pub(crate) fn operand_tensor(lo: &mut Lowering, operand: Operand) -> Traced<ValueId> {
     match operand {
         Operand::Tensor(id) => Ok(id),
         Operand::Number(number) => number_tensor(lo, number),
@@ -331,7 +336,7 @@ pub fn operand_tensor(lo: &mut Lowering, operand: Operand) -> Traced<ValueId> {
 }
 
 /// A number where an operator computes in `dtype`: it must fit, since 3.3.1.
-pub fn fitting_constant(
+pub(crate) fn fitting_constant(
     lo: &mut Lowering,
     number: Number,
     dtype: DType,

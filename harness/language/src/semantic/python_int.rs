@@ -80,7 +80,7 @@ pub(super) fn compare(
     Ok(Some(result))
 }
 
-/// `-x` and `~x`. Of a bool, `~x` is an int too, and never 0.
+/// `-x` and `~x`. For a bool, `~x` is an int too, and never 0.
 pub(super) fn lower_unary(lo: &mut Lowering, op: PyUnary, value: ValueId) -> Traced<Option<ValueId>> {
     let from = match op {
         PyUnary::Neg => 0,

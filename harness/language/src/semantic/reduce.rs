@@ -75,7 +75,9 @@ pub(super) fn call(
 pub(super) fn takes_scalars(lo: &Lowering, elements: &[Type], what: &str) -> Traced<()> {
     let mut dtypes = elements.iter().filter_map(|element| element.elem.num());
     match dtypes.find(|dtype| dtype.is_fp8() && *dtype != DType::F8E4B15) {
-        Some(dtype) => Err(lo.reject(format!("{what} of {dtype}: it can only be moved and converted"))),
+        Some(dtype) => {
+            Err(lo.reject_by_pass(format!("{what} of {dtype}: it can only be moved and converted")))
+        }
         None => Ok(()),
     }
 }
@@ -94,7 +96,7 @@ fn mark_overflow_checks(region: &mut Block) {
     }
 }
 
-/// What a region does besides computing, if it does anything.
+/// The side effect of a region, if it has one.
 fn find_side_effect(region: &Block) -> Option<&'static str> {
     region.ops.iter().find_map(|op| match &op.kind {
         OpKind::Barrier | OpKind::Acquire => Some("a barrier"),
@@ -205,7 +207,7 @@ pub fn reduce(
 }
 
 /// `tl.associative_scan`.
-pub fn scan(
+pub(crate) fn scan(
     caller: &mut dyn Caller,
     inputs: &[ValueId],
     at: i128,

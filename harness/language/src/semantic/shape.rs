@@ -12,7 +12,7 @@ use crate::stop::{Stop, Traced};
 use crate::value::Value;
 
 /// A shape as Python prints a list of ints.
-pub fn describe_shape(shape: &[usize]) -> String {
+pub(crate) fn describe_shape(shape: &[usize]) -> String {
     let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("[{}]", extents.join(", "))
 }
@@ -40,7 +40,7 @@ pub fn block_shape(lo: &Lowering, extents: &[i128]) -> Traced<Shape> {
 }
 
 /// A scalar in every lane of a block; a scalar where the shape is empty.
-pub fn splat(lo: &mut Lowering, scalar: ValueId, shape: &[usize]) -> ValueId {
+pub(crate) fn splat(lo: &mut Lowering, scalar: ValueId, shape: &[usize]) -> ValueId {
     if shape.is_empty() {
         return scalar;
     }
@@ -55,7 +55,7 @@ fn with_shape(lo: &mut Lowering, value: ValueId, shape: Shape, reorder: bool) ->
 }
 
 /// The one lane of a block as a scalar; a scalar as it is.
-pub fn unsplat(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
+pub(crate) fn unsplat(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     if !lo.is_block(value) {
         return Ok(value);
     }
@@ -66,7 +66,7 @@ pub fn unsplat(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
 }
 
 /// Two operands in one shape: scalars are repeated, missing leading dimensions added, extents of 1 repeated.
-pub fn broadcast(lo: &mut Lowering, lhs: ValueId, rhs: ValueId) -> Traced<(ValueId, ValueId)> {
+pub(crate) fn broadcast(lo: &mut Lowering, lhs: ValueId, rhs: ValueId) -> Traced<(ValueId, ValueId)> {
     match (lo.is_block(lhs), lo.is_block(rhs)) {
         (false, false) => Ok((lhs, rhs)),
         (true, false) => {
@@ -120,7 +120,7 @@ fn repeat(lo: &mut Lowering, block: ValueId, shape: &[usize]) -> ValueId {
 }
 
 /// Several operands in one shape.
-pub fn broadcast_all(lo: &mut Lowering, values: &[ValueId]) -> Traced<Vec<ValueId>> {
+pub(crate) fn broadcast_all(lo: &mut Lowering, values: &[ValueId]) -> Traced<Vec<ValueId>> {
     let mut values = values.to_vec();
     let Some((mut head, mut tail)) = values
         .split_first_mut()
@@ -140,7 +140,7 @@ pub fn broadcast_all(lo: &mut Lowering, values: &[ValueId]) -> Traced<Vec<ValueI
 }
 
 /// A value in exactly this shape (`broadcast_to`).
-pub fn broadcast_to(lo: &mut Lowering, value: ValueId, shape: &[usize]) -> Traced<ValueId> {
+pub(crate) fn broadcast_to(lo: &mut Lowering, value: ValueId, shape: &[usize]) -> Traced<ValueId> {
     if !lo.is_block(value) {
         return Ok(splat(lo, value, shape));
     }
@@ -166,7 +166,7 @@ pub fn broadcast_to(lo: &mut Lowering, value: ValueId, shape: &[usize]) -> Trace
 }
 
 /// `reshape` and `view`.
-pub fn reshape(lo: &mut Lowering, value: ValueId, shape: &[usize], reorder: bool) -> Traced<ValueId> {
+pub(crate) fn reshape(lo: &mut Lowering, value: ValueId, shape: &[usize], reorder: bool) -> Traced<ValueId> {
     if shape.is_empty() {
         if !lo.rules.holds(Rule::ReshapeToScalar) {
             return Err(lo.reject("reshape needs at least one dimension"));
@@ -187,7 +187,7 @@ pub fn reshape(lo: &mut Lowering, value: ValueId, shape: &[usize], reorder: bool
 }
 
 /// An axis counted from the end when negative, within `rank` dimensions.
-pub fn wrap_axis(lo: &Lowering, axis: i128, rank: usize) -> Traced<usize> {
+pub(crate) fn wrap_axis(lo: &Lowering, axis: i128, rank: usize) -> Traced<usize> {
     let rank = rank as i128;
     if axis < -rank || axis >= rank {
         return Err(lo.reject(format!(
@@ -204,7 +204,7 @@ pub fn wrap_axis(lo: &Lowering, axis: i128, rank: usize) -> Traced<usize> {
 }
 
 /// A new dimension of extent 1 at `at`, which is at most the rank.
-pub fn expand_dim(lo: &mut Lowering, value: ValueId, at: usize) -> ValueId {
+pub(crate) fn expand_dim(lo: &mut Lowering, value: ValueId, at: usize) -> ValueId {
     let mut shape = lo.ty(value).shape.clone();
     shape.insert(at.min(shape.len()), 1);
     if lo.is_block(value) {
@@ -215,7 +215,7 @@ pub fn expand_dim(lo: &mut Lowering, value: ValueId, at: usize) -> ValueId {
 }
 
 /// `expand_dims`: new dimensions at these axes of the result.
-pub fn expand_dims(lo: &mut Lowering, value: ValueId, axes: &[i128]) -> Traced<ValueId> {
+pub(crate) fn expand_dims(lo: &mut Lowering, value: ValueId, axes: &[i128]) -> Traced<ValueId> {
     let rank = lo.ty(value).shape.len() + axes.len();
     let mut sorted = Vec::with_capacity(axes.len());
     for &at in axes {
@@ -234,7 +234,7 @@ pub fn expand_dims(lo: &mut Lowering, value: ValueId, axes: &[i128]) -> Traced<V
 }
 
 /// `permute`: dimension `i` of the result is dimension `dims[i]` of the operand.
-pub fn permute(lo: &mut Lowering, value: ValueId, dims: &[i128]) -> Traced<ValueId> {
+pub(crate) fn permute(lo: &mut Lowering, value: ValueId, dims: &[i128]) -> Traced<ValueId> {
     let shape = lo.ty(value).shape.clone();
     if shape.len() != dims.len() {
         return Err(lo.reject(format!(
@@ -329,7 +329,13 @@ pub fn split(lo: &mut Lowering, value: ValueId) -> Traced<(ValueId, ValueId)> {
 }
 
 /// `cat` along dimension `dim`.
-pub fn cat(lo: &mut Lowering, lhs: ValueId, rhs: ValueId, reorder: bool, dim: i128) -> Traced<ValueId> {
+pub(crate) fn cat(
+    lo: &mut Lowering,
+    lhs: ValueId,
+    rhs: ValueId,
+    reorder: bool,
+    dim: i128,
+) -> Traced<ValueId> {
     let (left, right) = (lo.ty(lhs).shape.clone(), lo.ty(rhs).shape.clone());
     if lo.ty(lhs).elem != lo.ty(rhs).elem {
         return Err(lo.reject("cat needs tensors of one type"));
@@ -464,7 +470,7 @@ pub fn lower_subscript(lo: &mut Lowering, tensor: ValueId, index: &Value) -> Tra
 }
 
 /// The shape of the last dimensions of a matrix product: `[…, M, N]` of `[…, M, K]` and `[…, K, N]`.
-pub fn product_shape(lhs: &[usize], rhs: &[usize]) -> Option<Shape> {
+pub(crate) fn product_shape(lhs: &[usize], rhs: &[usize]) -> Option<Shape> {
     let (&[.., m, k], &[.., k_too, n]) = (lhs, rhs) else {
         return None;
     };

@@ -62,7 +62,7 @@ fn spread(lo: &mut Lowering, value: ValueId, at: usize, shape: &Shape) -> ValueI
 }
 
 /// Pointers to the lanes of a block, and which of them are inside; no mask where no dimension is checked.
-pub fn build_lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (ValueId, Option<ValueId>) {
+pub(crate) fn build_lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (ValueId, Option<ValueId>) {
     let shape: Shape = axes
         .iter()
         .map(|axis| lo.ty(axis.positions).shape.first().copied().unwrap_or(1))
@@ -109,7 +109,7 @@ pub fn build_lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (ValueId,
 }
 
 /// What lanes outside of a tensor hold: NaN or zero.
-pub fn emit_padding(lo: &mut Lowering, elem: Elem, shape: &Shape, nan: bool) -> ValueId {
+pub(crate) fn emit_padding(lo: &mut Lowering, elem: Elem, shape: &Shape, nan: bool) -> ValueId {
     let bits = match elem.num() {
         Some(dtype) if nan => {
             cerith_tile::numeric::encode(dtype, f64::NAN, cerith_tile::ir::Rounding::NearestEven)
@@ -170,7 +170,7 @@ pub fn index(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Trac
 }
 
 /// A scalar of a dtype, of a number or tensor.
-pub fn to_scalar(lo: &mut Lowering, value: &Value, dtype: DType, what: &str) -> Traced<ValueId> {
+pub(crate) fn to_scalar(lo: &mut Lowering, value: &Value, dtype: DType, what: &str) -> Traced<ValueId> {
     match super::promotion::to_operand(lo, value)? {
         Operand::Number(number) => super::promotion::number_constant(lo, number, dtype, None),
         Operand::Tensor(id) if lo.is_block(id) => {

@@ -117,7 +117,7 @@ pub fn triton_type(ty: &Type) -> String {
 }
 
 /// The items of a tuple or list; anything else is an item by itself.
-pub fn as_items(value: &Value) -> &[Value] {
+pub(crate) fn as_items(value: &Value) -> &[Value] {
     match value {
         Value::Tuple { items, .. } | Value::List(items) => items,
         other => std::slice::from_ref(other),
@@ -125,7 +125,7 @@ pub fn as_items(value: &Value) -> &[Value] {
 }
 
 /// A tensor that is one already.
-pub fn expect_tensor(lo: &Lowering, value: &Value, what: &str) -> Traced<ValueId> {
+pub(crate) fn expect_tensor(lo: &Lowering, value: &Value, what: &str) -> Traced<ValueId> {
     match value {
         Value::Tensor(id) => Ok(*id),
         other => Err(lo.reject(format!("{what} must be a tensor, not {}", describe(other)))),
@@ -133,7 +133,7 @@ pub fn expect_tensor(lo: &Lowering, value: &Value, what: &str) -> Traced<ValueId
 }
 
 /// One tensor or a tuple of tensors.
-pub fn expect_tensors(lo: &Lowering, value: &Value, what: &str) -> Traced<Vec<ValueId>> {
+pub(crate) fn expect_tensors(lo: &Lowering, value: &Value, what: &str) -> Traced<Vec<ValueId>> {
     as_items(value)
         .iter()
         .map(|item| expect_tensor(lo, item, what))

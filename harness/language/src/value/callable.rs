@@ -33,7 +33,7 @@ pub enum Lower {
     Calls(fn(&mut dyn Caller, &[Value]) -> Traced<Value>),
 }
 
-/// What runs functions while a kernel is lowered: the tracer. A builtin that is lowered to calls is handed one.
+/// Runs functions while a kernel is lowered. The tracer implements it; a builtin that is lowered to calls receives one.
 pub trait Caller {
     /// Where operations go.
     fn lo(&mut self) -> &mut Lowering;
@@ -143,7 +143,7 @@ pub struct Autotuner {
     pub span: Span,
 }
 
-/// What stands around a kernel and adds arguments at launch.
+/// A wrapper around a kernel that adds arguments at launch.
 #[derive(Debug)]
 pub enum Wrapper {
     /// `@triton.autotune`.
@@ -165,7 +165,7 @@ pub struct UserFunction {
     pub defaults: Vec<(Rc<str>, Plain)>,
     /// What its decorator says.
     pub options: JitOptions,
-    /// What stands around it, outermost first.
+    /// Its wrappers, outermost first.
     pub wrappers: Vec<Rc<Wrapper>>,
 }
 
@@ -196,7 +196,7 @@ impl UserFunction {
         }
     }
 
-    /// The same with one more wrapper around it.
+    /// Adds an outer wrapper.
     pub fn with_wrapper(&self, wrapper: Rc<Wrapper>) -> Self {
         let wrappers = std::iter::once(wrapper)
             .chain(self.wrappers.iter().cloned())

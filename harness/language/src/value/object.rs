@@ -111,7 +111,7 @@ impl Object for Plain {
         self.constant()?.same(other.constant()?)
     }
 
-    /// What is inside of items is not counted: it is shared, and was counted when it was made.
+    /// The content of items is shared, and was counted when it was created.
     fn weight(&self) -> usize {
         1 + count_items(self)
     }

@@ -32,7 +32,7 @@ pub enum Plain {
     Module(Rc<str>),
     /// A module that is one of the request's files.
     File(ScopeId),
-    /// What `name` is in a module known by name, to be looked up by whoever uses it.
+    /// A name in a module, not looked up yet.
     Symbol(Rc<str>, Rc<str>),
     /// A name that Python itself has.
     Builtin(&'static str),
@@ -62,7 +62,7 @@ pub enum Plain {
     Decorator(Rc<Decorator>),
     /// A `triton.Config`.
     Config(Rc<Config>),
-    /// A tensor of the host, of which only the dtype is known.
+    /// A tensor of the host with a known dtype.
     Tensor(Elem),
     /// Not known, and why.
     Unknown(Rc<Unknown>),
@@ -73,7 +73,7 @@ pub enum Plain {
 pub struct Unknown {
     /// Where it came from.
     pub span: Span,
-    /// What it is, fitting "the reference does not know …".
+    /// Its description, after "the reference does not know …".
     pub description: String,
     /// Whether it is known not to be `None`.
     pub is_object: bool,
@@ -84,7 +84,7 @@ pub struct Unknown {
 pub struct PlainFunction {
     /// Its name; `<lambda>` of a lambda.
     pub name: Rc<str>,
-    /// What it runs.
+    /// Its code.
     pub body: PlainBody,
     /// The names it sees.
     pub scope: ScopeId,
@@ -156,7 +156,7 @@ pub struct AggregateClass {
     pub members: Vec<(Rc<str>, Plain)>,
 }
 
-/// What a field may hold.
+/// The values that a field may hold.
 #[derive(Clone, Debug)]
 pub enum Field {
     /// `tl.tensor`.
@@ -228,7 +228,7 @@ impl Field {
     }
 }
 
-/// What a call gives that is then used as a decorator.
+/// The result of a call that is then used as a decorator.
 #[derive(Debug)]
 pub enum Decorator {
     /// `triton.jit(…)`.
@@ -323,7 +323,7 @@ impl Plain {
         }))
     }
 
-    /// An object of which nothing is known but that it is not `None`.
+    /// An unknown object other than `None`.
     pub fn new_object(what: impl Into<String>) -> Self {
         Self::Unknown(Rc::new(Unknown {
             span: Span::default(),

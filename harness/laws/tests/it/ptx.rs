@@ -1,4 +1,4 @@
-//! The law of PTX: the seeds run to their end, and whatever becomes of them is refused or executed, without a panic.
+//! The law of PTX: the seeds finish, and every mutation of them is rejected or executed, without a panic.
 
 use arbitrary::Unstructured;
 use cerith_gen::Ended;

@@ -1,5 +1,5 @@
-//! What fuzzing found, and what it begins with: every input holds to the laws, through the function that its target calls. The
-//! targets of `cerith_gen` are replayed there.
+//! Findings and seeds of fuzzing: every input obeys the laws, through the function that its target calls. The targets of
+//! `cerith_gen` are replayed there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn find_law(target: &str) -> Option<fn(&[u8]) -> TrialResult> {
     })
 }
 
-/// A panic is told with the input that made it.
+/// A panic is reported with the input that caused it.
 fn find_faults(law: fn(&[u8]) -> TrialResult, inputs: &[Seed]) -> Vec<String> {
     let fault = |(name, input): &Seed| {
         let trial = thread::scope(|scope| scope.spawn(|| law(input)).join());

@@ -88,7 +88,7 @@ fn bf16_is_an_unsigned_integer() {
         NEW,
         (BF16, [BF16_ONE, 0, 1, 0x8000]),
         (BF16, &[0xc080, 0, 0xffff, 0x8000]),
-        |k, x| k.unary(UnaryOp::Neg, x),
+        |k, x| k.add_unary(UnaryOp::Neg, x),
     );
 }
 
@@ -146,8 +146,8 @@ fn a_nan_is_let_through() {
         (F32, [0, 0x3f80_0000, 0xbf80_0000, 0]),
         (F32, &[NAN; 4]),
         |k, x| {
-            let nan = k.full(F32, NAN, &[4]);
-            k.binary(BinaryOp::Max, x, nan)
+            let nan = k.add_full(F32, NAN, &[4]);
+            k.add_binary(BinaryOp::Max, x, nan)
         },
     );
     check(
@@ -179,7 +179,7 @@ fn fma_rounds_the_product() {
         (F32, [0x3f80_0800; 4]),
         (F32, &[0; 4]),
         |k, x| {
-            let less = k.full(F32, 0xbf80_1000, &[4]);
+            let less = k.add_full(F32, 0xbf80_1000, &[4]);
             k.apply_op(OpKind::Ternary(TernaryOp::Fma), &[x, x, less])
         },
     );
@@ -192,7 +192,7 @@ fn the_high_half_of_a_product_is_signed() {
         OLD,
         (I32, [u64::from(u32::MAX), 2, 0x8000_0000, 0]),
         (I32, &[0, 0, 0x4000_0000, 0]),
-        |k, x| k.binary(BinaryOp::MulHi, x, x),
+        |k, x| k.add_binary(BinaryOp::MulHi, x, x),
     );
 }
 
@@ -229,7 +229,7 @@ fn bools_add_up_as_an_or() {
 fn a_kernel_without_the_operation_is_left_alone() {
     let mut k = Kernel::new("kernel\n");
     let out = k.add_pointer_param("out", I32);
-    let one = k.int(1);
+    let one = k.add_int(1);
     k.store(out, one, None);
     let function = k.finish();
     for &quirk in Quirk::ALL {
@@ -250,8 +250,8 @@ fn a_quotient_of_bits_is_cut_off() {
         (BF16, [6, 7, 0, 2]),
         (BF16, &[3, 3, 0, 1]),
         |k, x| {
-            let two = k.full(BF16, 2, &[4]);
-            k.binary(BinaryOp::Div, x, two)
+            let two = k.add_full(BF16, 2, &[4]);
+            k.add_binary(BinaryOp::Div, x, two)
         },
     );
 }
@@ -263,7 +263,7 @@ fn the_high_half_of_64_bits_is_signed_too() {
         OLD,
         (DType::I64, [u64::MAX, 1 << 63, 2, 0]),
         (DType::I64, &[0, 1 << 62, 0, 0]),
-        |k, x| k.binary(BinaryOp::MulHi, x, x),
+        |k, x| k.add_binary(BinaryOp::MulHi, x, x),
     );
 }
 
@@ -313,7 +313,10 @@ fn the_nan_of_padding_is_a_number() {
             k.add_pointer_param("out", DType::F8E4NV),
         );
         let lanes = k.arange(4);
-        let (none, nan) = (k.full(DType::I1, 0, &[4]), k.full(DType::F8E4NV, 0x7f, &[4]));
+        let (none, nan) = (
+            k.add_full(DType::I1, 0, &[4]),
+            k.add_full(DType::F8E4NV, 0x7f, &[4]),
+        );
         let addresses = k.offset_pointer(x, lanes);
         let value = k.load(addresses, Some(none), Some(nan));
         let places = k.offset_pointer(out, lanes);
@@ -326,7 +329,7 @@ fn the_nan_of_padding_is_a_number() {
 fn a_false_mask_of_a_scalar_is_ignored() {
     let mut k = Kernel::new("kernel\n");
     let (_, out) = (k.add_pointer_param("x", I32), k.add_pointer_param("out", I32));
-    let (seven, no) = (k.int(7), k.full(DType::I1, 0, &[]));
+    let (seven, no) = (k.add_int(7), k.add_full(DType::I1, 0, &[]));
     k.store(out, seven, Some(no));
     let function = k.finish();
     run(
@@ -349,7 +352,7 @@ fn what_is_added_to_a_product_stops_at_the_ends() {
     let matrix = k.reshape(lanes, &[2, 2]);
     let addresses = k.offset_pointer(x, matrix);
     let block = k.load(addresses, None, None);
-    let greatest = k.full(I32, 0x7fff_ffff, &[2, 2]);
+    let greatest = k.add_full(I32, 0x7fff_ffff, &[2, 2]);
     let sum = k.dot(block, block, greatest);
     let places = k.offset_pointer(out, matrix);
     k.store(places, sum, None);

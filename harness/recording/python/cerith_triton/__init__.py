@@ -1,13 +1,13 @@
 """Cerith for people who live in pytest: record Triton launches, and gate them through Cerith's reference.
 
 - `record(path)` writes what is launched inside of it to a folder that `cerith run` takes.
-- `gate` does the same for a function or a block and then asks Cerith: if the reference disagrees with what
-  was executed, or the program has no defined meaning, it raises `Disagreement` with Cerith's own words.
+- `gate` does the same for a function or a block and then runs Cerith: if the reference disagrees with the
+  executed launches, or the program has no defined meaning, it raises `Disagreement` with Cerith's report.
 - With pytest, `--cerith`, the marker `cerith` and the fixture `cerith` gate tests
 (`cerith_triton.pytest_plugin`).
 
-Nothing is sent anywhere: recordings are folders on this machine. They hold the data and the code of what was
-launched.
+Nothing is sent anywhere: recordings are folders on this machine. They hold the data and the code of the
+launches.
 """
 
 from __future__ import annotations

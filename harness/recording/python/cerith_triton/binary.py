@@ -15,7 +15,7 @@ VARIABLE = "CERITH"
 
 
 class CerithError(RuntimeError):
-    """Cerith could not do what it was asked: it is not there, or failed. Never a verdict about a kernel."""
+    """Cerith could not perform a request: it is missing, or failed. Never a verdict about a kernel."""
 
 
 def find() -> str:
@@ -27,7 +27,7 @@ def find() -> str:
     if named:
         found = shutil.which(named)
         if found is None:
-            raise CerithError(f"{VARIABLE} is {named!r}, which is no program that can be run")
+            raise CerithError(f"{VARIABLE} is {named!r}, which is not an executable program")
         return found
     for folder in _scripts():
         candidate = folder / f"cerith{sysconfig.get_config_var('EXE') or ''}"
@@ -55,9 +55,9 @@ def _scripts() -> Iterator[Path]:
 
 
 def run(arguments: Sequence[str], codes: Sequence[int], quiet: bool = False) -> str:
-    """What the binary prints; what it has to say besides goes to stderr, unless `quiet`.
+    """Returns the binary's output; its messages go to stderr, unless `quiet`.
 
-    Raises `CerithError` with its words for an exit code that is not among `codes`."""
+    Raises `CerithError` with its messages for an exit code that is not among `codes`."""
     binary = find()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CERITH_RECORD")}
     try:

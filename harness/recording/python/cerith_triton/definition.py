@@ -1,4 +1,4 @@
-"""Functions and classes as they are taken out of their modules: their text, and the names that it needs.
+"""Functions and classes, extracted from their modules: their text, and the names that it needs.
 
 Functions stay as they are written, from `def` on; annotations are left out that mean nothing without
 the user's packages. A kernel gets a decorator's line that says what its own said.
@@ -32,7 +32,8 @@ _CONSTEXPR = {"ConstexprFunction"}
 _DEF = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 _OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug")
 
-# Names that a text needs, with what is looked up in each: `ops.block.size` is ("block", "size") of `ops`.
+# Names that a text needs, with the attributes that are looked up in each: `ops.block.size` is ("block",
+# "size") of `ops`.
 Needs = Dict[str, List[Tuple[str, ...]]]
 
 
@@ -54,17 +55,17 @@ class Definition(NamedTuple):
     text: str
     module: str
     inspectable: bool
-    # Whether annotations are left as text; None where that is not known.
+    # Whether annotations are left as text; None if unknown.
     future: bool | None
     needs: Needs
-    # What it was made of: mapping, name, value.
+    # The bindings it was made from: mapping, name, value.
     watched: tuple[tuple[Mapping[str, Any], str, Any], ...] = ()
-    # The user's file, and the line and column where the text begins there; None where that is not known.
+    # The user's file, and the line and column where the text begins there; None if unknown.
     place: tuple[str, int, int] | None = None
 
 
-def layers(value: Any) -> Any:
-    """What is inside of autotuners and heuristics."""
+def unwrap_layers(value: Any) -> Any:
+    """The layers inside of autotuners and heuristics."""
     while not isinstance(value, (FunctionType, type)) and hasattr(value, "fn"):
         names = {kind.__name__ for kind in type(value).__mro__}
         if names & (_JIT | _CONSTEXPR):
@@ -75,7 +76,7 @@ def layers(value: Any) -> Any:
 
 def is_callable(value: Any) -> bool:
     """Whether a value is a function, a class, or made of one by a decorator."""
-    value = layers(value)
+    value = unwrap_layers(value)
     return isinstance(value, (FunctionType, type)) or hasattr(value, "fn") or hasattr(value, "__wrapped__")
 
 
@@ -85,9 +86,9 @@ _known: dict[int, tuple[CodeType, str | None, str, bool, Needs, _Place]] = {}
 
 
 def definition_of(value: Any, launched: bool = False) -> Definition | None:
-    """How a function, a kernel or a class is made; None for what is no such thing. What is `launched` is a
-    kernel, though it be a plain function: up to 3.1, that is all that the interpreter has."""
-    value = layers(value)
+    """The definition of a function, a kernel or a class; None for other values. A `launched` value is a
+    kernel, even if it is a plain function: up to 3.1, the interpreter has only that."""
+    value = unwrap_layers(value)
     names = {kind.__name__ for kind in type(value).__mro__}
     if names & (_JIT | _CONSTEXPR) or (launched and isinstance(value, FunctionType)):
         function = function_of(value)
@@ -119,7 +120,7 @@ def _taken(
     replaced: str | None,
     watched: tuple[tuple[Mapping[str, Any], str, Any], ...],
 ) -> Definition:
-    """A function as it is taken out of its file; without its decorators, if there is another in their
+    """A function as extracted from its file; without its decorators, if `replaced` has others instead of
     place."""
     code = function.__code__
     future = bool(code.co_flags & _FUTURE_ANNOTATIONS)
@@ -137,7 +138,7 @@ def _taken(
                 text = _without_annotations(text, lambda names: not _plain_annotation(function, names))
                 needs = _needs(text)
         except (AttributeError, SyntaxError, StopIteration) as error:
-            raise Unsayable(f"the text of `{function.__name__}` cannot be taken out of its file") from error
+            raise Unsayable(f"the text of `{function.__name__}` cannot be extracted from its file") from error
         known = _known[id(code)] = (code, replaced, text, inspectable, needs, place)
     _, _, text, inspectable, needs, place = known
     found = _DEF.search(text)
@@ -193,7 +194,7 @@ def _jit_line(kernel: Any) -> str:
 
 
 def _written_options(function: FunctionType) -> dict[str, Any]:
-    """What the decorator of a kernel says, where nobody else knows it: in the interpreters of 3.0 and 3.1."""
+    """The arguments of a kernel's decorator, which only the text has: in the interpreters of 3.0 and 3.1."""
     found = {}
     try:
         (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body

@@ -15,9 +15,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 _LATEST = 1024
-# What our own parsing is called, which is heard of as well.
+# The name of our own parsing, which the hook sees too.
 _OURS = "<cerith>"
-# Characters. Nobody makes a kernel out of more.
+# Characters. No kernel is longer.
 _LONGEST = 1 << 20
 
 _texts: deque[tuple[str, str]] = deque(maxlen=_LATEST)

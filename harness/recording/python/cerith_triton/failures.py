@@ -1,4 +1,4 @@
-"""What a recording cannot say, and exceptions as it says them."""
+"""Values that a recording cannot express, and exceptions in its format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def root_of(error: BaseException) -> BaseException:
 
 
 def kind_of(error: BaseException) -> str:
-    """The name of an exception's class, with its module for what is not built in."""
+    """The name of an exception's class, with its module unless it is built in."""
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
@@ -47,7 +47,7 @@ def _compiling(error: BaseException) -> bool:
     return False
 
 
-def told(error: BaseException) -> dict[str, Any]:
+def describe_error(error: BaseException) -> dict[str, Any]:
     """What a part file says of the exception that ended a launch."""
     root = root_of(error)
     return {

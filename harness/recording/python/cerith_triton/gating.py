@@ -18,7 +18,7 @@ from typing import Any, Callable, Sequence, TypeVar, final, overload
 
 from cerith_triton import binary, judging
 from cerith_triton.judging import CerithError, Disagreement, Report
-from cerith_triton.library import options
+from cerith_triton.library import parse_options
 from cerith_triton.recorder import Recorder
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Settings:
-    """What a gate records and lets through; `gate` says what each means."""
+    """The settings of a gate; `gate` documents each."""
 
     engines: Sequence[str] = ()
     filter: Sequence[str] = ()
@@ -41,14 +41,14 @@ class Settings:
 
 @final
 class Gate:
-    """What `gate(…)` makes: a context manager, which gives itself, and a decorator."""
+    """The result of `gate(…)`: a context manager, which returns itself, and a decorator."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._recorder: Recorder | None = None
         self._folder = Path()
         self.report: Report | None = None
-        """What came of the launches, once they are judged."""
+        """The result of the launches, once they are judged."""
 
     @property
     def _sample(self) -> str:
@@ -69,7 +69,7 @@ class Gate:
         binary.find()
         if settings.keep is not None:
             _make_room(Path(settings.keep))
-        wanted = options(settings.filter, settings.max_bytes, self._sample)
+        wanted = parse_options(settings.filter, settings.max_bytes, self._sample)
         self._folder = Path(tempfile.mkdtemp(prefix="cerith-"))
         preflight = binary.find() if settings.preflight else None
         self._recorder = Recorder(self._folder / "parts", wanted, preflight=preflight)
@@ -79,7 +79,7 @@ class Gate:
     def finish(self) -> Report:
         """Ends recording and has the launches judged. A verdict does not raise.
 
-        Of launches that are not let through the recording is kept: in `keep`, or else in a temporary folder.
+        If the gate fails, the recording is kept: in `keep`, or otherwise in a temporary folder.
 
         Raises `CerithError` if they cannot be judged.
         """
@@ -102,12 +102,12 @@ class Gate:
     def _judge(self, recording: Path) -> Report:
         settings = self._settings
 
-        def judged(place: Path) -> Report:
+        def judge_at(place: Path) -> Report:
             return judging.judge(
                 place, settings.engines, settings.undefined, settings.strict, settings.masked_zero
             )
 
-        report = judged(recording)
+        report = judge_at(recording)
         if not report.failed:
             report.recording = None
         elif settings.keep is not None:
@@ -115,13 +115,13 @@ class Gate:
             keep.parent.mkdir(parents=True, exist_ok=True)
             _make_room(keep)
             shutil.move(str(recording), str(keep))
-            # What is said names files where they stay.
-            report = judged(keep)
+            # Messages name files where they stay.
+            report = judge_at(keep)
             shutil.rmtree(self._folder, ignore_errors=True)
         return report
 
     def check(self) -> Report:
-        """Judges what was launched so far and begins anew. Raises `Disagreement` if it is not let through."""
+        """Judges the launches so far and begins again. Raises `Disagreement` if the gate fails."""
         __tracebackhide__ = True
         try:
             report = self.finish()
@@ -176,12 +176,12 @@ class Gate:
             return gated_coroutine  # type: ignore[return-value]
 
         @functools.wraps(function)
-        def gated(*args: Any, **kwargs: Any) -> Any:
+        def run_gated(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             with Gate(settings):
                 return function(*args, **kwargs)
 
-        return gated  # type: ignore[return-value]
+        return run_gated  # type: ignore[return-value]
 
 
 @overload
@@ -208,7 +208,7 @@ def gate(function: F | None = None, **settings: Any) -> F | Gate:
 
     The engines are the reference and what was executed; `engines` adds others, which must be installed
     (`["interpret@3.9.0+host"]`). `filter`, `max_bytes` and `sample` are those of `record`. `undefined=True`
-    lets programs through that have no defined meaning. `strict=True` does not let through what could not be
+    accepts programs without a defined meaning. `strict=True` rejects launches that could not be
     recorded or judged. `preflight=True` judges each launch that is kept before it runs, too: one that has no
     defined meaning raises `UndefinedLaunch` in its place, where it might crash the process. With
     `masked_zero=True`, lanes that a load masks off, without `other`, are zero, as in kernels that Triton
@@ -224,8 +224,10 @@ def gate(function: F | None = None, **settings: Any) -> F | Gate:
 
 
 def _make_room(keep: Path) -> None:
-    """Removes the older recording of that name. What is no recording is not ours to remove."""
+    """Removes the older recording of that name. Other files are not ours to remove."""
     if (keep / "recording.json").is_file() or (keep.is_dir() and not any(keep.iterdir())):
         shutil.rmtree(keep)
     elif keep.exists():
-        raise CerithError(f"{keep} is there and is no recording; name another folder to keep recordings in")
+        raise CerithError(
+            f"{keep} exists and is not a recording; name a different folder to keep recordings in"
+        )

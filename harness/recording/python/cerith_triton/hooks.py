@@ -1,6 +1,6 @@
-"""Where it stands in Triton, from 3.0 on, and in TorchInductor: around every launch, and around benchmarks.
+"""Hooks into Triton, from 3.0 on, and into TorchInductor: around every launch, and around benchmarks.
 
-Modules that are not imported yet are met when they are. What is put in place stays for the life of the
+Modules that are not imported yet get their hooks on import. Hooks stay for the life of the
 process, and costs next to nothing while no recorder is active.
 """
 
@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from . import executed, tuner
 from .definition import function_of
 from .failures import Unsayable
-from .storages import capturing
+from .storages import is_capturing
 
 if TYPE_CHECKING:
     from .launch import Call, Launch
@@ -69,26 +69,26 @@ def _arranged(
     return values, options
 
 
-def _call(kernel: Any, way: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+def _call(kernel: Any, launcher: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
     from .launch import Call
 
     function = function_of(kernel)
     values, options = _arranged(function, args, kwargs)
-    return Call(kernel, function.__name__, way, values, options, None)
+    return Call(kernel, function.__name__, launcher, values, options, None)
 
 
 def _decided(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
     """A launch of Inductor's tuner."""
     from .launch import Call
 
-    values, options, grid = tuner.decided(kernel, args, kwargs.get("grid"))
+    values, options, grid = tuner.read_decision(kernel, args, kwargs.get("grid"))
     return Call(kernel.fn, kernel.fn.__name__, "inductor", values, options, grid)
 
 
 def _held(args: Sequence[Any]) -> dict[int, bytes]:
     most = max((one.options.max_bytes if one.options.data else -1 for one in active), default=-1)
     try:
-        return tuner.contents(args, most) if most >= 0 and not capturing() else {}
+        return tuner.copy_contents(args, most) if most >= 0 and not is_capturing() else {}
     except Exception:  # noqa: BLE001 (then they are not kept)
         return {}
 
@@ -99,7 +99,7 @@ def _begun(make: Callable[[], Call], held: Mapping[int, bytes] | None = None) ->
         call = make()
     except Exception as error:  # noqa: BLE001 (nothing reaches the program)
         for recorder in active:
-            recorder.missed(error)
+            recorder.count_missed(error)
         return []
     launches = []
     for recorder in active:
@@ -112,17 +112,17 @@ def _begun(make: Callable[[], Call], held: Mapping[int, bytes] | None = None) ->
 
 
 def _watched(launches: list[Launch], grid: Any, kernel: Any) -> Any:
-    """A grid that says when it is known. One that is asked for is asked once, after the kernel's own hooks,
+    """A grid that reports its value. A callable grid is called once, after the kernel's own hooks,
     whose work is not the launch's."""
     if callable(grid) or getattr(kernel, "pre_run_hooks", None):
 
-        def resolved(*args: Any, **kwargs: Any) -> Any:
+        def resolve_observed(*args: Any, **kwargs: Any) -> Any:
             sizes = grid(*args, **kwargs) if callable(grid) else grid
             for launch in launches:
                 launch.begin(sizes)
             return sizes
 
-        return resolved
+        return resolve_observed
     for launch in launches:
         launch.begin(grid)
     return grid
@@ -175,7 +175,7 @@ def _patch_compiled(module: ModuleType) -> None:
     original = kind.__getitem__
 
     @functools.wraps(original)
-    def getitem(self: Any, grid: Any) -> Any:
+    def bind_grid(self: Any, grid: Any) -> Any:
         runner = original(self, grid)
 
         @functools.wraps(runner)
@@ -186,7 +186,7 @@ def _patch_compiled(module: ModuleType) -> None:
 
         return run
 
-    kind.__getitem__ = getitem
+    kind.__getitem__ = bind_grid
 
 
 def _patch_interpreter(module: ModuleType) -> None:
@@ -221,13 +221,13 @@ def _patch_interpreter(module: ModuleType) -> None:
         rewrite = function.rewrite
 
         @functools.wraps(rewrite)
-        def rewritten(self: Any) -> Any:
+        def rewrite_observed(self: Any) -> Any:
             made = rewrite(self)
             with contextlib.suppress(TypeError):
                 _rewritten.setdefault(made, self)
             return made
 
-        function.rewrite = rewritten
+        function.rewrite = rewrite_observed
 
 
 def _can_measure() -> bool:
@@ -260,14 +260,14 @@ def _patch_autotuner(module: ModuleType) -> None:
         initialise(self, *args, **kwargs)
 
     @functools.wraps(original)
-    def bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run_muted(self: Any, *args: Any, **kwargs: Any) -> Any:
         if active and not _can_measure():
             return _unmeasured()
         with _Muted():
             return original(self, *args, **kwargs)
 
     @functools.wraps(prune)
-    def pruned(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def prune_observed(self: Any, *args: Any, **kwargs: Any) -> Any:
         configs = list(prune(self, *args, **kwargs))
         if not active or len(configs) < 2 or _can_measure():
             return configs
@@ -280,7 +280,7 @@ def _patch_autotuner(module: ModuleType) -> None:
             )
         return [chosen, *(config for config in configs if config is not chosen)]
 
-    kind.__init__, kind._bench, kind.prune_configs = init, bench, pruned
+    kind.__init__, kind._bench, kind.prune_configs = init, run_muted, prune_observed
 
 
 def _patch_inductor(module: ModuleType) -> None:
@@ -336,19 +336,19 @@ class _Finder:
 
             def executed_module(module: ModuleType) -> None:
                 execute(module)
-                self.meet(name, module)
+                self.add_hooks(name, module)
 
             spec.loader.exec_module = executed_module
         return spec
 
-    def meet(self, name: str, module: ModuleType) -> None:
+    def add_hooks(self, name: str, module: ModuleType) -> None:
         """Puts the hooks of a module in place, once."""
         patch = self.waiting.pop(name, None)
         if patch is not None:
             if name == "triton.runtime.jit":
                 version = str(getattr(sys.modules.get("triton"), "__version__", ""))
                 for recorder in active:
-                    recorder.imported(version)
+                    recorder.note_import(version)
             try:
                 patch(module)
             except AttributeError as error:
@@ -368,16 +368,16 @@ def install() -> None:
         module = sys.modules.get(name)
         # One that is being imported is met at its end.
         if module is not None and not getattr(module.__spec__, "_initializing", False):
-            _finder.meet(name, module)
+            _finder.add_hooks(name, module)
 
 
 _targets: dict[int, int] = {}
 
 
-def target() -> int:
+def find_target() -> int:
     """The compute capability of the current GPU, as Triton says it.
 
-    Raises `Unsayable` for what is no CUDA device.
+    Raises `Unsayable` for a device that is not CUDA's.
     """
     from triton.runtime.driver import driver
 

@@ -1,6 +1,6 @@
 """From part files to a verdict: the binary makes a recording of them, runs it, and its events are read here.
 
-Left out: recording (`recorder`), and what a test framework makes of a verdict (`gating`, `pytest_plugin`).
+See `recorder` for recording; `gating` and `pytest_plugin` act on a verdict.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ENGINES = ("reference", "recorded")
 """The engines that judge by default: Cerith's reference, and what was executed when it was recorded."""
 
 _FINISHED = (0, 1, 2, 3)
-"""What `cerith run` ends with when it did what it was asked: all as expected, not so, a bad case file, no
+"""Exit codes of a `cerith run` that finished: all as expected, not as expected, a bad case file, no
 cases."""
 
 
@@ -34,22 +34,22 @@ _ORIGIN = re.compile(r"^origin: .*, (\S.*:\d+)\"?$", re.MULTILINE)
 
 @dataclass
 class Report:
-    """What came of the launches of a gate."""
+    """The result of a gate's launches."""
 
     launches: int = 0
     """Launches that were made."""
     distinct: int = 0
-    """Of these, distinct ones: those that are judged. What makes two the same is the gate's `sample`."""
+    """Distinct launches, which are judged. The gate's `sample` decides whether two are the same."""
     agree: int = 0
-    """Distinct launches of which all engines gave the same."""
+    """Distinct launches with the same result in all engines."""
     differ: int = 0
-    """Distinct launches of which somebody gave something else."""
+    """Distinct launches in which some engine has a different result."""
     undefined: int = 0
-    """Distinct launches that have no defined meaning: out of bounds, races, reads of what nobody wrote, …"""
+    """Distinct launches without a defined meaning: out of bounds, races, uninitialised reads, …"""
     unjudged: dict[str, int] = field(default_factory=dict)
     """Launches that could not be recorded or judged: why, and how many."""
     failed: bool = False
-    """Whether the gate does not let it through."""
+    """Whether the gate fails."""
     words: str = ""
     """What Cerith says: of each failure the kernel, the elements, the values, the source line."""
     recording: str | None = None
@@ -57,7 +57,7 @@ class Report:
     known: dict[str, int] = field(default_factory=dict)
     """Differences that known bugs of Triton's explain: kernel and bugs, and how many launches."""
     places: list[str] = field(default_factory=list)
-    """What is wrong where, in the user's own files: `softmax.py:18: out-of-bounds`."""
+    """Each problem with its location in the user's own files: `softmax.py:18: out-of-bounds`."""
 
     def add(self, other: Report) -> None:
         """Takes the numbers of another report into this one."""
@@ -100,7 +100,7 @@ class Report:
 
 
 class Disagreement(AssertionError):  # noqa: N818 (a verdict, and no failure of ours)
-    """The gate does not let the launches through. Its text is Cerith's own words."""
+    """The gate rejects the launches. The exception's text is Cerith's report."""
 
     def __init__(self, report: Report) -> None:
         # A test framework's summary has the first line, as far as there is room.
@@ -132,7 +132,7 @@ def judge(
     try:
         about = json.loads((recording / "recording.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise CerithError(f"{recording} is no recording: {error}") from error
+        raise CerithError(f"{recording} is not a recording: {error}") from error
     report = Report(
         launches=about.get("launches", 0), distinct=about.get("cases", 0), recording=_short(recording)
     )
@@ -171,7 +171,7 @@ def _run(report: Report, engines: Sequence[str], undefined: bool, masked_zero: b
                 report.failed = True
                 told.append(event)
             elif event["event"] == "problem" and event.get("severity") == "error":
-                # Of an engine: it was asked for and is not there. Of a case: a launch that Cerith cannot
+                # For an engine: it was requested and is missing. For a case: a launch that Cerith cannot
                 # read.
                 if event.get("code") == "engine":
                     raise CerithError(str(event.get("message")))
@@ -185,7 +185,7 @@ def _run(report: Report, engines: Sequence[str], undefined: bool, masked_zero: b
 
 
 def _verdict(report: Report, event: Mapping[str, Any], undefined: bool) -> bool:
-    """Counts a verdict; answers whether the gate does not let it through."""
+    """Counts a verdict; returns whether the gate fails because of it."""
     kind = event["verdict"]
     if kind == "agree" and not event.get("vacuous"):
         report.agree += 1
@@ -216,7 +216,7 @@ def _known(report: Report, event: Mapping[str, Any]) -> None:
 
 
 def _place(event: Mapping[str, Any]) -> str:
-    """What is wrong, and where: at the line that traps, or else in the kernel that begins there."""
+    """The problem, and its location: the line that traps, or otherwise the kernel that begins there."""
     trapped = event.get("outcomes", {}).get("reference", {})
     what, at = trapped.get("error"), trapped.get("position")
     if not (event["verdict"] == "undefined" and what and at):
@@ -226,7 +226,7 @@ def _place(event: Mapping[str, Any]) -> str:
 
 
 def _why(event: Mapping[str, Any]) -> str:
-    """Why nothing can be said about a launch."""
+    """The reason why a launch has no result."""
     kernel = str(event["case"]).split("/", maxsplit=1)[0]
     if event.get("vacuous"):
         return f"{kernel}: nothing that it computed has a defined value"
@@ -237,11 +237,11 @@ def _why(event: Mapping[str, Any]) -> str:
 
 
 def _words(told: Sequence[Mapping[str, Any]], path: Path) -> str:
-    """Events in the words that `cerith run` has for them."""
+    """Events as `cerith run` prints them."""
     path.write_text("".join(json.dumps(event) + "\n" for event in told), "utf-8")
     text = binary.run(["report", str(path)], _FINISHED, quiet=True)
-    # Behind the first empty line it sums up, as a report does by itself. What to write into a case file is of
-    # no use to a test.
+    # After the first empty line comes a summary, which a report has already. Advice about case files does not
+    # help a test.
     lines = text.split("\n\n", maxsplit=1)[0].splitlines()
     return "\n".join(line for line in lines if "write it down: expect:" not in line)
 
@@ -268,7 +268,7 @@ def _events(stream: str) -> list[dict[str, Any]]:
         try:
             event = json.loads(line)
         except ValueError as error:
-            raise CerithError(f"`cerith run` printed what is no event: {line[:200]}") from error
+            raise CerithError(f"`cerith run` printed a line that is not an event: {line[:200]}") from error
         if isinstance(event, dict) and "event" in event:
             events.append(event)
     return events

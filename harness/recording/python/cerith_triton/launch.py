@@ -1,7 +1,7 @@
-"""A launch that may be kept: what is looked at before it runs, and after.
+"""A launch that may be kept: inspected before it runs, and after.
 
-What is looked at comes in the order of its cost. Left out: which launches are kept, and writing them
-(`recorder`).
+Inspections run in the order of their cost. See `recorder` for which launches are kept, and for writing
+them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import weakref
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 from . import hooks
-from .failures import Unsayable, kind_of, message_of, told
+from .failures import Unsayable, describe_error, kind_of, message_of
 from .preflight import UndefinedLaunch
 from .source import Source, source_of
-from .storages import Storage, capturing, wait
+from .storages import Storage, is_capturing, wait
 from .values import Values
 
 if TYPE_CHECKING:
@@ -29,22 +29,21 @@ _COMMON = (int, float, bool, str, type(None))
 class Call(NamedTuple):
     """A launch as Triton is asked for it."""
 
-    # What Triton's decorators made, or the function in it.
+    # The object that Triton's decorators made, or the function in it.
     kernel: Any
     name: str
     # "interpret" or "cuda".
-    way: str
+    launcher: str
     # Every parameter, in order.
     values: Mapping[str, Any]
     options: Mapping[str, Any]
-    # None where Triton has yet to ask for it.
+    # None until Triton asks for it.
     grid: Sequence[int] | None
 
 
 # Kernels whose source is known, by the `id`s of the kernel and of functions that are its arguments.
 _sources: dict[tuple[int, ...], tuple[Any, Source | Unsayable]] = {}
-# Parameters of kernels whose 64-bit integers turned out to be no addresses, so that they are not looked for
-# again.
+# Parameters of kernels whose 64-bit integers were not addresses, so that the search is not repeated.
 _no_addresses: set[tuple[str, str]] = set()
 _sources_lock = threading.Lock()
 
@@ -130,12 +129,12 @@ class Launch:
         undefined = None
         try:
             self._begin(grid)
-            # What is over cannot be held back.
+            # A finished launch cannot be held back.
             if self._number is not None and self._held is None:
                 undefined = self._recorder.undefined()
                 if undefined is not None:
                     self._settled = True
-                    self._recorder.refused(self._number, undefined)
+                    self._recorder.write_refusal(self._number, undefined)
         except Unsayable as error:
             self._skip(str(error))
         except Exception as error:  # noqa: BLE001
@@ -150,23 +149,23 @@ class Launch:
         extras = _extras(call.values.values(), [])
         source = _source(call.kernel, extras)
         values = Values(lambda value: source.names[id(value)])
-        args = [(name, values.say(name, value)) for name, value in call.values.items()]
-        options = values.options(call.options)
+        args = [(name, values.describe(name, value)) for name, value in call.values.items()]
+        options = values.describe_options(call.options)
         sizes = [operator.index(size) for size in grid]
         if not 1 <= len(sizes) <= 3:
             raise Unsayable(f"a grid of {len(sizes)} sizes")
         storages = values.storages
         if values.find_addresses() and not storages.all:
-            # What device the launch is for is known by its storages.
+            # The storages determine the launch's device.
             values.find_live()
         on_cpu = all(storage.on_cpu for storage in storages.all)
-        if call.way == "interpret" and not on_cpu and getattr(call.kernel, "pre_run_hooks", None):
+        if call.launcher == "interpret" and not on_cpu and getattr(call.kernel, "pre_run_hooks", None):
             raise Unsayable("a hook runs before it on copies of its arguments, which cannot be seen")
         engine, target = self._engine(on_cpu)
-        self._graph = not on_cpu and capturing()
+        self._graph = not on_cpu and is_capturing()
         # A launch with its bytes is not the same as one of a graph without them.
         layout = (engine, target, self._graph, tuple(sizes), tuple(values.layout))
-        if not recorder.wants(source.digest, layout):
+        if not recorder.needs_layout(source.digest, layout):
             self._settled = True
             return
         if self._graph:
@@ -178,7 +177,7 @@ class Launch:
                         " read meanwhile"
                     )
         values.find_live()
-        if call.way != "interpret" and recorder.options.data and not self._graph:
+        if call.launcher != "interpret" and recorder.options.data and not self._graph:
             wait()
         contents = [self._content(storage) for storage in storages.all]
         known = len(contents)
@@ -188,7 +187,7 @@ class Launch:
             if storages.find_addresses(contents, everywhere):
                 _no_addresses.update(pointers)
             contents += [self._content(storage) for storage in storages.all[known:]]
-        if not recorder.takes(source.digest, layout, contents):
+        if not recorder.needs_contents(source.digest, layout, contents):
             self._settled = True
             return
         header = {"engine": engine, "target": target, "grid": sizes, "args": args, "options": options}
@@ -200,11 +199,11 @@ class Launch:
         self._settled = self._number is None
 
     def _engine(self, on_cpu: bool) -> tuple[str, int | None]:
-        if self._call.way == "interpret":
+        if self._call.launcher == "interpret":
             return ("interpret+host" if on_cpu else "interpret"), None
-        if on_cpu and self._call.way == "inductor":
+        if on_cpu and self._call.launcher == "inductor":
             return "inductor", None
-        return "cuda", hooks.target()
+        return "cuda", hooks.find_target()
 
     def _content(self, storage: Storage) -> bytes | None:
         options = self._recorder.options
@@ -229,7 +228,7 @@ class Launch:
         ended = time.perf_counter()
         try:
             if self._source is None:
-                why = "it did not come to a launch"
+                why = "no launch happened"
                 self._skip(why if error is None else f"{why}: {kind_of(error)}")
             elif error is not None and not isinstance(error, Exception):
                 self._skip(f"ended by {kind_of(error)}")
@@ -245,7 +244,7 @@ class Launch:
         after: list[bytes | None] = [None] * len(self._storages)
         if error is None:
             try:
-                if self._call.way != "interpret" and not self._graph:
+                if self._call.launcher != "interpret" and not self._graph:
                     wait()
                 after = [
                     None if before is None else storage.read()
@@ -254,10 +253,10 @@ class Launch:
             except Exception as fault:  # noqa: BLE001 (a fault of the kernel's is heard of here first)
                 error = fault
         if self._number is not None:
-            raised = None if error is None else told(error)
+            raised = None if error is None else describe_error(error)
             contents = list(zip(self._before, after))
             seconds = ended - self._launched
-            self._recorder.ended(self._number, self._storages, contents, raised, seconds)
+            self._recorder.write_end(self._number, self._storages, contents, raised, seconds)
 
     def _skip(self, why: str) -> None:
         self._settled = True
@@ -267,7 +266,7 @@ class Launch:
             self._recorder.leave_out(self._number, self._call.name, why)
 
 
-def forked() -> None:
-    """Makes locks anew in a process that was just forked."""
+def renew_after_fork() -> None:
+    """Renews locks in a process that was just forked."""
     global _sources_lock
     _sources_lock = threading.Lock()

@@ -22,10 +22,10 @@ class Recording:
     path: Path
     """The folder: `cerith run PATH` runs it."""
     counts: Counts | None = None
-    """How many launches there were, and what became of them. None until the block has ended."""
+    """The number of launches, and their results. None until the block has ended."""
 
 
-def options(
+def parse_options(
     filter: Sequence[str] = (),
     max_bytes: int | None = None,
     sample: str = "layout",
@@ -65,7 +65,7 @@ def record(
     if recording.path.exists() and (not recording.path.is_dir() or any(recording.path.iterdir())):
         raise CerithError(f"{recording.path} is there and is not empty; name a folder that is not there yet")
     parts = Path(tempfile.mkdtemp(prefix="cerith-"))
-    recorder = Recorder(parts, options(filter, max_bytes, sample, data))
+    recorder = Recorder(parts, parse_options(filter, max_bytes, sample, data))
     recorder.start()
     try:
         yield recording

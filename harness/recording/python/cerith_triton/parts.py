@@ -16,7 +16,7 @@ from typing import Any
 
 FORMAT = 2
 _HEAD = struct.Struct("<IQ")
-# Of so many bytes it is tried whether compression pays.
+# Compression is tried on this many bytes first, to see whether it pays.
 _TRIED = 1 << 16
 
 
@@ -31,8 +31,8 @@ class Part:
         self.size = 0
         self._hashes: set[str] = set()
 
-    def frame(self, header: dict[str, Any], payload: bytes = b"") -> None:
-        """Writes a frame, so that it is there whatever becomes of this process."""
+    def write_frame(self, header: dict[str, Any], payload: bytes = b"") -> None:
+        """Writes a frame so that it survives this process."""
         if self._file is None:
             path = self.path = os.path.join(self._folder, f"{os.getpid()}-{time.time_ns()}.part")
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -49,8 +49,8 @@ class Part:
             raise
         self.size += size
 
-    def bytes(self, data: bytes, room: int) -> str | None:
-        """Writes the bytes of a storage, if they are not there yet; their hash, or none where the file would
+    def write_bytes(self, data: bytes, room: int) -> str | None:
+        """Writes the bytes of a storage, unless they are there; returns their hash, or None if the file would
         grow past `room`."""
         digest = hashlib.blake2b(data, digest_size=16).hexdigest()
         if digest not in self._hashes:
@@ -58,7 +58,7 @@ class Part:
             packed = zlib.compress(data, 1 if pays else 0)
             if self.size + len(packed) > room:
                 return None
-            self.frame({"frame": "bytes", "hash": digest, "size": len(data)}, packed)
+            self.write_frame({"frame": "bytes", "hash": digest, "size": len(data)}, packed)
             self._hashes.add(digest)
         return digest
 

@@ -27,8 +27,8 @@ class Preflight:
         """How many launches were judged."""
 
     def judge(self, part: str) -> str | None:
-        """What is undefined about the launch that was written into a part file last; None if nothing is known
-        to be."""
+        """The undefined behaviour of the launch that was written last into a part file; None if none is
+        known."""
         if self._failed:
             return None
         try:

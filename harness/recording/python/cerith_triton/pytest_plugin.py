@@ -1,7 +1,7 @@
 """The pytest plugin: gates around tests.
 
 A gated test is recorded while it runs, without its fixtures' set-up and tear-down, and judged at its end. It
-fails with Cerith's own words if the reference disagrees with what was executed or the program has no defined
+fails with Cerith's report if the reference disagrees with the executed launches or the program has no defined
 meaning. A test is gated if it asks for the fixture `cerith`, has the marker `cerith`, or if all tests are
 (`--cerith`, or `cerith = true` in the ini file). `@pytest.mark.cerith(off=True)` excepts one. The recording
 of a test that fails is kept below `.cerith`.
@@ -124,7 +124,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     try:
         result = yield
     except Exception:
-        # It has failed by itself. What Cerith has to say about its launches may be why.
+        # The test itself has failed. Cerith's report about its launches may explain it.
         words = _finish(gate, item)
         if words:
             item.add_report_section("call", "cerith", words)
@@ -173,7 +173,7 @@ class Totals:
             self.kept.append(one.recording)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Says what came of all gated tests."""
+        """Prints the results of all gated tests."""
         if not self.tests:
             return
         numbers = self.report.numbers().replace(" distinct", f" distinct in {_tests(self.tests)}", 1)
@@ -222,7 +222,7 @@ def _started(item: pytest.Item) -> tuple[Gate | None, str]:
 
 
 def _finish(gate: Gate, item: pytest.Item) -> str:
-    """Ends a test's gate. Nothing if its launches are let through, else what is to be said."""
+    """Ends a test's gate. Returns None if its launches pass, otherwise the report."""
     if not gate.recording:
         # The test has ended it by itself.
         return ""

@@ -1,6 +1,6 @@
-"""Records the launches of this process into a part file: which are kept, and what is said of them.
+"""Records launches of this process into a part file: chooses which to keep, and describes them.
 
-What is looked at comes in the order of its cost: the layout of a launch first, bytes only of what is kept.
+Inspections run in the order of their cost: the layout of a launch first, bytes only if it is kept.
 Nothing that goes wrong here reaches the program: such a launch is counted, with the reason.
 """
 
@@ -27,13 +27,13 @@ from .preflight import Preflight
 from .source import Source
 from .storages import Storage
 
-# Names of kernels that are not asked for, which are told.
+# Names of kernels that the filter excludes, for the report.
 _NAMES = 20
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is to be kept."""
+    """Which launches to keep."""
 
     # Globs of kernel names; none for all kernels.
     filter: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Options:
 
 
 class Counts(NamedTuple):
-    """What became of the launches of a recording."""
+    """The results of a recording's launches."""
 
     launches: int
     kept: int
@@ -112,7 +112,7 @@ class Recorder:
         self._filtered_kernels: dict[str, None] = {}
         self._notes: set[str] = set()
         self._reasons: dict[tuple[str, str], int] = {}
-        # Of launches that are in the part file.
+        # For launches that are in the part file.
         self._left_out: dict[tuple[str, str], int] = {}
         self._began = time.perf_counter()
         self._spent = 0.0
@@ -127,17 +127,17 @@ class Recorder:
             hooks.active = (*hooks.active, self)
             _recorders.add(self)
             if self._announced:
-                self._part.frame({"frame": "python", "pid": os.getpid(), "triton": None})
+                self._part.write_frame({"frame": "python", "pid": os.getpid(), "triton": None})
         return self
 
-    def imported(self, version: str) -> None:
+    def note_import(self, version: str) -> None:
         """Notes that this process has imported Triton."""
         if self._announced:
             with self._lock:
-                self._part.frame({"frame": "python", "pid": os.getpid(), "triton": version})
+                self._part.write_frame({"frame": "python", "pid": os.getpid(), "triton": version})
 
     def stop(self) -> Counts:
-        """Ends the recording, and says what became of the launches. May be called again."""
+        """Ends the recording, and returns the results of the launches. May be called again."""
         hooks.active = tuple(one for one in hooks.active if one is not self)
         with self._lock:
             if not self._stopped:
@@ -146,7 +146,7 @@ class Recorder:
         return self.counts()
 
     def counts(self) -> Counts:
-        """What became of the launches so far."""
+        """The results of the launches so far."""
         reasons = dict(self._reasons)
         for reason, count in self._left_out.items():
             reasons[reason] = reasons.get(reason, 0) + count
@@ -158,9 +158,9 @@ class Recorder:
             try:
                 self._open()
                 for (kernel, why), count in self._reasons.items():
-                    self._part.frame({"frame": "skipped", "kernel": kernel, "why": why, "count": count})
+                    self._part.write_frame({"frame": "skipped", "kernel": kernel, "why": why, "count": count})
                 counts = self.counts()
-                self._part.frame(
+                self._part.write_frame(
                     {
                         "frame": "end",
                         "launches": counts.launches,
@@ -182,7 +182,7 @@ class Recorder:
         if self._preflight is not None:
             self._preflight.close()
 
-    def forked(self) -> None:
+    def renew_after_fork(self) -> None:
         """Makes this the recorder of a process that was just forked."""
         self._part.close()
         self._reset()
@@ -201,8 +201,8 @@ class Recorder:
                 return None
         return Launch(self, call, held)
 
-    def missed(self, error: Exception) -> None:
-        """Counts a launch of which nothing can be said."""
+    def count_missed(self, error: Exception) -> None:
+        """Counts a launch that cannot be recorded."""
         with self._lock:
             self._launches += 1
         self.skip(
@@ -227,7 +227,7 @@ class Recorder:
         """Counts time that recording took."""
         self._spent += seconds
 
-    def wants(self, digest: str, layout: Any) -> bool:
+    def needs_layout(self, digest: str, layout: Any) -> bool:
         """Whether a launch is to be kept, by its kernel's text and its layout."""
         rule = self.options.sample
         with self._lock:
@@ -239,7 +239,7 @@ class Recorder:
                 return False
             return True
 
-    def takes(self, digest: str, layout: Any, contents: Sequence[bytes | None]) -> bool:
+    def needs_contents(self, digest: str, layout: Any, contents: Sequence[bytes | None]) -> bool:
         """Whether a launch that is wanted is kept, now that its bytes are known."""
         rule = self.options.sample
         if rule == "data":
@@ -261,7 +261,7 @@ class Recorder:
                 name: str(getattr(modules[name], "__version__", "")) if name in modules else None
                 for name in ("triton", "torch", "numpy")
             }
-            self._part.frame(
+            self._part.write_frame(
                 {
                     "frame": "process",
                     "format": FORMAT,
@@ -289,7 +289,7 @@ class Recorder:
             kernel = self._kernels.get(source.digest)
             if kernel is None:
                 kernel = self._kernels[source.digest] = len(self._kernels)
-                self._part.frame(
+                self._part.write_frame(
                     {
                         "frame": "kernel",
                         "kernel": kernel,
@@ -301,7 +301,7 @@ class Recorder:
                 )
             for storage, before in zip(storages, contents):
                 if before is not None:
-                    storage.before = self._part.bytes(before, self.options.max_size)
+                    storage.before = self._part.write_bytes(before, self.options.max_size)
                     if storage.before is None:
                         storage.why = "max-size"
             said = [
@@ -316,21 +316,21 @@ class Recorder:
             ]
             number = self._written
             self._written += 1
-            self._part.frame(
+            self._part.write_frame(
                 {"frame": "launch", "launch": number, "kernel": kernel, "storages": said, **header}
             )
             self._kept += 1
             return number
 
     def undefined(self) -> str | None:
-        """What is undefined about the launch that was written last, if launches are judged before they
+        """The undefined behaviour of the launch that was written last, if launches are judged before they
         run."""
         if self._preflight is None:
             return None
         with self._lock:
             return self._preflight.judge(self._part.path)
 
-    def ended(
+    def write_end(
         self,
         number: int,
         storages: list[Storage],
@@ -338,7 +338,7 @@ class Recorder:
         raised: dict[str, Any] | None,
         seconds: float,
     ) -> None:
-        """Writes what came of a launch."""
+        """Writes the result of a launch."""
         with self._lock:
             if self._stopped:
                 return
@@ -349,22 +349,22 @@ class Recorder:
                 elif after == before:
                     afters.append(storage.before)
                 else:
-                    afters.append(self._part.bytes(after, self.options.max_size))
-            self._part.frame(
+                    afters.append(self._part.write_bytes(after, self.options.max_size))
+            self._part.write_frame(
                 {"frame": "ended", "launch": number, "after": afters, "raised": raised, "seconds": seconds}
             )
 
-    def refused(self, number: int, words: str) -> None:
+    def write_refusal(self, number: int, words: str) -> None:
         """Writes that a launch does not run, because it is undefined."""
         with self._lock:
             if not self._stopped:
-                self._part.frame({"frame": "ended", "launch": number, "refused": words})
+                self._part.write_frame({"frame": "ended", "launch": number, "refused": words})
 
     def leave_out(self, number: int, kernel: str, why: str) -> None:
         """Writes that a launch cannot become a case after all."""
         with self._lock:
             if not self._stopped:
-                self._part.frame({"frame": "ended", "launch": number, "left_out": why})
+                self._part.write_frame({"frame": "ended", "launch": number, "left_out": why})
                 self._kept -= 1
                 self._left_out[(kernel, why)] = self._left_out.get((kernel, why), 0) + 1
 
@@ -377,9 +377,9 @@ _recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 
 
 def _forked() -> None:
-    launch.forked()
+    launch.renew_after_fork()
     for recorder in hooks.active:
-        recorder.forked()
+        recorder.renew_after_fork()
 
 
 def _before_fork() -> None:

@@ -1,8 +1,8 @@
 """A kernel's text, with everything that it needs: files that import Triton and the standard library only.
 
-There is one file for each Python module that something comes from, pruned to what is needed; where two
-functions need one name differently, there is another file of that module. What the file of a module cannot
-say (an object, a module passed around) is `Unsayable`.
+There is one file for each Python module that the kernel uses, pruned to its needs; if two
+functions need different values of one name, the module gets another file. Values that a file cannot
+express (an object, a module passed around) are `Unsayable`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .definition import (
 from .failures import Unsayable
 from .values import is_constexpr, is_dtype, language_name, type_of
 
-# What is there wherever a kernel is.
+# Names that every kernel's module has.
 _ALWAYS = ("triton", "torch", "numpy")
 
 
@@ -46,7 +46,7 @@ class Source(NamedTuple):
     # File and line.
     origin: str
     digest: str
-    # What the first file calls functions and enum members that are arguments, by their `id`.
+    # The first file's names for functions and enum members that are arguments, by their `id`.
     names: dict[int, str]
     # Values that it was made of, which a user may change: mapping, name, value.
     watched: tuple[tuple[Mapping[str, Any], str, Any], ...]
@@ -67,14 +67,14 @@ def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
     if made is None:
         raise Unsayable(f"a kernel that is a {type_of(kernel)}")
     file, name = builder.place(made, None)
-    names = {id(extra): builder.expression(file, extra, "an argument") for extra in extras}
+    names = {id(extra): builder.write_expression(file, extra, "an argument") for extra in extras}
     files = builder.files_from(file, made.name)
     texts = [(f"{one.title}.py", one.text()) for one in files]
     for title, text in texts:
         try:
             compile(text, title, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
-            raise Unsayable(f"its text does not stand alone: {error}") from error
+            raise Unsayable(f"its text does not compile alone: {error}") from error
     code = made.function.__code__
     return Source(
         name,
@@ -95,7 +95,7 @@ def _importable(value: Any) -> tuple[str, str] | None:
         return None
     if not (is_tritons(module) or is_standard(module)):
         return None
-    # What Triton keeps to itself is other in every version.
+    # Triton's private names differ in every version.
     if name.startswith("_") and not isinstance(inner, type) and not hasattr(value, "__triton_builtin__"):
         return None
     return (module, name) if hasattr(sys.modules.get(module), name) else None
@@ -128,10 +128,10 @@ class _File:
         self.title = ""
         # Names, and what tells what they are.
         self.bound = bound
-        # What is defined here, by `id`.
+        # Definitions of this file, by `id`.
         self.defined: dict[int, str] = {}
         self.imports: list[tuple[str, Any]] = []
-        # Files that stand for modules, by what they are called here.
+        # Files that replace modules, by their names here.
         self.modules: dict[str, _File] = {}
         self.body: list[str] = []
         # Files that it imports from.
@@ -158,9 +158,9 @@ class _File:
             self.bound.get(name, key) == key for name, key in wanted.items()
         )
 
-    def reaches(self, other: _File) -> bool:
+    def is_above(self, other: _File) -> bool:
         """Whether importing this file imports another (or is that)."""
-        return self is other or any(file.reaches(other) for file in self.below)
+        return self is other or any(file.is_above(other) for file in self.below)
 
     def text(self) -> str:
         """The finished text."""
@@ -187,7 +187,7 @@ class _File:
 
 
 def _marker(text: str, path: str, line: int, column: int) -> str:
-    """What says where the lines of a definition are in the user's own file. Cerith reads it."""
+    """A comment that maps the lines of a definition to the user's own file. Cerith reads it."""
     path = os.path.abspath(path)
     here = os.path.join(os.getcwd(), "")
     path = path[len(here) :] if path.startswith(here) else path
@@ -210,12 +210,12 @@ class _Builder:
         """The file that defines something for `user`, and its name there."""
         wanted = self._wanted(made)
         for file in self.files:
-            allowed = user is None or file is user or not file.reaches(user)
+            allowed = user is None or file is user or not file.is_above(user)
             if allowed and id(made.function) in file.defined and file.module == made.module:
                 self._link(user, file)
                 return file, made.name
         for file in self.files:
-            allowed = user is None or file is user or not file.reaches(user)
+            allowed = user is None or file is user or not file.is_above(user)
             if allowed and file.fits(made, wanted):
                 break
         else:
@@ -292,7 +292,7 @@ class _Builder:
             annotation if isinstance(annotation, str) else repr(annotation)
         ):
             line = f"{name}: {file.language}.constexpr = "
-        text = own or self.expression(file, value, f"`{made.name}` uses `{name}`, which")
+        text = own or self.write_expression(file, value, f"`{made.name}` uses `{name}`, which")
         self._say(file, f"{line}{text}\n")
 
     def _bind_module(
@@ -330,7 +330,7 @@ class _Builder:
         if file is None:
             for file in self.files:
                 fits = all(file.bound.get(one, key) == key for one, key in wanted.items())
-                if file.module == module.__name__ and not file.reaches(user) and fits:
+                if file.module == module.__name__ and not file.is_above(user) and fits:
                     break
             else:
                 file = _File(stand_in, {})
@@ -362,7 +362,7 @@ class _Builder:
         if line not in file.body:
             file.body.append(line)
 
-    def expression(self, file: _File, value: Any, who: str) -> str:
+    def write_expression(self, file: _File, value: Any, who: str) -> str:
         """An expression of a file for a value. `who` has it, for the error."""
         if isinstance(value, float) and not isinstance(value, enum.Enum):
             value = float(value)
@@ -372,25 +372,25 @@ class _Builder:
         if _is_constant(value) and type(value).__module__ == "builtins":
             return repr(value)
         if is_constexpr(value):
-            return f"{file.language}.constexpr({self.expression(file, value.value, who)})"
+            return f"{file.language}.constexpr({self.write_expression(file, value.value, who)})"
         if is_dtype(value) and str(language_name(value)).isidentifier():
             return f"{file.language}.{language_name(value)}"
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            items = ", ".join(self.expression(file, item, who) for item in value)
+            items = ", ".join(self.write_expression(file, item, who) for item in value)
             return f"{self._named(file, type(value), who)}({items})"
         if type(value) is tuple:
-            items = "".join(f"{self.expression(file, item, who)}, " for item in value)
+            items = "".join(f"{self.write_expression(file, item, who)}, " for item in value)
             return f"({items.rstrip() if len(value) == 1 else items[:-2]})"
         if type(value) is list:
-            return f"[{', '.join(self.expression(file, item, who) for item in value)}]"
+            return f"[{', '.join(self.write_expression(file, item, who) for item in value)}]"
         if type(value) is dict:
             pairs = (
-                f"{self.expression(file, key, who)}: {self.expression(file, item, who)}"
+                f"{self.write_expression(file, key, who)}: {self.write_expression(file, item, who)}"
                 for key, item in value.items()
             )
             return f"{{{', '.join(pairs)}}}"
         if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-            return self.expression(file, value.item(), who)
+            return self.write_expression(file, value.item(), who)
         if is_callable(value):
             return self._named(file, value, who)
         raise Unsayable(f"{who} is a {type_of(value)}")
@@ -430,7 +430,7 @@ class _Builder:
             if file is not first:
                 parts = file.module.replace("__main__", "main").split(".")
                 title = re.sub(r"\W", "_", "_".join(parts)).strip("_") or "part"
-                # What else the name could be imported as must not be hidden by it.
+                # Other things that the name could be imported as must not be hidden by it.
                 if len(parts) == 1 and (_is_installed(file.module) or is_standard(title) or title in _ALWAYS):
                     title = f"{title}_module"
                 name, count = title, 1

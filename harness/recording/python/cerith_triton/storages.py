@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 from .failures import Unsayable
 
-# Where systems put memory: above the first 4 GiB, below what 57 bits reach.
+# The range in which systems map memory: above the first 4 GiB, within 57 bits.
 _LOWEST, _HIGHEST = 1 << 32, 1 << 57
 
 
@@ -91,7 +91,7 @@ class Storages:
 
     def find_addresses(self, contents: list[bytes | None], everywhere: bool) -> bool:
         """Notes which words of pointer tables are addresses of what storage; `contents` are the bytes that
-        are known. With `everywhere`, storages of tensors that are no arguments, but are pointed to, are
+        are known. With `everywhere`, storages of tensors that are not arguments, but are pointed to, are
         added; says whether that was in vain."""
         words = [
             (index, offset, word)
@@ -144,7 +144,7 @@ class Storages:
 
 
 def owner_of(value: Any, address: int) -> Any:
-    """A tensor in whose storage an address is: one that an object holds, or else any that Python knows of.
+    """A tensor in whose storage an address is: one that an object holds, or otherwise any tensor in Python.
     None if there is none."""
     held = list(vars(value).values()) if hasattr(value, "__dict__") else []
     held += [getattr(value, name, None) for name in getattr(type(value), "__slots__", ())]
@@ -160,7 +160,7 @@ def owner_of(value: Any, address: int) -> Any:
 
 
 def live_tensors() -> Iterator[Any]:
-    """Every tensor of torch's that Python knows of."""
+    """Every tensor of torch's in this process."""
     torch = sys.modules.get("torch")
     kind = getattr(torch, "Tensor", None)
     if kind is not None:
@@ -177,7 +177,7 @@ def wait() -> None:
         cuda.current_stream().synchronize()
 
 
-def capturing() -> bool:
+def is_capturing() -> bool:
     """Whether a CUDA graph is being captured, while nothing may be waited for."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return bool(cuda is not None and cuda.is_initialized() and cuda.is_current_stream_capturing())

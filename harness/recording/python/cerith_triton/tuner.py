@@ -31,7 +31,7 @@ def is_decided(tuner: Any) -> bool:
     )
 
 
-def decided(tuner: Any, args: Sequence[Any], grid: Any) -> Decided:
+def read_decision(tuner: Any, args: Sequence[Any], grid: Any) -> Decided:
     """What a launch with `args` is, once `is_decided`."""
     launcher = tuner.launchers[0]
     config = launcher.config
@@ -44,7 +44,7 @@ def decided(tuner: Any, args: Sequence[Any], grid: Any) -> Decided:
     for name in names:
         # A launcher may be given some number in the place of None.
         if name not in constants and name not in bound:
-            raise Unsayable(f"its launcher says nothing of `{name}`")
+            raise Unsayable(f"its launcher does not pass `{name}`")
         values[name] = constants[name] if name in constants else bound[name]
     options = {name: getattr(config, name, None) for name in OPTIONS}
     if grid is None:
@@ -79,17 +79,17 @@ def _grid(tuner: Any, launcher: Any) -> Callable[[dict[str, Any]], list[int]]:
         for size in (expression.x_grid, expression.y_grid, expression.z_grid)
     ]
 
-    def computed(bound: dict[str, Any]) -> list[int]:
+    def compute_grid(bound: dict[str, Any]) -> list[int]:
         scope = dict(bound)
         for line in before:
             exec(line, scope)  # noqa: S102 (as the launcher does)
         return [eval(size, scope) for size in sizes]
 
-    _grids[launcher] = computed
-    return computed
+    _grids[launcher] = compute_grid
+    return compute_grid
 
 
-def contents(args: Sequence[Any], most: int) -> dict[int, bytes]:
+def copy_contents(args: Sequence[Any], most: int) -> dict[int, bytes]:
     """The bytes of the storages that are arguments, up to `most` of each, by their addresses."""
     storages = Storages()
     for argument in args:

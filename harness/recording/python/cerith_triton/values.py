@@ -1,7 +1,7 @@
-"""Argument values as part files say them: JSON's own, or a list of a letter and its contents.
+"""Argument values in the format of part files: JSON's own, or a list of a letter and its contents.
 
-Beside what is said of a value there is its layout: the same without what does not change which instructions
-run, the numbers of floats and addresses. Left out: what has no form, for which `Unsayable` says why.
+A value's description comes with its layout: the description without things that do not change which
+instructions run, the numbers of floats and addresses. Values without a form raise `Unsayable`.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ def bits_of(value: float) -> int:
 
 
 class _Number(NamedTuple):
-    """An integer that may be an address: its parameter, what is said of it, and where it is in the layout."""
+    """An integer that may be an address: its parameter, its description, and its position in the layout."""
 
     name: str
     value: int
-    said: list[Any]
-    at: int
+    description: list[Any]
+    slot: int
 
 
 class Values:
@@ -90,13 +90,13 @@ class Values:
     def __init__(self, named: Callable[[Any], str]) -> None:
         self.named = named
         self.storages = Storages()
-        # What tells launches apart.
+        # The properties that distinguish launches.
         self.layout: list[Any] = []
         # Integers that may be addresses.
         self.numbers: list[_Number] = []
 
-    def say(self, name: str, value: Any) -> Any:
-        """What is said of the value of a parameter."""
+    def describe(self, name: str, value: Any) -> Any:
+        """Describes the value of a parameter."""
         kind = type(value)
         if kind is int:
             said = ["i", str(value)]
@@ -115,7 +115,7 @@ class Values:
         if is_constexpr(value):
             # A number of a constexpr is compiled in.
             inner = value.value
-            said = self.say(name, inner)
+            said = self.describe(name, inner)
             self.layout.append(("c", bits_of(inner) if type(inner) is float else None))
             return ("c", said)
         if is_dtype(value):
@@ -132,11 +132,11 @@ class Values:
             self.layout.append(("g", text))
             return ("g", text)
         if isinstance(value, int):
-            return self.say(name, int(value))
+            return self.describe(name, int(value))
         if isinstance(value, float):
-            return self.say(name, float(value))
+            return self.describe(name, float(value))
         if isinstance(value, str):
-            return self.say(name, str(value))
+            return self.describe(name, str(value))
         if isinstance(value, (tuple, list)) or (
             type(value).__name__ == "tuple" and type(value).__module__.startswith("triton.")
         ):
@@ -144,8 +144,8 @@ class Values:
             items = list(value)
             self.layout.append(("u", len(items), fields))
             if fields is None:
-                return ("u", [self.say(f"{name}_{at}", item) for at, item in enumerate(items)])
-            said = [self.say(f"{name}_{field}", item) for field, item in zip(fields, items)]
+                return ("u", [self.describe(f"{name}_{at}", item) for at, item in enumerate(items)])
+            said = [self.describe(f"{name}_{field}", item) for field, item in zip(fields, items)]
             return ("n", fields, said)
         if type(value).__name__ == "TensorDescriptor":
             return self._descriptor(name, value)
@@ -154,7 +154,7 @@ class Values:
             and getattr(value, "shape", None) == ()
             and hasattr(value, "item")
         ):
-            return self.say(name, value.item())
+            return self.describe(name, value.item())
         if callable(getattr(value, "fn", value)) and not isinstance(value, type):
             text = self.named(value)
             self.layout.append(("g", text))
@@ -248,23 +248,23 @@ class Values:
             if place is None:
                 left.append(number)
             else:
-                number.said[:] = ("a", *place)
-                self.layout[number.at] = ("a", *place)
+                number.description[:] = ("a", *place)
+                self.layout[number.slot] = ("a", *place)
         self.numbers = left
         return bool(left)
 
     def find_live(self) -> None:
-        """The same for the storages of live tensors that are no arguments, which are added."""
+        """Like `find_addresses`, for the storages of live tensors that are not arguments, which are added."""
         if self.numbers and self.storages.add_live({one.value for one in self.numbers}, self.numbers[0].name):
             self.find_addresses()
 
-    def options(self, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        """What is said of launch options. One that is None is not given."""
+    def describe_options(self, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Describes launch options. An option that is None is omitted."""
         said = []
         for name, value in options.items():
             if value is not None:
                 self.layout.append(name)
-                said.append((name, self.say(name, value)))
+                said.append((name, self.describe(name, value)))
         return said
 
 

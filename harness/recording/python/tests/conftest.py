@@ -1,4 +1,4 @@
-"""What the tests need, and what they say where it is not there."""
+"""Requirements of the tests, and the reasons for skipping them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding the program, and what is said where it is not there."""
+"""Finding the program, and the message if it is missing."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ except cerith_triton.CerithError as error:
     print(error)
 """,
     )
-    assert "mine is there and is no recording" in said
+    assert "mine exists and is not a recording" in said
     assert (program / "mine/thesis.tex").read_text() == "dear"
 
 

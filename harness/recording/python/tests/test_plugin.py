@@ -77,7 +77,7 @@ def test_wrong_kernels_fail_with_ceriths_words(example: pytest.Pytester) -> None
         "test_example.py_test_out_of_bounds",
         "test_example.py_test_race",
     ]
-    # What passes the next time is gone.
+    # Tests that pass the next time are gone.
     result = run(example, "--cerith", "-k", "race or nothing", "-o", "cerith_filter=add*")
     result.assert_outcomes(passed=2)
 

@@ -1,4 +1,5 @@
-//! The launches of all part files, without duplicates, in the order in which they were made. Left out: writing them.
+//! The launches of all part files, without duplicates, in the order in which they were made. See [`super::write_case`] for
+//! writing them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -31,14 +32,14 @@ pub struct Kernel {
 
 /// A launch that is to become a case.
 #[derive(Debug)]
-pub struct Found {
+pub struct RecordedLaunch {
     /// Which of [`Gathered::kernels`].
     pub kernel: usize,
     /// Its number among the launches of its kernel, from 1.
     pub number: u64,
-    /// What the part file says.
+    /// The launch's frame.
     pub frame: Box<LaunchFrame>,
-    /// What it says of the end; none where the process died before.
+    /// The end of the launch; `None` if the process ended before.
     pub ended: Option<EndedFrame>,
     /// The process that launched it.
     pub pid: u64,
@@ -50,16 +51,16 @@ pub struct Found {
     engine: Option<String>,
 }
 
-/// What all part files hold.
+/// The contents of all part files.
 #[derive(Debug)]
 pub struct Gathered {
-    /// Where bytes lie.
+    /// The locations of bytes.
     pub contents: Contents,
     /// Distinct kernels.
     pub kernels: Vec<Kernel>,
     /// Launches, in order.
-    pub found: Vec<Found>,
-    /// Launches that are no cases.
+    pub launches: Vec<RecordedLaunch>,
+    /// Launches that are not cases.
     pub skipped: Reasons,
     /// Figures so far.
     pub collected: Collected,
@@ -69,10 +70,10 @@ impl Gathered {
     /// Reads part files.
     pub fn read(options: &Options) -> Result<Self, CollectError> {
         let mut reader = Reader::new(options);
-        for path in parts(&options.parts)? {
+        for path in list_parts(&options.parts)? {
             let mut process = Reading::new(&mut reader, &path);
-            reader.frames(&mut process)?;
-            reader.ended(&process);
+            reader.read_frames(&mut process)?;
+            reader.end_process(&process);
         }
         Ok(reader.gathered)
     }
@@ -81,7 +82,7 @@ impl Gathered {
         Self {
             contents: Contents::default(),
             kernels: Vec::new(),
-            found: Vec::new(),
+            launches: Vec::new(),
             skipped: Reasons::new(),
             collected: Collected {
                 format: FORMAT,
@@ -93,10 +94,10 @@ impl Gathered {
 }
 
 /// Part files in the order in which their processes began.
-fn parts(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
+fn list_parts(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(CollectError::at(folder))? {
-        let path = entry.map_err(CollectError::at(folder))?.path();
+    for entry in fs::read_dir(folder).map_err(CollectError::io_error_at(folder))? {
+        let path = entry.map_err(CollectError::io_error_at(folder))?.path();
         if path.extension().is_some_and(|extension| extension == "part") {
             let stem = path
                 .file_stem()
@@ -120,7 +121,7 @@ fn parts(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
 pub struct Reader {
     sample: String,
     private: bool,
-    /// What there is so far.
+    /// The results so far.
     pub gathered: Gathered,
     by_text: HashMap<[u8; 32], usize>,
     /// How many kernels have a name.
@@ -128,7 +129,7 @@ pub struct Reader {
     /// How many launches of a kernel there are.
     numbers: HashMap<usize, u64>,
     /// The launches so far, by the hash of what the sampling rule looks at.
-    seen: HashSet<[u8; 32]>,
+    sampled_keys: HashSet<[u8; 32]>,
 }
 
 /// How far the part file of a process is read.
@@ -136,19 +137,19 @@ pub struct Reader {
 pub struct Reading {
     path: PathBuf,
     name: String,
-    /// Where the next frame begins.
-    at: u64,
+    /// The offset of the next frame.
+    next_offset: u64,
     file: usize,
     kernels: HashMap<u64, usize>,
     process: Option<Process>,
     ended: bool,
     launches: u64,
-    /// Where the launches of this process are among those that were found.
+    /// The positions of this process's launches among all.
     places: HashMap<u64, usize>,
 }
 
 impl Reading {
-    /// A part file of which nothing is read yet.
+    /// A part file before its first frame is read.
     pub fn new(reader: &mut Reader, path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -157,8 +158,8 @@ impl Reading {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned(),
-            at: 0,
-            file: reader.gathered.contents.file(path),
+            next_offset: 0,
+            file: reader.gathered.contents.add_file(path),
             kernels: HashMap::new(),
             process: None,
             ended: false,
@@ -178,30 +179,30 @@ impl Reader {
             by_text: HashMap::new(),
             counts: HashMap::new(),
             numbers: HashMap::new(),
-            seen: HashSet::new(),
+            sampled_keys: HashSet::new(),
         }
     }
 
     /// Reads the frames that a part file has by now.
-    pub fn frames(&mut self, reading: &mut Reading) -> Result<(), CollectError> {
-        let mut file = File::open(&reading.path).map_err(CollectError::at(&reading.path))?;
-        file.seek(SeekFrom::Start(reading.at))
-            .map_err(CollectError::at(&reading.path))?;
-        let mut part = Part::resumed(BufReader::new(file), reading.at);
+    pub fn read_frames(&mut self, reading: &mut Reading) -> Result<(), CollectError> {
+        let mut file = File::open(&reading.path).map_err(CollectError::io_error_at(&reading.path))?;
+        file.seek(SeekFrom::Start(reading.next_offset))
+            .map_err(CollectError::io_error_at(&reading.path))?;
+        let mut part = Part::resume_at(BufReader::new(file), reading.next_offset);
         for frame in part.by_ref() {
             match frame {
-                Ok(frame) => self.frame(reading, frame),
+                Ok(frame) => self.handle_frame(reading, frame),
                 Err(error) => {
-                    let note = format!("{}: {error}; what lies behind is lost", reading.name);
+                    let note = format!("{}: {error}; the rest of the file is lost", reading.name);
                     self.gathered.collected.notes.push(note);
                 }
             }
         }
-        reading.at = part.whole();
+        reading.next_offset = part.whole_frames_end();
         Ok(())
     }
 
-    fn frame(&mut self, reading: &mut Reading, frame: Frame) {
+    fn handle_frame(&mut self, reading: &mut Reading, frame: Frame) {
         let collected = &mut self.gathered.collected;
         match frame {
             Frame::Process(mut process) => {
@@ -222,7 +223,7 @@ impl Reader {
             }
             Frame::Kernel(kernel) => {
                 let number = kernel.kernel;
-                match self.kernel(kernel) {
+                match self.intern_kernel(kernel) {
                     Ok(index) => {
                         reading.kernels.insert(number, index);
                     }
@@ -250,7 +251,7 @@ impl Reader {
             }
             Frame::Ended(ended) => {
                 let place = reading.places.get(&ended.launch);
-                if let Some(found) = place.and_then(|&place| self.gathered.found.get_mut(place)) {
+                if let Some(found) = place.and_then(|&place| self.gathered.launches.get_mut(place)) {
                     found.ended = Some(ended);
                 }
             }
@@ -278,20 +279,20 @@ impl Reader {
         }
     }
 
-    /// Nothing more comes of a process.
-    fn ended(&mut self, reading: &Reading) {
+    /// Ends a process: no more frames come from it.
+    fn end_process(&mut self, reading: &Reading) {
         let collected = &mut self.gathered.collected;
         if !reading.ended && reading.process.is_some() {
             collected.launches += reading.launches;
             collected.notes.push(format!(
-                "{}: the process did not come to its end: what it had written counts, its figures are not known",
+                "{}: the process did not finish: its launches count, its figures are unknown",
                 reading.name
             ));
         }
     }
 
     /// The index of a kernel.
-    fn kernel(&mut self, frame: KernelFrame) -> Result<usize, String> {
+    fn intern_kernel(&mut self, frame: KernelFrame) -> Result<usize, String> {
         let KernelFrame {
             function,
             mut files,
@@ -317,7 +318,7 @@ impl Reader {
         }
         if let Some(file) = files.iter().find(|file| !is_module(&file.name)) {
             return Err(format!(
-                "kernel `{function}`: `{}` is no name for a file of its own",
+                "kernel `{function}`: `{}` is not a valid name for a separate file",
                 file.name
             ));
         }
@@ -384,7 +385,7 @@ impl Reader {
         };
         let most = self.sample.parse().unwrap_or(u64::MAX);
         let enough = self.numbers.get(&kernel).is_some_and(|&number| number >= most);
-        if enough || self.sample != "every" && !self.seen.insert(self.key(&frame, kernel)) {
+        if enough || self.sample != "every" && !self.sampled_keys.insert(self.sampling_key(&frame, kernel)) {
             self.gathered.collected.repeated += 1;
             return None;
         }
@@ -414,14 +415,14 @@ impl Reader {
         let engine = triton
             .parse::<ToolchainId>()
             .ok()
-            // What Inductor ran on a CPU by other means than Triton's interpreter is no engine of ours.
+            // Inductor can run code on a CPU without Triton's interpreter; Cerith has no engine for that.
             .filter(|_| kind != "inductor")
             .map(|id| format!("{kind}@{}{host}", id.triton()));
         let torch = process
             .torch
             .as_ref()
             .map_or_else(String::new, |torch| format!(", torch {torch}"));
-        self.gathered.found.push(Found {
+        self.gathered.launches.push(RecordedLaunch {
             kernel,
             number,
             origin: format!("recorded: {}, Triton {}{torch}", frame.engine, process.triton),
@@ -432,11 +433,11 @@ impl Reader {
             options,
             engine,
         });
-        Some(self.gathered.found.len() - 1)
+        Some(self.gathered.launches.len() - 1)
     }
 
-    /// What two launches have in common if one of them is enough: kernel, layout and, if asked for, bytes.
-    fn key(&self, frame: &LaunchFrame, kernel: usize) -> [u8; 32] {
+    /// The key of equal launches, one of which is enough: kernel, layout and, on request, bytes.
+    fn sampling_key(&self, frame: &LaunchFrame, kernel: usize) -> [u8; 32] {
         let data = self.sample == "data";
         let mut hasher = blake3::Hasher::new();
         let mut text = |text: &str| {
@@ -451,7 +452,7 @@ impl Reader {
             text(&if data {
                 value.to_string()
             } else {
-                layout(value).to_string()
+                strip_floats(value).to_string()
             });
         }
         for storage in &frame.storages {
@@ -482,10 +483,10 @@ fn area_of(test: &str) -> Option<String> {
 }
 
 /// A value without floats, which are data.
-fn layout(value: &Json) -> Json {
+fn strip_floats(value: &Json) -> Json {
     match value {
         Json::Array(items) if items.first().and_then(Json::as_str) == Some("f") => Json::from("f"),
-        Json::Array(items) => Json::Array(items.iter().map(layout).collect()),
+        Json::Array(items) => Json::Array(items.iter().map(strip_floats).collect()),
         other => other.clone(),
     }
 }
@@ -515,9 +516,9 @@ fn is_module(name: &str) -> bool {
     })
 }
 
-impl Found {
-    /// The storages as a case file has them, or why it cannot.
-    pub fn storages(
+impl RecordedLaunch {
+    /// The storages of a case file, or the reason why it cannot have them.
+    pub fn declare_storages(
         &self,
         kernel: &Kernel,
         archive: &mut Archive<'_>,
@@ -525,7 +526,7 @@ impl Found {
         let mut storages: Vec<StorageText> = Vec::with_capacity(self.frame.storages.len());
         for (index, frame) in self.frame.storages.iter().enumerate() {
             let (dtype, shape) = if frame.addresses.is_empty() {
-                case_text::declared(&self.args, index, frame.size)
+                case_text::infer_declaration(&self.args, index, frame.size)
             } else if frame.size.is_multiple_of(8)
                 && frame.addresses.iter().all(|(at, ..)| at.is_multiple_of(8))
             {
@@ -534,7 +535,7 @@ impl Found {
                 return Ok(Err(format!("`{}` holds addresses at odd places", frame.name)));
             };
             let lost = |why: &str| Ok(Err(format!("storage `{}`: {why}", frame.name)));
-            let after = self.after(index);
+            let after = self.hash_after(index);
             if [frame.before.as_ref(), after]
                 .into_iter()
                 .flatten()
@@ -544,7 +545,7 @@ impl Found {
             }
             let fill = match &frame.before {
                 _ if frame.size == 0 => FillText::Zeros,
-                None => FillText::Seeded(seed(&kernel.function, self.number, index)),
+                None => FillText::Seeded(derive_seed(&kernel.function, self.number, index)),
                 Some(hash) => match archive.put(hash, frame.addresses.is_empty())? {
                     Content::Zeros => FillText::Zeros,
                     Content::Entry(entry) => {
@@ -568,7 +569,7 @@ impl Found {
                 _ => None,
             };
             storages.push(StorageText {
-                name: case_text::name(&frame.name, &storages),
+                name: case_text::choose_name(&frame.name, &storages),
                 dtype,
                 shape,
                 bytes: frame.size as usize,
@@ -580,7 +581,7 @@ impl Found {
     }
 
     /// The hash of what a storage held afterwards.
-    fn after(&self, storage: usize) -> Option<&String> {
+    fn hash_after(&self, storage: usize) -> Option<&String> {
         self.ended.as_ref()?.after.get(storage)?.as_ref()
     }
 
@@ -594,17 +595,18 @@ impl Found {
         self.ended.as_ref()?.refused.as_deref()
     }
 
-    /// Whether the result of the launch is known. It is not if contents were made up, or if it did not come to its end.
+    /// Whether the result of the launch is known. It is not if contents were made up, or if the launch did not
+    /// finish.
     fn is_on_record(&self) -> bool {
         let known = |(nth, storage): (usize, &part::StorageFrame)| {
             storage.size == 0
-                || storage.before.is_some() && (self.after(nth).is_some() || self.raised().is_some())
+                || storage.before.is_some() && (self.hash_after(nth).is_some() || self.raised().is_some())
         };
         let ended = self.ended.is_some() && self.refused().is_none();
         ended && self.engine.is_some() && self.frame.storages.iter().enumerate().all(known)
     }
 
-    /// What the case's text says of a launch without a result.
+    /// The note in the case's text about a launch without a result.
     fn end(&self) -> &'static str {
         match (&self.ended, self.refused()) {
             (None, _) => " It was running when its process died.",
@@ -613,8 +615,8 @@ impl Found {
         }
     }
 
-    /// What the case file says.
-    pub fn text(&self, kernel: &Kernel, options: &Options, storages: Vec<StorageText>) -> Text<'_> {
+    /// The content of the case file.
+    pub fn to_case_text(&self, kernel: &Kernel, options: &Options, storages: Vec<StorageText>) -> Text<'_> {
         // The command of a test suite says nothing about one launch of it.
         let command = options.command.as_ref().map(|command| command.join(" "));
         let within = self.frame.test.clone().or(command);
@@ -649,7 +651,7 @@ impl Found {
 }
 
 /// A number that is the same for the same storage.
-fn seed(function: &str, number: u64, storage: usize) -> u32 {
+fn derive_seed(function: &str, number: u64, storage: usize) -> u32 {
     let hash = blake3::hash(format!("{function} {number} {storage}").as_bytes());
     let [a, b, c, d, ..] = *hash.as_bytes();
     // Small enough to be typed.

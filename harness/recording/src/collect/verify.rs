@@ -1,4 +1,4 @@
-//! Writes case files, reads them back, and keeps only those that are cases. Left out: what a case file says.
+//! Writes case files, reads them back, and keeps only those that are cases. See [`crate::case_text`] for the texts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,19 +14,19 @@ pub fn write(folder: &Path, cases: &mut [CaseFile<'_>]) -> Result<(u64, Vec<Stri
     for case in &*cases {
         write_file(&folder.join(&case.name), &case.text.print())?;
     }
-    let mut wrong = problems(folder, cases)?;
+    let mut wrong = find_problems(folder, cases)?;
     if !wrong.is_empty() {
         for case in cases.iter_mut().filter(|case| wrong.contains_key(&case.name)) {
             case.text.unchecked = true;
             write_file(&folder.join(&case.name), &case.text.print())?;
         }
-        wrong = problems(folder, cases)?;
+        wrong = find_problems(folder, cases)?;
     }
     let mut reasons = Vec::new();
     for case in &*cases {
         if let Some(why) = wrong.remove(&case.name) {
             let path = folder.join(&case.name);
-            cerith_files::remove_file(&path).map_err(CollectError::at(&path))?;
+            cerith_files::remove_file(&path).map_err(CollectError::io_error_at(&path))?;
             reasons.push(why);
         }
     }
@@ -34,7 +34,7 @@ pub fn write(folder: &Path, cases: &mut [CaseFile<'_>]) -> Result<(u64, Vec<Stri
 }
 
 /// The first problem of each case file that has any.
-fn problems(folder: &Path, cases: &[CaseFile<'_>]) -> Result<BTreeMap<String, String>, CollectError> {
+fn find_problems(folder: &Path, cases: &[CaseFile<'_>]) -> Result<BTreeMap<String, String>, CollectError> {
     let corpus = Corpus::read(folder).map_err(|error| CollectError::Io {
         path: folder.to_owned(),
         source: std::io::Error::other(error.to_string()),

@@ -288,7 +288,7 @@ fn what_is_wrong_with_a_part_file_is_told_and_costs_nothing_else() {
         .kernel(1, "broken", "def broken(:\n")
         .kernel(2, "add", ADD)
         .bytes("d", &whole)
-        // 1,000,000 bytes where 16 are said to be.
+        // 1,000,000 bytes, in a frame with a size of 16.
         .frame(&json!({"frame": "bytes", "hash": "e".repeat(32), "size": 16}), &{
             let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
             packed.write_all(&vec![0; 1_000_000]).expect("into memory");

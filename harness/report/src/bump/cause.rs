@@ -1,7 +1,7 @@
-//! Why cases changed: groups of them, each with one cause. Left out: how they changed ([`super::change`]).
+//! Why cases changed: groups of them, each with one cause. See [`super::change`] for the kinds of changes.
 //!
-//! Where neither a known bug nor words give the cause, the kernels' use of the language does: an operation that many cases of a
-//! change use, and few or none that are right in both versions.
+//! If neither a known bug nor a message shows the cause, the kernels' use of the language may: an operation that many cases of
+//! a change use, and few or none that are right in both versions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -51,7 +51,7 @@ fn find_smallest(cases: &[&ComparedCase]) -> String {
         .map_or_else(String::new, |one| one.case.clone())
 }
 
-/// What a known bug, a rule or words tell of a change.
+/// The cause of a change according to a known bug, a rule or a message.
 fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
     let wrong = |standing: &Standing| match standing {
         Standing::Wrong(wrong) => Some(wrong.clone()),
@@ -60,7 +60,7 @@ fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
     let (old, new) = (wrong(&one.old), wrong(&one.new));
     match one.change {
         Change::RuleChanged | Change::NewlyUndefined | Change::NewlyDefined => {
-            // Of several rules that came with one version, what the cases execute tells more.
+            // If several rules came with one version, the operations that the cases execute are better evidence.
             return (one.rules.len() == 1).then(|| Cause::Rules(one.rules.clone()));
         }
         _ => {}
@@ -99,7 +99,7 @@ fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
 /// How many cases that are right in both versions use each name.
 struct Right<'s> {
     right: HashMap<&'s str, u64>,
-    /// The same of all cases, however they stand.
+    /// The uses of all cases, in any standing.
     all: HashMap<&'s str, u64>,
 }
 
@@ -170,7 +170,7 @@ impl<'s> Right<'s> {
             .filter(|(_, (value, sure, _))| *sure >= SURE && *value >= best)
             .map(|(name, (_, _, elsewhere))| (name, elsewhere))
             .collect();
-        // What few cases use at all says most.
+        // A use that few cases have is the best evidence.
         named.sort_unstable_by_key(|&(name, _)| (self.all.get(name).copied().unwrap_or_default(), name));
         // A name with a dtype says no more than the name where both stand for the same cases.
         let alone: HashSet<&str> = named.iter().map(|&(name, _)| name).collect();
@@ -201,7 +201,7 @@ fn has(one: &ComparedCase, wanted: &[String]) -> bool {
     wanted.first().is_some_and(|wanted| has_one(one, wanted))
 }
 
-/// What a case uses: each name by itself, and with each dtype, once.
+/// The uses of a case: each name by itself, and with each dtype, once.
 fn iter_names(one: &ComparedCase) -> impl Iterator<Item = &str> {
     let mut seen = HashSet::new();
     one.uses

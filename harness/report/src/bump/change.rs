@@ -1,4 +1,4 @@
-//! How a case changed from one version to the next. Left out: why ([`super::cause`]).
+//! How a case changed from one version to the next. See [`super::cause`] for the causes.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub enum Change {
     Broke,
     /// It ran, rightly or not, and is rejected, which it should not be.
     NewlyRejected,
-    /// It is wrong in another way than before.
+    /// It was wrong before, and is wrong in a different way.
     Changed,
     /// It had a defined answer and has none.
     NewlyUndefined,
@@ -33,7 +33,7 @@ pub enum Change {
     TimeChanged,
     /// It was wrong and is wrong in the same way.
     StillWrong,
-    /// It cannot be compared: one of the two says nothing.
+    /// It cannot be compared: one of the two has no outcome.
     NotCompared,
     /// Nothing changed, and nothing is wrong.
     Unchanged,
@@ -78,7 +78,7 @@ impl Change {
         }
     }
 
-    /// What it means, in a few words.
+    /// The meaning, in a few words.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Broke => "right before, wrong now",
@@ -93,7 +93,7 @@ impl Change {
             Self::SizeChanged => "the size of the machine code changed, beyond noise",
             Self::TimeChanged => "the compile time changed, beyond noise",
             Self::StillWrong => "as wrong as before",
-            Self::NotCompared => "one of the two says nothing",
+            Self::NotCompared => "one of the two has no outcome",
             Self::Unchanged => "right before and now",
         }
     }
@@ -138,7 +138,8 @@ impl Change {
 }
 
 impl Change {
-    /// The same if one of the two gives no answer because nothing executed its code: whether each compiles still counts.
+    /// The change if one of the two has no outcome because nothing executed its code: whether each compiles still
+    /// counts.
     pub(super) fn between_compilers(old: &Standing, new: &Standing, compiles: [bool; 2]) -> Self {
         use Standing::{Silent, Wrong};
         match (old, new, compiles) {
@@ -155,7 +156,7 @@ impl Change {
 
 /// Whether two versions are wrong in the same way.
 fn is_same_failure(old: &Wrong, new: &Wrong) -> bool {
-    // Words of one bug change from version to version; its name does not.
+    // Messages of one bug change from version to version; its name does not.
     if !old.known_bugs.is_empty() && old.known_bugs == new.known_bugs && old.kind == new.kind {
         return true;
     }

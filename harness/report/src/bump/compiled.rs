@@ -1,5 +1,5 @@
-//! What compiling ahead of time gives in two versions: changes of launches, of machine code's size and of compile time, beyond
-//! noise. Left out: whether the compiled code is right ([`super::change`]).
+//! The results of ahead-of-time compilation in two versions: changes of launches, of machine code's size and of compile
+//! time, beyond noise. See [`super::change`] for the correctness of the compiled code.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use super::figure::{Measure, Noise, Shift};
 use super::group::{Cause, Changes, Group};
 use crate::event::{Compiled, CompiledKernel, Scratch};
 
-/// What both versions compiled one case to.
+/// The compilations of one case in both versions.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub(super) case: String,
@@ -71,7 +71,7 @@ struct Figures<'p> {
 }
 
 impl<'p> Figures<'p> {
-    /// The medians. Where one of the two has no such figure, it is left out.
+    /// The medians. A figure that one of the two lacks is omitted.
     fn from_kernels(kernels: &BTreeMap<String, Vec<&'p Pair>>, figure: impl Fn(&Compiled) -> f64) -> Self {
         let shifts = kernels.iter().filter_map(|(kernel, pairs)| {
             let median_of = |side: fn(&Pair) -> &Compiled| {
@@ -103,8 +103,8 @@ impl<'p> Figures<'p> {
         compute_median(ratios.collect())
     }
 
-    /// Adds the kernels that changed, by area: the area of the greatest change first. `usual` is what all kernels' figures grew by;
-    /// `is_news` says nothing of a kernel that is not to be judged.
+    /// Adds the kernels that changed, by area: the area of the greatest change first. `usual` is the growth of all kernels'
+    /// figures; `is_news` returns `None` for a kernel that is not to be judged.
     fn add(
         self,
         changes: &mut Changes,
@@ -232,7 +232,7 @@ fn add_signature_changes(changes: &mut Changes, pairs: &[Pair]) {
     }
 }
 
-/// What changed in a case's launches, each change once, with the greatest amounts.
+/// The changes of a case's launches, each once, with the greatest amounts.
 fn find_launch_changes(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]>> {
     let mut ways = BTreeMap::new();
     let counts = [old, new].map(|one| one.kernels.len());

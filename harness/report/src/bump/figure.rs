@@ -1,4 +1,4 @@
-//! Figures of compiled kernels, and their noise. Left out: taking them (`compiled`).
+//! Figures of compiled kernels, and their noise. See `compiled` for measuring them.
 
 use serde::Serialize;
 
@@ -59,7 +59,7 @@ pub struct Shift {
 /// A figure over all kernels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measure {
-    /// Of what: `code` or `time`.
+    /// The measured figure: `code` or `time`.
     pub of: &'static str,
     /// How many kernels were compiled by both.
     pub kernels: u64,

@@ -1,5 +1,5 @@
-//! What changed, in groups with one cause each, in plain data. Left out: how a case changed (`change`), and finding causes
-//! (`cause`).
+//! The changes, in groups with one cause each, in plain data. See `change` for the change of a case, and `cause` for
+//! finding causes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub enum Cause {
         /// How many cases use it and are right in both versions.
         elsewhere: u64,
     },
-    /// What was said.
+    /// A message.
     Said(String),
     /// Launches that are made otherwise.
     Launch {
@@ -43,7 +43,7 @@ pub enum Cause {
     },
     /// Figures of kernels that changed beyond noise.
     Measured {
-        /// Of what: `code` in bytes, or `time` in microseconds.
+        /// The measured figure: `code` in bytes, or `time` in microseconds.
         of: &'static str,
         /// The area that the kernels' cases are in.
         area: String,
@@ -92,7 +92,7 @@ pub struct Changes {
     pub cases: u64,
     /// How many cases have each change.
     pub counts: BTreeMap<Change, u64>,
-    /// What changed, by cause, the worst first.
+    /// The changes, by cause, the worst first.
     pub groups: Vec<Group>,
     /// Cases that only one side has, each side's.
     pub alone: [Vec<String>; 2],

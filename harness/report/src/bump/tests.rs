@@ -4,7 +4,7 @@ use super::*;
 use crate::event::{Difference, Element, EngineOutcome, Kind, OutcomeKind, Rule, VerdictKind};
 use crate::style::Palette;
 
-/// What an engine does in a case.
+/// The behaviour of an engine in a case.
 #[derive(Clone, Copy)]
 enum Does {
     Right,
@@ -143,7 +143,7 @@ fn what_nothing_explains_is_told_by_what_the_cases_execute() {
             to_uses(&names),
         );
     }
-    // A maximum that is right all the same.
+    // A maximum that is still right.
     bump.add_verdict(
         &build_pair_verdict("right/max", Does::Right, Does::Right),
         to_uses(&["tl.maximum f32"]),

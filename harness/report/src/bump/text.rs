@@ -1,5 +1,5 @@
-//! Changes as text: for a terminal, for a pull request, for the annotations of a workflow. Left out: the groups
-//! ([`super::cause`]).
+//! Changes as text: for a terminal, for a pull request, for the annotations of a workflow. See [`super::cause`] for the
+//! groups.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ const MAX_NAMED: usize = 3;
 /// The most characters of a page of Markdown: what a comment on a pull request may have is 65,536.
 const PAGE: usize = 60_000;
 
-/// What changed, for a terminal: the groups of these changes, all cases of each with `verbose`.
+/// The changes, for a terminal: the groups of these changes, all cases of each with `verbose`.
 pub fn render_human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool) -> String {
     let mut text = String::new();
     let head = format!("{} → {}", changes.old, changes.new);
@@ -70,7 +70,7 @@ pub fn render_human(changes: &Changes, only: &[Change], palette: Palette, verbos
         if let Some(first) = alone.first() {
             let _ = writeln!(
                 text,
-                "{} {} {} only {who} was asked about: {}{}",
+                "{} {} {} only {who} ran: {}{}",
                 palette.paint(Tone::Warn, "left out:"),
                 alone.len(),
                 pluralize(alone.len() as u64, "case"),
@@ -91,7 +91,7 @@ pub fn render_human(changes: &Changes, only: &[Change], palette: Palette, verbos
     text
 }
 
-/// What changed, as a page for a pull request. What does not fit is counted, the least bad first.
+/// The changes, as a page for a pull request. If the page is too long, the least bad ones are only counted.
 pub fn render_markdown(changes: &Changes, only: &[Change]) -> String {
     let mut page = format!(
         "# `{}` → `{}`\n\n{}\n",
@@ -156,7 +156,7 @@ pub fn render_markdown(changes: &Changes, only: &[Change]) -> String {
     page
 }
 
-/// What got worse, as annotations of a workflow on GitHub.
+/// The regressions, as annotations of a workflow on GitHub.
 pub fn render_github(changes: &Changes, only: &[Change]) -> String {
     let mut text = String::new();
     for group in changes.groups.iter().filter(|group| is_shown(group.change, only)) {
@@ -204,7 +204,7 @@ const fn choose_tone(change: Change) -> Tone {
     }
 }
 
-/// What a cause is called.
+/// The name of a cause.
 pub(super) fn describe_cause(cause: &Cause) -> String {
     match cause {
         Cause::Known(names) => names.join(" + "),
@@ -278,7 +278,7 @@ fn describe_measures(changes: &Changes) -> Vec<String> {
         };
         let few = match measure.few {
             0 => String::new(),
-            few => format!("; {few} were compiled too seldom to compare"),
+            few => format!("; {few} were compiled too rarely to compare"),
         };
         format!(
             "{what}: {} of {} kernels changed by more than {:.0}% and {least}{few}; the median over all is ×{:.2}",
@@ -298,7 +298,7 @@ fn lacks_records(changes: &Changes) -> bool {
     reasons.any(|why| kinds.iter().any(|kind| why.ends_with(kind)))
 }
 
-/// What is known of a cause.
+/// The description of a known cause.
 fn explain_cause(cause: &Cause) -> Option<String> {
     match cause {
         Cause::Known(names) => match &names[..] {

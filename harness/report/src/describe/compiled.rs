@@ -1,11 +1,11 @@
-//! What a compiler made of a case, as an event. Left out: comparing two versions ([`crate::bump`]).
+//! The figures of a compiled case, as an event. See [`crate::bump`] for comparing two versions.
 
 use cerith_case::Case;
 use cerith_engine::stats::{self, CompileStats, KernelStats, Passed};
 
 use crate::event::{Compiled, CompiledKernel, Scratch};
 
-/// The figures of what a compiler made of a case.
+/// The figures of a compiled case.
 pub fn to_compiled(case: &Case, made: &CompileStats) -> Compiled {
     Compiled {
         file: case.module.file.name.clone(),

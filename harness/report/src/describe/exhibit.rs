@@ -1,5 +1,5 @@
-//! What a report shows of a case: its program, its memory, and the lines that have to do with what differs.
-//! Left out: the verdict itself ([`super::trial`]).
+//! The exhibit of a case in a report: its program, its memory, and the lines of kernels that belong to its
+//! differences. See [`super::trial`] for the verdict.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -270,7 +270,7 @@ fn collect_uses(case: &Case, reference: &Reference, rules: Rules) -> Vec<String>
 /// By what something is measured, what differs from it, and how.
 type Compared<'a> = (String, String, &'a Comparison);
 
-/// What was left in the storages that differ, and where it differs.
+/// Adds the storages that differ: their contents, and the locations of differences.
 fn add_memory(
     exhibit: &mut event::Exhibit,
     compared: &[Compared<'_>],

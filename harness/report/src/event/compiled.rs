@@ -1,11 +1,11 @@
-//! What compilers made of a case, in figures. Left out: making them ([`crate::describe`]), and comparing two versions
-//! ([`crate::bump`]).
+//! Figures of the code that compilers make from a case. See [`crate::describe`] for making them, and [`crate::bump`]
+//! for comparing two versions.
 
 use serde::{Deserialize, Serialize};
 
 use super::{is_false, is_zero, is_zero_u64};
 
-/// What a compiler made of a case, ahead of time.
+/// The figures of a case's compiled code, ahead of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {
     /// The file that the kernels are in.
@@ -25,7 +25,8 @@ pub struct CompiledKernel {
     pub name: String,
     /// How often it is launched.
     pub launches: u64,
-    /// What is passed, once constants are folded: `pointer`, `4 bytes`, `tensor map`. Scratch memory is not among them.
+    /// The parameters that remain after constants are folded: `pointer`, `4 bytes`, `tensor map`. Scratch memory is not
+    /// among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub params: Vec<String>,
     /// Warps of a program.
@@ -63,7 +64,7 @@ pub struct CompiledKernel {
     pub stack: u32,
 }
 
-/// Memory that a kernel wants for itself.
+/// Memory that a kernel needs for itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scratch {
     /// Bytes for each program and thread block; 0 where it needs none.

@@ -1,7 +1,7 @@
-//! What a report shows of a case besides its verdict: the program, its memory, and where it goes wrong. A stream has each text
-//! and each known bug once, with the first case that has it ([`Deduplicator`]).
+//! The exhibit of a case in a report, besides its verdict: the program, its memory, and the location of the failure. A stream
+//! has each text and each known bug once, with the first case that has it ([`Deduplicator`]).
 //!
-//! Left out: making it from cases and outcomes ([`crate::describe`]).
+//! See [`crate::describe`] for making it from cases and outcomes.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, is_zero, is_zero_u64};
 
-/// What a report shows of a case. Older streams do not have it.
+/// The exhibit of a case in a report. Older streams do not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exhibit {
-    /// What the case shows. A verdict itself leaves it out if all engines finished and agree, as expected.
+    /// The description of the case. A verdict itself omits it if all engines finished and agree, as expected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The case file, as a user would write it.
@@ -22,7 +22,7 @@ pub struct Exhibit {
     /// The line of the case in it, from 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub line: u32,
-    /// Where the case comes from, in its file's words: a commit, an issue.
+    /// The origin of the case, in its file's words: a commit, an issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// The launches in order. A case without any only imports its kernel's file.
@@ -31,19 +31,19 @@ pub struct Exhibit {
     /// The storages in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub storages: Vec<Storage>,
-    /// The views of storages. A storage that is shown as it was declared is no view.
+    /// The views of storages. A storage shown as declared is not a view.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<View>,
-    /// What the kernels use of the language: a name, and behind a space the dtype that it is used on.
+    /// The language features that the kernels use: a name, and after a space the dtype that it is used on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<String>,
-    /// Lines of kernels that have to do with what differs.
+    /// Lines of kernels that belong to a difference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// Where memory differs.
+    /// The differences in memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<Differs>,
-    /// What was left in the storages that differ.
+    /// The final contents of the storages that differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Contents>,
     /// How many more storages differ: `memory` of a case has limited room.
@@ -93,7 +93,7 @@ pub struct Storage {
     /// The shape that it was declared with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shape: Vec<i64>,
-    /// What it holds at first, in the case file's words.
+    /// Its initial contents, in the case file's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fill: String,
 }
@@ -116,7 +116,7 @@ pub struct View {
     pub offset: i64,
 }
 
-/// A line of a kernel that has to do with what differs.
+/// A line of a kernel that belongs to a difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The file.
@@ -131,7 +131,7 @@ pub struct Mark {
     pub writes: Vec<String>,
 }
 
-/// Where a storage of two engines differs, as far as it was judged.
+/// The differences of a storage in two engines, as far as it was judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Differs {
     /// The engine that it is compared with.
@@ -147,7 +147,7 @@ pub struct Differs {
     pub more: bool,
 }
 
-/// What engines left in one storage.
+/// The final contents of one storage in the engines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     /// The storage's name.
@@ -160,10 +160,10 @@ pub struct Contents {
     /// The ranges of bytes that have no defined value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undefined: Vec<[u64; 2]>,
-    /// The ranges of bytes that nobody should have written.
+    /// The ranges of bytes that no engine may write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwritten: Vec<[u64; 2]>,
-    /// What was left, each content once.
+    /// The final contents, each once.
     pub left: Vec<Left>,
 }
 
@@ -197,9 +197,9 @@ pub struct KnownBug {
     /// The first version that no longer has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// What goes wrong.
+    /// The description of the bug.
     pub about: String,
-    /// Where it was seen.
+    /// The location where it was seen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub origin: String,
 }

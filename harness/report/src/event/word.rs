@@ -1,6 +1,6 @@
-//! Words that only events have: the severity of a problem, and the state of an expectation. Each is written in a stream as its
-//! name. Left out: verdicts and outcomes, which expectations name too (`cerith-case`), and the kinds of differences
-//! (`cerith-verdict`).
+//! Words that only events have: the severity of a problem, and the state of an expectation. Each is written in a stream as
+//! its name. `cerith-case` has verdicts and outcomes, which expectations name too, and `cerith-verdict` the kinds of
+//! differences.
 
 use std::fmt;
 

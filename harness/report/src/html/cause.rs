@@ -1,5 +1,5 @@
-//! Why an engine differs in a case, in a few words that many cases share: the known bug that explains it, or the error's words
-//! without numbers and names. Left out: counting them ([`super::index`]).
+//! Why an engine differs in a case, in a few words that many cases share: the known bug that explains it, or the error's
+//! words without numbers and names. See [`super::index`] for counting them.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ const LONGEST: usize = 160;
 pub(super) struct Cause {
     /// `bug`, `message`, `bytes`, `undefined`, `inconclusive`, `silent` or `sweep`.
     pub(super) sort: &'static str,
-    /// The bug's name, or what was said.
+    /// The bug's name, or the message.
     pub(super) name: String,
 }
 

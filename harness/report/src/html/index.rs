@@ -1,5 +1,5 @@
-//! All cases in columns: what filters look at, in as few numbers as possible. Words that many cases share are in tables, and the
-//! columns hold indices into them. Left out: what the page does with it (`templates/data.js` reads it back).
+//! All cases in columns: what filters look at, in as few numbers as possible. Words that many cases share are in tables, and
+//! the columns hold indices into them. `templates/data.js` reads it.
 
 use std::hash::Hash;
 
@@ -16,7 +16,7 @@ pub(super) struct Index {
     causes: IndexSet<Cause>,
     known: IndexMap<String, KnownBug>,
     texts: Vec<Text>,
-    /// Files of which streams have other texts; the first is kept.
+    /// Files whose text differs between streams; the first text is kept.
     ambiguous: IndexSet<String>,
     abouts: IndexSet<String>,
     files: IndexSet<String>,
@@ -128,7 +128,7 @@ impl Index {
         )
     }
 
-    /// What each engine did, and why.
+    /// The result of each engine, and its cause.
     fn engines_of(&mut self, verdict: &Verdict) {
         let places: Vec<usize> = verdict
             .engines
@@ -192,9 +192,9 @@ fn encode_flags(verdict: &Verdict) -> u8 {
     flags
 }
 
-/// What an engine did, in a letter: `=` as it should, `x` other bytes, `g` bytes outside, `r` refused or ran what should be refused,
-/// `t` raised, `c` died, `n` not the same twice, `u` no defined answer, `-` says nothing. In capitals where no known bug
-/// explains it, and `!` in place of `=` for an engine that did what nobody wrote down though it differs from nobody.
+/// The result of an engine, as a letter: `=` as it should, `x` other bytes, `g` bytes outside, `r` refused or ran what should be
+/// refused, `t` raised, `c` crashed, `n` nondeterministic, `u` no defined answer, `-` no outcome. Capitals mean that no known bug
+/// explains it, and `!` replaces `=` for an engine that agrees with all others although the case file expects otherwise.
 fn cell_of(verdict: &Verdict, engine: &str) -> char {
     let mut own = verdict
         .differences

@@ -1,4 +1,4 @@
-//! Elements that differ, side by side. Left out: which of them are shown.
+//! Elements that differ, side by side.
 
 use crate::event::Element;
 
@@ -20,7 +20,7 @@ pub fn render_elements(baseline: &str, engine: &str, elements: &[Element]) -> St
             render_cell(&element.values[1], &element.bits[1]),
             match (&element.accepted, element.unwritten) {
                 (Some([low, high]), _) => format!("accepted {low} to {high}"),
-                (None, true) => "nobody should have written it".to_owned(),
+                (None, true) => "must not be written".to_owned(),
                 (None, false) => String::new(),
             },
         ]);
@@ -53,7 +53,7 @@ fn render_cell(value: &str, bits: &str) -> String {
     }
 }
 
-/// Where an element is: `left[1, 0] f32 (original, byte 24)`.
+/// The position of an element: `left[1, 0] f32 (original, byte 24)`.
 fn place(element: &Element) -> String {
     let storage = &element.storage;
     if !element.guard.is_empty() {

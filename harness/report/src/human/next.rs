@@ -1,4 +1,4 @@
-//! What to do next, at the end of a run: the commands that show more. Left out: running them.
+//! Next steps at the end of a run: the commands that show more. It does not run them.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use super::{Human, KnownDetail};
 use crate::event::{Start, State, Summary, Verdict};
 use crate::style::Tone;
 
-/// What is asked about next.
+/// The cases and engines that the next commands are about.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Next {
-    /// What every command needs to mean the same: the corpus, the engines.
+    /// Arguments that every command needs for the same result: the corpus, the engines.
     like: String,
     /// The corpus alone.
     corpus: String,
@@ -17,9 +17,9 @@ pub(super) struct Next {
     can_expect: bool,
     /// The first case that is not as expected.
     first: Option<String>,
-    /// The first of which the reference is to blame: our own bug comes before any other.
+    /// The first case in which the reference is to blame: our own bug comes before any other.
     ours: Option<String>,
-    /// Where the first expectation is that no longer happens.
+    /// The location of the first expectation that no longer happens.
     stale: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl Next {
 }
 
 impl Human {
-    /// What to do next. Empty if nothing was judged: the words above say how to mend that.
+    /// The next steps. Empty if nothing was judged: the text above explains the fix.
     pub(super) fn next(&self, summary: &Summary) -> String {
         let mut text = String::new();
         if summary.cases == 0 {
@@ -99,7 +99,7 @@ impl Human {
             line(command, "write what is right to expect into the case files");
         }
         if let Some(at) = &next.stale {
-            line(at.clone(), "remove the expectation if the bug is mended");
+            line(at.clone(), "remove the expectation if the bug is fixed");
             if let Some(command) = expect(" --prune") {
                 line(command, "or all that no longer happen");
             }

@@ -43,19 +43,19 @@ impl Human {
         text
     }
 
-    /// What keeps the numbers from saying more.
+    /// Reasons why the numbers are incomplete.
     fn write_doubts(&self, summary: &Summary, text: &mut String) {
         if summary.inconclusive > 0 && summary.agree + summary.differ == 0 && !summary.bytes.any_looked_at() {
             let _ = writeln!(
                 text,
-                "{} nothing was compared: no second engine said anything",
+                "{} nothing was compared: no second engine has an outcome",
                 self.paint(Tone::Warn, "note:")
             );
         }
         if summary.stale_recordings > 0 {
             let _ = writeln!(
                 text,
-                "{} {} {} on record not used: the kernel or the layout has changed since; `cerith bundle` and a GPU make \
+                "{} {} recorded {} not used: the kernel or the layout has changed since; `cerith bundle` and a GPU make \
                  new ones",
                 self.paint(Tone::Warn, "stale:"),
                 summary.stale_recordings,
@@ -85,7 +85,7 @@ impl Human {
         let mut reasons = Vec::new();
         for (count, words) in [
             (summary.unexpected, "unexpected"),
-            (summary.silent, "with an engine that says nothing"),
+            (summary.silent, "with an engine without an outcome"),
             (summary.stale, "with an expectation that no longer happens"),
             (summary.vacuous, "vacuous"),
             (summary.internal, "with an internal error"),
@@ -109,14 +109,14 @@ impl Human {
         }
         match (summary.exit, reasons.is_empty()) {
             (0, _) if summary.in_baseline > 0 => format!(
-                "{}, but for {} {} as in the baseline",
+                "{}, except {} {} as in the baseline",
                 self.paint(Tone::Good, "as expected"),
                 summary.in_baseline,
                 pluralize(summary.in_baseline, "case")
             ),
             (0, _) => self.paint(Tone::Good, "as expected"),
             (3, _) if summary.has_no_second_engine() => format!(
-                "{}: no second engine said anything, so nothing was compared\n  = help: `cerith toolchain add {}` installs \
+                "{}: no second engine has an outcome, so nothing was compared\n  = help: `cerith toolchain add {}` installs \
                  one; `--engine reference` asks for the reference alone",
                 self.paint(Tone::Bad, "nothing to compare with"),
                 Version::NEWEST
@@ -154,7 +154,7 @@ fn render_verdict_counts(summary: &Summary) -> String {
     )
 }
 
-/// What each engine did.
+/// The outcomes of each engine.
 fn render_engines(summary: &Summary) -> String {
     let mut text = String::new();
     let width = summary
@@ -184,7 +184,7 @@ fn render_engines(summary: &Summary) -> String {
     text
 }
 
-/// Where the time went that no engine took; nothing where that is next to none, or for a stream that does not say.
+/// The time spent outside of engines; empty if there is almost none, or if the stream does not have it.
 fn render_judging(summary: &Summary) -> String {
     let mut parts = summary.judging.parts();
     let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();

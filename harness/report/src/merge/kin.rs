@@ -1,4 +1,4 @@
-//! What makes streams shards of one run, and the command that makes such a shard.
+//! Decides whether streams are shards of one run, and finds the command that makes such a shard.
 
 use crate::event::Start;
 
@@ -12,7 +12,7 @@ pub fn shard_of(start: &Start) -> (u64, u64) {
     parsed.unwrap_or((1, 1))
 }
 
-/// Why two streams are not of the same run, in words about the second one.
+/// The reasons why two streams are not of the same run, about the second one.
 pub fn describe_differences(model: &Start, other: &Start) -> Vec<String> {
     let mut found = Vec::new();
     let mut held = |what: &str, wanted: String, given: String| {
@@ -22,7 +22,7 @@ pub fn describe_differences(model: &Start, other: &Start) -> Vec<String> {
     };
     held("format", model.format.to_string(), other.format.to_string());
     held("cerith", model.cerith.clone(), other.cerith.clone());
-    // What an older stream does not say is no difference.
+    // A value that an older stream lacks is not a difference.
     if !model.corpus_hash.is_empty() && !other.corpus_hash.is_empty() {
         let short = |hash: &str| hash.chars().take(12).collect();
         held(

@@ -1,18 +1,18 @@
-//! The lines of one stream as events, read ahead by a thread of their own. Left out: what they mean for the stream.
+//! The lines of one stream as events, read ahead by a thread of their own. See `source` for their meaning in the stream.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
+use crate::completeness::Check;
 use crate::event::Event;
 use crate::stream::{self, Bare};
-use crate::whole::Check;
 
 /// Lines that a thread hands over at once.
 const BATCH: usize = 128;
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Debug)]
 pub enum Read {
     /// An event.
@@ -34,7 +34,7 @@ pub struct Line {
     pub text: Vec<u8>,
     /// The texts and known bugs in it, by name.
     pub exhibit_names: Vec<String>,
-    /// If it is a summary: how the lines before it differ from what they should be.
+    /// For a summary: the differences between the lines before it and its counts.
     pub gaps: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl<R: BufRead + Send + 'static> Lines<R> {
             return self;
         };
         let (sender, receiver) = mpsc::sync_channel(2);
-        // What a thread was not made for is lost with it.
+        // A closure that no thread runs drops its input, so the input goes through a channel.
         let (give, given) = mpsc::sync_channel::<(R, Box<Progress>)>(1);
         let spawned = thread::Builder::new().spawn(move || {
             let Ok((mut input, mut progress)) = given.recv() else {

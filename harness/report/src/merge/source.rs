@@ -1,4 +1,4 @@
-//! One stream of several: read line by line, with its faults. Left out: the other streams.
+//! One stream of several: read line by line, with its faults.
 
 use std::io::{self, BufRead};
 
@@ -7,7 +7,7 @@ use super::kin::{build_command, shard_of};
 use super::lines::{Line, Lines, Read};
 use crate::event::{Event, Problem, SWEEPS, Start, Summary};
 
-/// The most lines that are told one by one as damaged.
+/// The most damaged lines that are reported one by one.
 const MAX_DAMAGED: usize = 8;
 
 /// A stream whose beginning was read.
@@ -188,7 +188,7 @@ impl<R: BufRead> Source<R> {
         self.wrong_end = Some((self.line, words.to_owned()));
     }
 
-    /// What is wrong with it, once all was read.
+    /// Its problems, after it was read completely.
     pub fn faults(&mut self) -> Vec<Problem> {
         let Self { name, judged, .. } = &*self;
         let (index, count) = shard_of(&self.start);
@@ -199,13 +199,13 @@ impl<R: BufRead> Source<R> {
         );
         let mut faults: Vec<Problem> = (self.damaged.iter().take(MAX_DAMAGED))
             .map(|(line, reason)| {
-                let message = format!("line {line} of {name} is no event, and is left out: {reason}");
+                let message = format!("line {line} of {name} is not an event, and is skipped: {reason}");
                 build_error("damaged-stream", name, *line, message, &again)
             })
             .collect();
         if self.damaged.len() > MAX_DAMAGED {
             let message = format!(
-                "{} more lines of {name} are no events, and are left out",
+                "{} more lines of {name} are not events, and are skipped",
                 self.damaged.len() - MAX_DAMAGED
             );
             faults.push(build_error("damaged-stream", name, self.line, message, &again));
@@ -233,7 +233,7 @@ impl<R: BufRead> Source<R> {
                 );
                 faults.push(build_error("cut-stream", name, self.line, message, &again));
             }
-            // Lines that are no events are reported already.
+            // Lines that are not events have been reported.
             (None, Some(_)) if !self.gaps.is_empty() && self.damaged.is_empty() => {
                 let message = format!("{name} is not whole: {}", self.gaps.join("; "));
                 faults.push(build_error("damaged-stream", name, self.line, message, &again));

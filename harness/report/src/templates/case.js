@@ -1,4 +1,4 @@
-// One case: what it shows, what every engine did, its kernel with the lines that matter, its memory.
+// One case: its description, the engines' outcomes, its kernel with the relevant lines, its memory.
 
 // `interpret@3.0.0, interpret@3.1.0` as `interpret@3.0.0 3.1.0`.
 function engineNames(names) {
@@ -90,7 +90,7 @@ class CasePage {
     );
   }
 
-  // What every engine did, at a glance.
+  // The outcome of every engine, at a glance.
   strip(event, row) {
     const { data } = this;
     return h("div.strip", event.engines.map((engine, nth, all) => {
@@ -137,7 +137,7 @@ class CasePage {
           own.map((one) => [one.elements ? h("div", `${plural(one.elements, "element")} ${one.elements === 1 ? "differs" : "differ"} from ${one.baseline}`) : "", (one.explained ?? []).map((name) => h("a.bug", { href: address("matrix", { ...DEFAULTS, cause: name }) }, name))]),
           outcome?.position ? h("div.soft", `${outcome.position.file}:${outcome.position.line}`, outcome.launch ? `, launch ${outcome.launch + 1}` : "") : "",
           outcome?.printed?.length ? h("details", h("summary", `printed ${plural(outcome.printed.length, "line")}`), h("pre", outcome.printed.join("\n"))) : "",
-          outcome?.detail ? h("details", h("summary", "all that was said"), h("pre", outcome.detail)) : ""),
+          outcome?.detail ? h("details", h("summary", "the whole message"), h("pre", outcome.detail)) : ""),
         h("td.n", event.seconds?.[engine] === undefined ? "" : seconds(event.seconds[engine])),
       );
     });
@@ -150,7 +150,7 @@ class CasePage {
     const chips = (names, kind) => names.map((name) => h(`span.chip${kind}`, name));
     const list = (title, all) => (Object.keys(all ?? {}).length ? h("details", h("summary", `${title} (${Object.keys(all).length})`), h("ul", Object.entries(all).map(([name, why]) => h("li", h("code", name), ` ${why}`)))) : "");
     return [
-      sweep.camps?.length ? [h("h3", "Camps"), h("div.camps", sweep.camps.map((camp, nth) => h("div.card", h("b", `Camp ${nth + 1}`), camp.reference === undefined ? "" : h(`span.badge.${camp.reference ? "good" : "bad"}`, camp.reference ? "as the reference" : "not as the reference"), h("p", chips(camp.variants, sweep.odd?.some((one) => camp.variants.includes(one)) ? ".bad" : "")))))] : "",
+      sweep.camps?.length ? [h("h3", "Camps"), h("div.camps", sweep.camps.map((camp, nth) => h("div.card", h("b", `Camp ${nth + 1}`), camp.reference === undefined ? "" : h(`span.badge.${camp.reference ? "good" : "bad"}`, camp.reference ? "as the reference" : "different from the reference"), h("p", chips(camp.variants, sweep.odd?.some((one) => camp.variants.includes(one)) ? ".bad" : "")))))] : "",
       Object.keys(sweep.axes ?? {}).length ? h("p", "Along each axis: ", Object.entries(sweep.axes).map(([axis, verdict]) => h("span.chip", `${axis}: ${verdict}`))) : "",
       list("The same machine code as another variant", sweep.same),
       list("Do not apply", sweep.not_applicable),
@@ -160,7 +160,7 @@ class CasePage {
   differences(event) {
     const exhibit = event.exhibit;
     const parts = [];
-    if (exhibit?.memory?.length) parts.push(h("h3", "What was left in memory"), exhibit.memory.map((contents) => images(event, contents)));
+    if (exhibit?.memory?.length) parts.push(h("h3", "Final contents of memory"), exhibit.memory.map((contents) => images(event, contents)));
     if (exhibit?.memory_left_out) parts.push(h("p.warn", `${plural(exhibit.memory_left_out, "more storage", "more storages")} ${exhibit.memory_left_out === 1 ? "differs" : "differ"}, for which the event has no room.`));
     // Engines that differ in the same way share a table.
     const tables = new Map();
@@ -178,7 +178,7 @@ class CasePage {
           : element.tensor ? `${element.tensor}[${(element.at ?? []).join(", ")}]` : `${element.storage}, byte ${element.byte}`;
         return h("tr", h("td", h("code", where), h("div.soft", element.dtype ? `${element.dtype}, ${element.storage} byte ${element.byte}` : "")),
           [0, 1].map((nth) => h("td", h("code", { class: nth ? "bad" : "" }, element.values[nth]), h("div.soft", element.bits[nth]))),
-          bounds && h("td", element.accepted ? [interval(element), h("div.soft", `accepted ${element.accepted[0]} to ${element.accepted[1]}`)] : element.unwritten ? "nobody should have written it" : ""));
+          bounds && h("td", element.accepted ? [interval(element), h("div.soft", `accepted ${element.accepted[0]} to ${element.accepted[1]}`)] : element.unwritten ? "must not be written" : ""));
       });
       parts.push(
         h("h4", engineNames(one.engines), h("span.soft", ` ${plural(one.elements ?? rows.length, "element")}${one.elements > rows.length ? `, the first ${rows.length}` : ""}`)),
@@ -238,7 +238,7 @@ class CasePage {
     return parts;
   }
 
-  // A text with numbered lines, marks, and what is far from any of them folded.
+  // A text with numbered lines and marks; lines far from any mark are folded.
   code(text, file, marks, kernels) {
     const lines = text.replace(/\n$/, "").split("\n");
     const wanted = new Set();
@@ -251,7 +251,7 @@ class CasePage {
       while (from > 1 && /^\s*@/.test(lines[from - 2] ?? "")) from -= 1;
       const indent = /^\s*/.exec(lines[kernel.line - 1] ?? "")[0].length;
       let to = kernel.line;
-      // A function ends where a line stands as far out as its own, but for the end of its signature.
+      // A function ends at the first line with its own indentation, except for the end of its signature.
       while (to < lines.length && (!lines[to].trim() || /^\s*/.exec(lines[to])[0].length > indent || /^\s*[)\]]/.test(lines[to]))) to += 1;
       near(from, 0, to - from);
     }
@@ -286,7 +286,7 @@ class CasePage {
 
   layout(event) {
     const exhibit = event.exhibit;
-    if (!exhibit) return h("p.soft", "The stream is of a Cerith that did not tell more of a case: neither its kernel nor its memory.");
+    if (!exhibit) return h("p.soft", "The stream is from an older Cerith, which recorded neither a case's kernel nor its memory.");
     if (!exhibit.storages?.length) return "";
     return [h("h3", "Layout"), h("p.legend", "One map for each tensor: the elements of its storage that it shows, from its first (pale) to its last (dark)."), h("div.storages", layoutMaps(exhibit))];
   }
@@ -302,9 +302,9 @@ class CasePage {
       (event.notes ?? []).map((note) => h("p", note)),
       (event.rules ?? []).map((rule) => h("p.soft", h("b", rule.rule), ` since ${rule.since}: `, linked(rule.about))),
       counted.length ? h("p.soft", `Bytes: ${counted.join(", ")}.`) : "",
-      (event.left_out ?? []).map((one) => h("p.soft", `Left out of ${one.storage}: ${count(one.bytes)} of ${count(one.of)} bytes, which have no defined value${one.whole?.length ? `: nothing of ${one.whole.join(", ")} was compared` : ""}.`)),
+      (event.left_out ?? []).map((one) => h("p.soft", `Left out of ${one.storage}: ${count(one.bytes)} of ${count(one.of)} bytes, which have no defined value${one.whole?.length ? `: none of ${one.whole.join(", ")} was compared` : ""}.`)),
       uses.length ? h("details", h("summary", `Uses ${plural(uses.length, "operation")}`), h("p", uses.map((use) => h("a.chip", { href: address("matrix", { ...DEFAULTS, use, group: "none" }) }, use)))) : "",
-      h("details", h("summary", "The event, as the stream has it"), h("pre", JSON.stringify(event, null, 2))),
+      h("details", h("summary", "The event, as in the stream"), h("pre", JSON.stringify(event, null, 2))),
     ];
   }
 }

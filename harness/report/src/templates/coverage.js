@@ -1,4 +1,4 @@
-// What of the language the cases use, by kinds of dtypes, and where no case does.
+// The language features that the cases use, by kinds of dtypes, and those that no case uses.
 
 const KINDS = {
   bool: ["i1"],
@@ -16,7 +16,7 @@ class Coverage {
     this.element = h("section.coverage");
   }
 
-  // Of each name on each dtype, how many cases use it, and in how many of these an engine stands apart.
+  // For each name on each dtype, the cases that use it, and those in which an engine stands apart.
   counted() {
     const { data } = this;
     const sets = data.use_sets.map(() => [0, 0]);
@@ -53,7 +53,7 @@ class Coverage {
     if (this.element.childElementCount) return;
     const all = this.counted();
     if (!all.length) {
-      this.element.append(h("p", "The stream does not say what its cases use of the language."));
+      this.element.append(h("p", "The stream does not list the language features that its cases use."));
       return;
     }
     const search = h("input", { type: "search", placeholder: "Names", "aria-label": "Names" });

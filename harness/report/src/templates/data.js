@@ -1,4 +1,4 @@
-// What the page is of: the index of all cases, and their events, which are unpacked when they are asked for.
+// The page's data: the index of all cases, and their events, which are unpacked on demand.
 
 async function unpacked(id) {
   const text = document.getElementById(id).textContent;
@@ -18,18 +18,18 @@ const CELLS = {
   g: ["known", "G", "wrote outside of every storage; a known bug explains it"],
   r: ["known", "R", "rejects what others run, or runs what they reject; a known bug explains it"],
   t: ["known", "T", "raised, or did not where others did; a known bug explains it"],
-  c: ["known", "C", "died, or did not come to its end; a known bug explains it"],
-  n: ["known", "N", "not the same twice; a known bug explains it"],
+  c: ["known", "C", "crashed, or did not finish; a known bug explains it"],
+  n: ["known", "N", "nondeterministic; a known bug explains it"],
   X: ["new", "≠", "other bytes; no known bug explains it"],
   G: ["new", "G", "wrote outside of every storage; no known bug explains it"],
   R: ["new", "R", "rejects what others run, or runs what they reject; no known bug explains it"],
   T: ["new", "T", "raised, or did not where others did; no known bug explains it"],
-  C: ["new", "C", "died, or did not come to its end; no known bug explains it"],
-  N: ["new", "N", "not the same twice; no known bug explains it"],
-  "!": ["new", "!", "did what nobody wrote down"],
+  C: ["new", "C", "crashed, or did not finish; no known bug explains it"],
+  N: ["new", "N", "nondeterministic; no known bug explains it"],
+  "!": ["new", "!", "not as the case file expects"],
   u: ["undef", "u", "the program has no defined answer"],
   "-": ["silent", "–", "says nothing"],
-  ".": ["none", "", "was not asked"],
+  ".": ["none", "", "did not run"],
 };
 const SORTS = {
   bug: "known bug",
@@ -84,7 +84,7 @@ class Data {
     return this.cause_sets[this.cause[row]];
   }
 
-  // All that a search looks at, in small letters.
+  // The text that a search looks at, in lower case.
   searched() {
     this.words ??= this.cases.map((id, row) => {
       const causes = this.causesOf(row).map(([, cause]) => this.causes[cause].name);

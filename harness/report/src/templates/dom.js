@@ -1,8 +1,8 @@
-// Elements of the page. Every word goes in as text, never as markup, and what would not be seen or would turn the words around it
-// (control characters, bidi overrides) is shown by its number.
+// Elements of the page. Every string is inserted as text, never as markup, and invisible characters and those that reverse text
+// (control characters, bidi overrides) are shown by their numbers.
 
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]/g;
-// Nearly no text has any of these, and a row has many texts.
+// Very few texts have any of these, and a row has many texts.
 const SUSPECT = new RegExp(HIDDEN.source);
 const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
 
@@ -66,7 +66,7 @@ const GITHUB = "https:" + "//github.com/";
 const HOMES = { triton: "triton-lang/triton", pytorch: "pytorch/pytorch", torch: "pytorch/pytorch", numpy: "numpy/numpy" };
 const REFERENCES = /\b(triton|pytorch|torch|numpy)(?:#(\d+)| (?:commit )?([0-9a-f]{7,40})\b)|https:\/\/[^\s"'<>)\]]+/g;
 
-// Words in which issues, commits and addresses are links.
+// Text in which issues, commits and addresses are links.
 function linked(text) {
   const parts = [];
   let at = 0;

@@ -1,4 +1,4 @@
-// The frame: the head of the page, what is looked at, and keys.
+// The frame: the head of the page, the current view, and keys.
 
 class Page {
   constructor(data) {
@@ -38,7 +38,7 @@ class Page {
     return [
       h("h1", "Cerith: ", h(`span.${good ? "good" : "bad"}`, gate)),
       h("p.soft", facts.filter(Boolean).join(" · ")),
-      cut ? h("p.warn", "The stream ends early: the run was killed. What is here was judged.") : "",
+      cut ? h("p.warn", "The stream ends early: the run was killed. The cases in it were judged.") : "",
       summary.interrupted ? h("p.warn", "The run was interrupted: the cases that are missing were not judged.") : "",
       h("div.tiles",
         tile(summary.agree, "agree", { verdict: "agree", group: "area" }, "good"),
@@ -108,7 +108,7 @@ class Page {
         location.hash = address("matrix", this.filters);
         this.show();
       }
-      // Now, and not when the browser tells of the address: what is typed next is searched for.
+      // At once, and not when the browser reports the address, so that the next key is searched for.
       this.views.matrix?.fields.q.focus();
     } else if ("1234".includes(event.key)) {
       location.hash = address(["matrix", "timeline", "coverage", "run"][Number(event.key) - 1], event.key === "1" ? this.filters : {});
@@ -125,7 +125,7 @@ class Page {
   }
 }
 
-// What ran, and what is wrong with the input.
+// The run's engines, and problems of the input.
 class Run {
   constructor(page) {
     this.data = page.data;
@@ -153,7 +153,7 @@ class Run {
           h("td", Object.entries(tally.outcomes).map(([word, number]) => `${count(number)} ${word}`).join(", ")),
           h("td.n", h("a", { href: address("matrix", { ...DEFAULTS, blame: name }) }, count(tally.blamed))), h("td.n", seconds(tally.seconds))))))),
       (start.left_out ?? []).map((one) => h("p.warn", "Left out: ", h("code", one.engine), `: ${one.why}`)),
-      summary.stale_recordings ? h("p.warn", `${plural(summary.stale_recordings, "outcome")} on record not used: the kernel or the layout has changed since.`) : "",
+      summary.stale_recordings ? h("p.warn", `${plural(summary.stale_recordings, "recorded outcome")} not used: the kernel or the layout has changed since.`) : "",
       h("h2", "Areas"),
       h("div.scroll", h("table", h("thead", h("tr", h("th", "area"), ["cases", ...Object.values(VERDICTS), "not as expected"].map((words) => h("th.n", words)))),
         h("tbody", areas.map((area) => h("tr", h("td", h("a", { href: address("matrix", { ...DEFAULTS, area: area.name, group: "file" }) }, area.name)), h("td.n", count(area.all)),

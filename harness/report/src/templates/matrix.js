@@ -1,5 +1,5 @@
-// The matrix: cases by engines, grouped by what goes wrong, by area or by file. A heading says of each engine in how many of the
-// group's cases it stands apart; opened, it has the cases.
+// The matrix: cases by engines, grouped by cause, by area or by file. A heading has for each engine the number of the
+// group's cases in which it stands apart; opened, it lists the cases.
 
 const GROUPS = { cause: "cause", area: "area", file: "case file", none: "nothing" };
 const HEAT = { bug: "known", message: "new", bytes: "new", undefined: "undef", inconclusive: "undef", silent: "undef" };
@@ -51,7 +51,7 @@ class Matrix {
     return h(
       "p.legend",
       parts.map(([kind, sign, words]) => h("span", h(`i.cell.${kind}`, sign), words)),
-      h("span", "≠ other bytes · R rejects or runs · T raised · C died · G outside of memory · N not the same twice"),
+      h("span", "≠ other bytes · R rejects or runs · T raised · C crashed · G outside of memory · N nondeterministic"),
     );
   }
 
@@ -66,7 +66,7 @@ class Matrix {
     };
     const search = h("input", {
       type: "search",
-      placeholder: "Search names, causes, what cases show  ( / )",
+      placeholder: "Search names, causes, descriptions  ( / )",
       "aria-label": "Search",
       oninput: () => page.filter({ q: search.value }, true),
     });
@@ -99,7 +99,7 @@ class Matrix {
     );
   }
 
-  // Shows what the filters leave.
+  // Shows the cases that pass the filters.
   update(filters) {
     const before = this.filters;
     this.filters = filters;
@@ -111,7 +111,7 @@ class Matrix {
     this.list();
     const failing = this.kept.filter((row) => this.data.flags[row] & FLAGS.failed).length;
     const extra = ["use", "change"].filter((name) => filters[name]).map((name) =>
-      h("button.chip", { type: "button", title: "Take this filter away", onclick: () => this.page.filter({ [name]: "" }) },
+      h("button.chip", { type: "button", title: "Remove this filter", onclick: () => this.page.filter({ [name]: "" }) },
         name === "use" ? `uses ${filters.use}` : filters.change.split("~").join(" → ").replace(/ → (\w+)$/, ": $1"), " ×"));
     this.count.replaceChildren();
     put(this.count, [
@@ -180,7 +180,7 @@ class Matrix {
     return [...groups.values()];
   }
 
-  // What is listed: headings, and the cases of those that are open.
+  // The rows: headings, and the cases of open ones.
   list() {
     const items = [];
     for (const group of this.groups) {
@@ -237,7 +237,7 @@ class Matrix {
     const [name, sort, about] = this.title(group);
     const open = this.open.has(group.key);
     const most = group.rows.length;
-    // A cause has one colour; what is in an area or a file may have several.
+    // A cause has one colour; an area or a file may have several.
     const kind = this.filters.group === "cause" && group.key !== -1 ? HEAT[this.data.causes[group.key].sort] : "";
     const cells = this.data.columns.map((column) => {
       const [apart, news] = [group.apart[column.place], group.news[column.place]];
@@ -280,7 +280,7 @@ class Matrix {
       "aside.card.cause",
       h("h2", h("span.badge", SORTS[cause.sort] ?? cause.sort), " ", h("code", name)),
       bug ? h("p", linked(bug.about)) : "",
-      bug ? h("p.soft", `In ${bug.family}, `, h("b", `since ${bug.from}`), bug.to ? [", ", h("b", `mended in ${bug.to}`)] : ", not mended so far", bug.origin ? [". Seen in: ", linked(bug.origin)] : "") : "",
+      bug ? h("p.soft", `In ${bug.family}, `, h("b", `since ${bug.from}`), bug.to ? [", ", h("b", `fixed in ${bug.to}`)] : ", not mended so far", bug.origin ? [". Seen in: ", linked(bug.origin)] : "") : "",
     );
   }
 }

@@ -1,4 +1,4 @@
-// Memory, drawn: which elements of a storage each tensor shows, and what engines left in it as images.
+// Memory, drawn: the elements of a storage that each tensor shows, and its final contents in each engine as images.
 
 const DRAWN = 4096;
 
@@ -129,7 +129,7 @@ function layoutMaps(exhibit) {
 
 const within = (spans, at, size) => spans.some(([from, to]) => at < to && at + size > from);
 
-// What each engine left in a storage, side by side, with the elements marked that differ.
+// The final contents of a storage in each engine, side by side, with marks on elements that differ.
 function images(event, contents) {
   const exhibit = event.exhibit;
   const spoken = event.differences?.flatMap((one) => one.first ?? []).find((one) => one.storage === contents.storage && one.tensor);
@@ -160,7 +160,7 @@ function images(event, contents) {
     const numbers = bits.map((column) => column.map((one) => numberOf(view.dtype, one)));
     const reaches = numbers.map((column) => column.filter(Number.isFinite).reduce((most, one) => Math.max(most, Math.abs(one)), 0) || 1);
     const [least, widest] = [Math.min(...reaches), Math.max(...reaches)];
-    // Of images whose numbers are far apart, one would be all pale on the other's scale.
+    // If the numbers of two images are far apart, one would be all pale on the other's scale.
     const apart = widest > 16 * least;
     const intervals = new Map();
     for (const difference of event.differences ?? [])
@@ -179,7 +179,7 @@ function images(event, contents) {
       const isExpected = group.engines.includes(expected);
       const [canvas, context] = canvasOf(columns, rows, pixels, `${view.name} as ${group.engines.join(", ")} left it`);
       const reach = apart ? reaches[nth] : widest;
-      // Where most differ, frames would hide what is in them.
+      // If most elements differ, frames would hide their contents.
       const most = places.filter(([, byte]) => within(wrong, byte, size)).length > places.length / 3 && places.length > 16;
       let differing = 0;
       places.forEach(([, byte], at) => {
@@ -258,7 +258,7 @@ function tone(value) {
   return value === 0 ? (dark ? "#30343a" : "#f1efea") : `hsl(${value < 0 ? 212 : 30} ${50 + 35 * strength}% ${light}%)`;
 }
 
-// A number line: what would have been accepted, and what came.
+// A number line: the accepted range, and the engine's value.
 function interval(element) {
   const [low, high] = element.accepted.map(Number);
   const [expected, came] = element.values.map(Number);

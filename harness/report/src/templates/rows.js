@@ -1,4 +1,4 @@
-// A list of any length, of which only what is in sight has elements. All rows are of one height.
+// A list of any length; only visible rows have elements. All rows have one height.
 
 class Rows {
   constructor(render, label) {
@@ -72,6 +72,6 @@ class Rows {
   }
 }
 
-// Paper has no scroll bar: so many rows are printed.
+// Paper has no scroll bar, so the number of printed rows is limited.
 const PRINTED = 400;
 let printing = false;

@@ -1,4 +1,4 @@
-// What is looked at, kept in the address behind `#`, so that it can be sent to somebody and the browser's back button works.
+// The state of the view, kept in the address after `#`, so that it can be shared and the browser's back button works.
 
 const DEFAULTS = { q: "", area: "", engine: "", verdict: "", dtype: "", blame: "", cause: "", only: "", use: "", change: "", group: "cause" };
 
@@ -11,7 +11,7 @@ function readState() {
   try {
     id = decodeURIComponent(rest.join("/"));
   } catch {
-    // An address that somebody cut: no case has it.
+    // A truncated address: no case has it.
   }
   return { view: view || "matrix", id, filters };
 }
@@ -24,7 +24,7 @@ function address(view, filters, id) {
   return `#/${view}${place}${text ? `?${text}` : ""}`;
 }
 
-// The rows that the filters leave, in the order of the stream.
+// The rows that pass the filters, in the order of the stream.
 function filtered(data, filters) {
   const tests = [];
   const words = filters.q.toLowerCase().split(/\s+/).filter(Boolean);
@@ -83,7 +83,7 @@ function filtered(data, filters) {
   return rows;
 }
 
-// What became of a case from one version to the next.
+// The change of a case from one version to the next.
 function changeOf(before = ".", after = ".") {
   const [was, is] = [BAD.has(before), BAD.has(after)];
   if (was && is) return before.toLowerCase() === after.toLowerCase() ? "still" : "changed";

@@ -1,4 +1,4 @@
-// Elements of tensors: from bytes to numbers, and to the words that a reader would write.
+// Elements of tensors: from bytes to numbers, and to text as a reader would write it.
 
 const INTS = { i8: [1, true], u8: [1, false], i16: [2, true], u16: [2, false], i32: [4, true], u32: [4, false], i64: [8, true], u64: [8, false] };
 // Bits of the exponent and of the fraction, the exponent's bias; then what infinities and NaN are.

@@ -28,7 +28,7 @@ fn read_events(text: &str) -> Vec<Event> {
     events
 }
 
-/// What is packed in the element of an id.
+/// The unpacked contents of an element.
 fn unpack_element(page: &str, id: &str) -> Option<Value> {
     let (_, rest) = page.split_once(&format!("<script type=\"text/plain\" id=\"{id}\">"))?;
     let packed = STANDARD.decode(rest.split('<').next()?).expect("base64");
@@ -174,7 +174,7 @@ fn no_word_of_a_case_is_markup() {
     }
     assert!(
         page.contains("&lt;script&gt;alert(1)"),
-        "problems are told where no script runs"
+        "problems are visible without scripts"
     );
     let index = unpack_element(&page, "index").expect("an index");
     assert_eq!(index["cases"], json!([hostile]));

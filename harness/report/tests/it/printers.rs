@@ -69,7 +69,7 @@ fn build_failure(case: &str, kernel: &str, dtype: &str, kind: &str) -> String {
     )
 }
 
-/// What is not as expected is printed in full once a kernel, line and kind; the others are named under it.
+/// Failures are printed in full once for each kernel, line and kind; the others are named under it.
 #[test]
 fn what_says_the_same_is_named_under_the_first() {
     let mut lines = vec![
@@ -105,7 +105,7 @@ fn what_says_the_same_is_named_under_the_first() {
     assert!(print(true).contains("other/four:dtype=i44"), "-v names all");
 }
 
-/// Differences that are as expected are told by cause, as much as is asked for.
+/// Expected differences are listed by cause, in the requested detail.
 #[test]
 fn what_is_known_is_told_by_cause() {
     let known = |case: &str, explained: &str| {
@@ -274,7 +274,7 @@ fn a_broken_line_is_named_and_a_cut_one_is_not_an_error() {
         read(future.as_bytes(), |_| ()),
         Err(ReadError::Format { .. })
     ));
-    // A field that is not known yet is no error.
+    // An unknown field is not an error.
     let more = "{\"event\":\"start\",\"format\":1,\"cerith\":\"1\",\"engines\":[],\"cases\":0,\"weather\":\"fine\"}\n";
     assert!(read(more.as_bytes(), |_| ()).is_ok());
 }

@@ -1,5 +1,5 @@
-//! The documentation of the stream, held to the code: every event and field that can be written is in `docs/events.md`, and
-//! nothing else is.
+//! Compares the documentation of the stream with the code: every event and field that can be written is in
+//! `docs/events.md`, and nothing else is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -175,6 +175,7 @@ fn build_outcome() -> EngineOutcome {
         position: Some(build_position()),
         detail: Some(build_string()),
         launch: Some(1),
+        storages: vec![build_string()],
         printed: vec![build_string()],
     }
 }
@@ -464,7 +465,7 @@ fn collect_fields<T: Serialize>(empty: Option<&T>, full: &T) -> (BTreeSet<String
     (empty.map_or_else(|| all.clone(), keys), all)
 }
 
-/// The same as the page has it, by type.
+/// The fields in the page, by type.
 fn parse_documented_fields() -> BTreeMap<&'static str, (BTreeSet<String>, BTreeSet<String>)> {
     let mut types: BTreeMap<&str, (BTreeSet<String>, BTreeSet<String>)> = BTreeMap::new();
     let mut name = "";
@@ -722,7 +723,7 @@ fn streams_of_every_version_are_read() {
         );
         assert!(remarks.sarif().expect("SARIF").contains("\"runs\""));
     }
-    // What came to a format later is a field that holds nothing in streams from before.
+    // A field that was added to a format later is empty in older streams.
     assert!(
         !include_str!("../stream.jsonl").contains("\"bytes\":"),
         "format 1 knew no bytes"

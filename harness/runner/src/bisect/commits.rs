@@ -1,12 +1,59 @@
 //! Commits of a checkout of Triton, built one at a time. Left out: choosing the commit ([`super::search`]).
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
-use cerith_toolchain::{Home, ToolchainId};
+use cerith_toolchain::{AdoptError, Home, HomeError, ToolchainId};
 
 use crate::engines;
 use crate::host::Host;
+
+/// Why a commit cannot be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// Checking out other commits would lose changes.
+    #[error(
+        "error: {} has uncommitted changes, which checking out other commits would lose\n  = help: commit or stash them",
+        .0.display()
+    )]
+    Uncommitted(PathBuf),
+    /// There is no such range.
+    #[error("error: {} has no commits after {from} that lead to {to}\n  = help: name the older one first", folder.display())]
+    NoCommits {
+        /// The checkout.
+        folder: PathBuf,
+        /// The older commit.
+        from: String,
+        /// The newer commit.
+        to: String,
+    },
+    /// Git cannot be started.
+    #[error("error: start `git`: {0}")]
+    StartGit(io::Error),
+    /// Git fails.
+    #[error("error: `git {command}` in {}: {message}", folder.display())]
+    Git {
+        /// Its arguments.
+        command: String,
+        /// The checkout.
+        folder: PathBuf,
+        /// Its message.
+        message: String,
+    },
+    /// The build cannot be started.
+    #[error("start `sh`: {0}")]
+    StartBuild(io::Error),
+    /// The build fails.
+    #[error("the build failed: {0}")]
+    Build(ExitStatus),
+    /// The toolchains cannot be listed.
+    #[error("failed to {0}")]
+    Home(#[from] HomeError),
+    /// The Python has no usable Triton.
+    #[error("failed to {0}")]
+    Adopt(#[from] AdoptError),
+}
 
 /// Commits of a folder, the oldest first, and how one is built.
 pub struct Commits {
@@ -30,14 +77,10 @@ impl Commits {
         to: &str,
         build: &str,
         python: &Path,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CommitError> {
         let git = |words: &[&str]| run_git(folder, words);
         if !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
-            return Err(format!(
-                "error: {} has uncommitted changes, which checking out other commits would lose\n  \
-                 = help: commit or stash them",
-                folder.display()
-            ));
+            return Err(CommitError::Uncommitted(folder.to_owned()));
         }
         let branch = git(&["rev-parse", "--abbrev-ref", "HEAD"])?;
         let before = if branch == "HEAD" {
@@ -52,10 +95,11 @@ impl Commits {
             .chain(later.lines().map(str::to_owned))
             .collect();
         if commits.len() < 2 {
-            return Err(format!(
-                "error: {} has no commits after {from} that lead to {to}\n  = help: name the older one first",
-                folder.display()
-            ));
+            return Err(CommitError::NoCommits {
+                folder: folder.to_owned(),
+                from: from.to_owned(),
+                to: to.to_owned(),
+            });
         }
         Ok(Self {
             folder: folder.to_owned(),
@@ -75,7 +119,7 @@ impl Commits {
     ///
     /// # Errors
     /// It cannot be checked out or built, or its Python has no Triton then.
-    pub fn build_commit(&self, place: usize, host: Host<'_>) -> Result<ToolchainId, String> {
+    pub fn build_commit(&self, place: usize, host: Host<'_>) -> Result<ToolchainId, CommitError> {
         let commit = self.hashes.get(place).map_or("HEAD", String::as_str);
         run_git(&self.folder, &["checkout", "--quiet", "--detach", commit])?;
         host.console
@@ -84,21 +128,19 @@ impl Commits {
             .args(["-c", &self.build])
             .current_dir(&self.folder)
             .status()
-            .map_err(|error| format!("start `sh`: {error}"))?;
+            .map_err(CommitError::StartBuild)?;
         if !status.success() {
-            return Err(format!("the build failed: {status}"));
+            return Err(CommitError::Build(status));
         }
-        let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+        let home = Home::discover()?;
         let name = format!("bisect-{}", shorten_hash(commit));
-        engines::adopt(&home, self.python.as_os_str(), Some(&name), host)
-            .map(|toolchain| toolchain.id)
-            .map_err(|error| format!("failed to {error}"))
+        Ok(engines::adopt(&home, self.python.as_os_str(), Some(&name), host)?.id)
     }
 
     /// Checks out what was there before.
     pub fn restore(&self, host: Host<'_>) {
-        if let Err(message) = run_git(&self.folder, &["checkout", "--quiet", &self.before]) {
-            host.console.note(&message);
+        if let Err(error) = run_git(&self.folder, &["checkout", "--quiet", &self.before]) {
+            host.console.note(&error.to_string());
         }
     }
 }
@@ -115,20 +157,19 @@ fn shorten_hash(commit: &str) -> String {
 }
 
 /// What git answers, without the last line break.
-fn run_git(folder: &Path, words: &[&str]) -> Result<String, String> {
+fn run_git(folder: &Path, words: &[&str]) -> Result<String, CommitError> {
     let output = Command::new("git")
         .arg("-C")
         .arg(folder)
         .args(words)
         .output()
-        .map_err(|error| format!("error: start `git`: {error}"))?;
+        .map_err(CommitError::StartGit)?;
     if !output.status.success() {
-        return Err(format!(
-            "error: `git {}` in {}: {}",
-            words.join(" "),
-            folder.display(),
-            String::from_utf8_lossy(&output.stderr).trim()
-        ));
+        return Err(CommitError::Git {
+            command: words.join(" "),
+            folder: folder.to_owned(),
+            message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        });
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }

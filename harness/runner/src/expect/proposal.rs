@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use cerith_case::{
-    CaseFile, EnginePattern, NewExpectation, OutcomeKind, RELEASED, VerdictKind, VersionRange,
-};
+use cerith_case::{CaseFile, EnginePattern, NewExpectation, OutcomeKind, VerdictKind, VersionRange};
 use cerith_report::event::{Expectation, Kind, State, Verdict};
 use cerith_tile::quirk::Quirk;
+use cerith_tile::releases::triton_since;
 use cerith_tile::rules::Version;
 
 /// The longest reason that is made of a message.
@@ -87,7 +86,7 @@ fn propose_additions(
                     let versions = doings.entry(doing).or_default().entry(&verdict.case).or_default();
                     versions.extend(version);
                 }
-                Err(reason) => found.refused.push((verdict.case.clone(), reason)),
+                Err(reason) => found.refused.push((verdict.case.clone(), reason.to_string())),
             }
         }
     }
@@ -174,9 +173,20 @@ fn explain_refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String
     None
 }
 
+/// Why a case file cannot expect what an engine does.
+#[derive(Debug, thiserror::Error)]
+enum Inexpressible {
+    #[error("a case file cannot name {0}")]
+    Engine(String),
+    #[error("the program has no defined answer, and the reference was not asked")]
+    Undefined,
+    #[error("what {0} does cannot be written down")]
+    Behaviour(String),
+}
+
 /// What an engine does that nobody wrote down, and its version.
-fn extract_behaviour(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), String> {
-    let pattern = EnginePattern::parse(engine).ok_or_else(|| format!("a case file cannot name {engine}"))?;
+fn extract_behaviour(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), Inexpressible> {
+    let pattern = EnginePattern::parse(engine).ok_or_else(|| Inexpressible::Engine(engine.to_owned()))?;
     let version = pattern.version;
     let outcome = verdict.outcomes.get(engine);
     let stoppage = verdict.stoppage.as_ref().filter(|_| engine == "reference");
@@ -187,13 +197,13 @@ fn extract_behaviour(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<V
         // It stops as all do who say something, and that is not written down.
         _ if verdict.stopped.iter().any(|id| id == engine) => None,
         VerdictKind::Undefined if engine != "reference" => {
-            return Err("the program has no defined answer, and the reference was not asked".to_owned());
+            return Err(Inexpressible::Undefined);
         }
         VerdictKind::Inconclusive | VerdictKind::Agree => None,
         other => Some(other),
     };
     if standing.is_none() && word.is_none() {
-        return Err(format!("what {engine} does cannot be written down"));
+        return Err(Inexpressible::Behaviour(engine.to_owned()));
     }
     let mut quirks: Vec<String> = Vec::new();
     let differences: Vec<_> = verdict
@@ -377,10 +387,8 @@ fn find_untried(expectation: &Expectation, engines: &[String]) -> Vec<String> {
         // Those are versions of torch.
         return vec!["of torch".to_owned()];
     }
-    let known = RELEASED
+    let mut others: Vec<String> = triton_since(Version::new(3, 0, 0))
         .iter()
-        .filter(|version| **version >= Version::new(3, 0, 0));
-    let mut others: Vec<String> = known
         .filter(|version| range.contains(**version) && !asked.contains(&(version.major, version.minor)))
         .map(|version| format!("{}.{}", version.major, version.minor))
         .collect();

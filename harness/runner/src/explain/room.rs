@@ -10,7 +10,7 @@ use cerith_memory::{Memory, StorageId};
 use cerith_report::{Palette, Tone};
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
-use cerith_verdict::{BitForBit, Element, Record, Tolerance, Trial, compare};
+use cerith_verdict::{BitForBit, Element, EngineRun, Tolerance, Trial, compare};
 
 use super::render_heading;
 
@@ -74,7 +74,7 @@ pub fn render_room(case: &Case, trial: &Trial, reference: &Reference, palette: P
     text
 }
 
-fn get_memory(record: &Record) -> Option<&Memory> {
+fn get_memory(record: &EngineRun) -> Option<&Memory> {
     match &record.outcome {
         Outcome::Finished(finished) => Some(&finished.memory),
         _ => None,

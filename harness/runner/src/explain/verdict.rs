@@ -8,7 +8,7 @@ use cerith_report::{
     Cell, Human, Palette, Tile, Tone, build_tiles, describe_rules, in_words, left_out, render_elements,
 };
 use cerith_tile::quirk::{Quirk, told};
-use cerith_verdict::{Record, Trial};
+use cerith_verdict::{EngineRun, Trial};
 
 use super::render_heading;
 use crate::judge;
@@ -147,7 +147,7 @@ fn describe_bug(name: &str) -> &'static str {
     of_model.or_else(told).unwrap_or_default()
 }
 
-fn record_text(record: &Record, by_rules: bool, palette: Palette) -> String {
+fn record_text(record: &EngineRun, by_rules: bool, palette: Palette) -> String {
     let rules = if record.origin != record.id {
         format!(", of {}", record.origin)
     } else if by_rules && record.id.version().is_none() {

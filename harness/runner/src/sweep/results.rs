@@ -14,9 +14,8 @@ use cerith_engine::{EngineId, Failure};
 use cerith_report::event::{Problem, Severity};
 use cerith_verdict::{Sample, Samples};
 
-use super::{End, Trouble, take};
+use super::{SweepError, Trouble, add_sample};
 use crate::corpus::Selected;
-use crate::exit::Exit;
 
 /// Most ids that are named in one message.
 const MAX_NAMED_IDS: usize = 5;
@@ -87,7 +86,11 @@ impl Group {
 
 impl Pile {
     /// Reads files of results; of all engines, or of those that are wanted.
-    pub(super) fn read(paths: &[PathBuf], wanted: &[EngineId], selected: &Selected) -> Result<Self, End> {
+    pub(super) fn read(
+        paths: &[PathBuf],
+        wanted: &[EngineId],
+        selected: &Selected,
+    ) -> Result<Self, SweepError> {
         let known: HashSet<String> = selected.corpus.entries().map(|entry| entry.id).collect();
         let meant: HashSet<String> = selected.entries(Shard::ALL).map(|entry| entry.id).collect();
         let mut pile = Self {
@@ -98,9 +101,9 @@ impl Pile {
         };
         for path in paths {
             pile.read_file(path, wanted, &known, &meant)
-                .map_err(|error| End {
-                    message: format!("error: failed to {error}\n  --> {}", path.display()),
-                    exit: Exit::Wrong,
+                .map_err(|error| SweepError::Results {
+                    path: path.clone(),
+                    error,
                 })?;
         }
         Ok(pile)
@@ -263,9 +266,9 @@ impl Pile {
                         different_arena: other.as_ref().map(|other| other.to_vec()),
                         repetitions: *repetitions,
                     };
-                    take(&mut samples, case, &varied, *variant, &ran)?;
+                    add_sample(&mut samples, case, &varied, *variant, &ran)?;
                 }
-                VariantResult::Ended(ran) => take(&mut samples, case, &varied, *variant, ran)?,
+                VariantResult::Ended(ran) => add_sample(&mut samples, case, &varied, *variant, ran)?,
                 VariantResult::Decided(record) => samples.samples.push(Sample {
                     variant: *variant,
                     outcome: record

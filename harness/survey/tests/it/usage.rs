@@ -1,5 +1,6 @@
 //! What kernels do with their parameters, as far as their text says, and that every launch made of it is a good case.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use cerith_case::{Corpus, Input};
@@ -215,21 +216,25 @@ fn arguments_are_what_the_text_wants() {
 }
 
 #[test]
-fn a_change_of_what_a_message_names_comes_first() {
+fn a_change_of_what_a_failure_names_comes_first() {
     let text = "@triton.jit\ndef f(x, n, STAGE: tl.constexpr, MODE: tl.constexpr, B: tl.constexpr):\n    at = tl.arange(0, B)\n    \
                 if MODE == 3:\n        v = 1\n    elif STAGE == 7:\n        v = 2\n    tl.store(x + at, v, mask=at < n)\n";
     let drafts = all_drafts(text);
-    let first = |said: &str| {
-        let changes = drafts[0].list_changes(&Reading::ALL[0], said, true);
+    let change = |named: &str| {
+        let names = BTreeSet::from([named.to_owned()]);
+        drafts[0].list_changes(&Reading::ALL[0], &names, true)
+    };
+    let first = |named: &str| {
+        let changes = change(named);
         let survey = drafts[0].survey(&changes[0]);
         (survey.changed, survey.guessed)
     };
-    let (words, guessed) = first("`v` is not defined");
+    let (words, guessed) = first("v");
     assert_eq!(words, ["`STAGE` is 7"]);
     assert!(guessed.contains(&"STAGE".to_owned()), "{guessed:?}");
-    assert_eq!(first("about MODE").0, ["`MODE` is 3"]);
-    assert_eq!(first("storage `x`").0, ["`x` has more room"]);
-    let survey = drafts[0].survey(&drafts[0].list_changes(&Reading::ALL[0], "storage `x`", true)[0]);
+    assert_eq!(first("MODE").0, ["`MODE` is 3"]);
+    assert_eq!(first("x").0, ["`x` has more room"]);
+    let survey = drafts[0].survey(&change("x")[0]);
     assert!(survey.certain.is_empty(), "{:?}", survey.certain);
 }
 

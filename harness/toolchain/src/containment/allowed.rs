@@ -1,8 +1,8 @@
-//! The system calls that workers may make: those that `CPython`, `NumPy`, torch, Triton's compilers, a C compiler and NVIDIA's
-//! driver need, and similar harmless ones. Left out: their arguments ([`super::calls`]).
+//! The system calls that workers may make: those that `CPython`, `NumPy`, torch, Triton's compilers, a C compiler and
+//! NVIDIA's driver need, and similar harmless ones. See [`super::calls`] for restrictions of their arguments.
 
 /// All of them.
-pub(super) fn calls() -> impl Iterator<Item = i64> {
+pub(super) fn call_numbers() -> impl Iterator<Item = i64> {
     [ALLOWED, ALLOWED_HERE].concat().into_iter()
 }
 
@@ -191,7 +191,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_epoll_pwait2,
     libc::SYS_ppoll,
     libc::SYS_pselect6,
-    // Sockets: of which kinds, and to whom, the calls that are denied say.
+    // Sockets: the denied calls limit their kinds and peers.
     libc::SYS_socket,
     libc::SYS_socketpair,
     libc::SYS_bind,

@@ -22,8 +22,8 @@ const DENIED: &[i64] = &[
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // What Landlock does not see: modes, owners, times and attributes of files wherever they are, files by handle, and
-    // who uses which file.
+    // Calls that Landlock does not see: modes, owners, times and attributes of files anywhere, files by handle, and
+    // queries for a file's users.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -43,7 +43,7 @@ const DENIED: &[i64] = &[
     libc::SYS_open_by_handle_at,
     libc::SYS_inotify_init1,
     libc::SYS_fanotify_init,
-    // Memory and messages that processes share by a name that is no file's.
+    // Memory and messages that processes share under a name that is not a file's.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -134,12 +134,13 @@ const DENIED_HERE: &[i64] = &[];
 /// typing for the user (`TIOCSTI`, `TIOCLINUX`), and whom to signal (`FIOSETOWN`, `SIOCSPGRP`).
 const CONTROLS: &[u64] = &[0x4008_6602, 0x401c_5820, 0x5412, 0x541c, 0x8901, 0x8902];
 
-/// What may not be done to an open file: saying whom to signal (`F_SETOWN`, `F_SETOWN_EX`), holding up or watching
-/// others (`F_SETLEASE`, `F_NOTIFY`), and more room in a pipe, which counts as nobody's memory (`F_SETPIPE_SZ`).
+/// Forbidden operations on an open file: choosing a process to signal (`F_SETOWN`, `F_SETOWN_EX`), blocking or watching
+/// other processes (`F_SETLEASE`, `F_NOTIFY`), and enlarging a pipe, whose memory is charged to no process
+/// (`F_SETPIPE_SZ`).
 const FILE_CONTROLS: &[u64] = &[8, 15, 1024, 1026, 1031];
 
-/// Calls that a process may make for itself, which is process 0, and for nobody else: limits, scheduling. A thread may name
-/// itself only so too; which other numbers are its own threads cannot be told.
+/// Calls that a process may make only for itself, as process 0: limits, scheduling. A thread may use only 0 too, because a
+/// filter cannot know the numbers of its own threads.
 const FOR_ITSELF: &[i64] = &[
     libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
@@ -151,30 +152,30 @@ const FOR_ITSELF: &[i64] = &[
 /// Those that say first what the number is that comes second, and what it is where that is a process.
 const FOR_ITSELF_OF_A_KIND: &[(i64, u64)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
 
-/// Calls by which open files are sent to others, or to oneself: what is under way is in no list of open files. What is
-/// sent cannot be seen from outside of the call.
+/// Calls that send open files to others, or to oneself: a file in transit is in no list of open files. A filter cannot
+/// see the contents of a message.
 const SENDING: &[i64] = &[libc::SYS_sendmsg, libc::SYS_sendmmsg];
 
-/// What goes before an answer to `connect` by a worker with a GPU: nobody is there. The driver asks for a service that
-/// shares GPUs and does without.
-const NOBODY: u32 = libc::ECONNREFUSED as u32;
+/// The error of `connect` for a worker with a GPU, as if no service were there. The driver looks for a service that
+/// shares GPUs, and works without it.
+const CONNECTION_REFUSED: u32 = libc::ECONNREFUSED as u32;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Restricts the calling thread.
 pub(super) fn confine(gpu: bool) -> Result<(), seccompiler::Error> {
-    for program in programs(gpu)? {
+    for program in build_programs(gpu)? {
         apply_filter(&program)?;
     }
     Ok(())
 }
 
 /// Restricts the calling thread, to see whether that can be done; why it cannot.
-pub(super) fn refused() -> Option<seccompiler::Error> {
+pub(super) fn try_restrict() -> Option<seccompiler::Error> {
     confine(false).err()
 }
 
-fn programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
+fn build_programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     let sending = if gpu { &[] } else { SENDING };
     let mut rules: Rules = DENIED
         .iter()
@@ -183,22 +184,25 @@ fn programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
         .map(|&call| (call, vec![]))
         .collect();
     for (call, controls) in [(libc::SYS_ioctl, CONTROLS), (libc::SYS_fcntl, FILE_CONTROLS)] {
-        let controls = controls.iter().map(|&control| all([is(1, control)]));
+        let controls = controls.iter().map(|&control| require_all([is(1, control)]));
         rules.insert(call, controls.collect::<Result<_, _>>()?);
     }
     for &call in FOR_ITSELF {
-        rules.insert(call, vec![all([is_not(0, 0)])?]);
+        rules.insert(call, vec![require_all([is_not(0, 0)])?]);
     }
     for &(call, process) in FOR_ITSELF_OF_A_KIND {
-        rules.insert(call, vec![all([is_not(0, process)])?, all([is_not(1, 0)])?]);
+        rules.insert(
+            call,
+            vec![require_all([is_not(0, process)])?, require_all([is_not(1, 0)])?],
+        );
     }
     let local = libc::AF_UNIX as u64;
     let sockets = if gpu {
-        // A socket that is no stream could send to an address without being connected.
+        // A socket that is not a stream could send to an address without being connected.
         vec![
-            all([is_not(0, local)])?,
-            all([is_kind(libc::SOCK_DGRAM)])?,
-            all([is_kind(libc::SOCK_RAW)])?,
+            require_all([is_not(0, local)])?,
+            require_all([is_kind(libc::SOCK_DGRAM)])?,
+            require_all([is_kind(libc::SOCK_RAW)])?,
         ]
     } else {
         vec![]
@@ -206,9 +210,12 @@ fn programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     rules.insert(libc::SYS_socket, sockets);
     rules.insert(
         libc::SYS_socketpair,
-        vec![all([is_kind(libc::SOCK_DGRAM)])?, all([is_kind(libc::SOCK_RAW)])?],
+        vec![
+            require_all([is_kind(libc::SOCK_DGRAM)])?,
+            require_all([is_kind(libc::SOCK_RAW)])?,
+        ],
     );
-    // With another parent a process is nobody's child that is looked for.
+    // With a different parent, a process escapes the search for children.
     let flags = [
         libc::CLONE_PARENT,
         libc::CLONE_NEWUSER,
@@ -219,28 +226,31 @@ fn programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
         libc::CLONE_NEWUTS,
         libc::CLONE_NEWCGROUP,
     ];
-    let has = |flag: libc::c_int| all([masked(0, flag as u32 as u64, flag as u32 as u64)]);
+    let has = |flag: libc::c_int| require_all([match_masked(0, flag as u32 as u64, flag as u32 as u64)]);
     rules.insert(
         libc::SYS_clone,
         flags.into_iter().map(has).collect::<Result<_, _>>()?,
     );
-    // Of two errors it is the later program's that is given.
-    let mut programs = vec![allowing()?, denying(rules, libc::EPERM as u32)?];
+    // If two programs return errors, the later one's is used.
+    let mut programs = vec![allow_calls()?, deny_calls(rules, libc::EPERM as u32)?];
     if gpu {
-        programs.push(denying([(libc::SYS_connect, vec![])].into(), NOBODY)?);
+        programs.push(deny_calls(
+            [(libc::SYS_connect, vec![])].into(),
+            CONNECTION_REFUSED,
+        )?);
     }
     Ok(programs)
 }
 
-/// What a worker gives up once it has started: leaving its process group, by which it is ended with all that it started;
-/// and, but for a GPU's driver, files that are in memory alone.
-pub(super) fn afterwards(gpu: bool) -> Result<String, seccompiler::Error> {
+/// The filter of a worker that has started: it may not leave its process group, which is killed as a whole; and, except
+/// for a GPU's driver, it may not make files in memory.
+pub(super) fn late_filter(gpu: bool) -> Result<String, seccompiler::Error> {
     let mut rules: Rules = [(libc::SYS_setpgid, vec![]), (libc::SYS_setsid, vec![])].into();
     if !gpu {
         rules.insert(libc::SYS_memfd_create, vec![]);
     }
     let mut text = String::new();
-    for instruction in denying(rules, libc::EPERM as u32)? {
+    for instruction in deny_calls(rules, libc::EPERM as u32)? {
         let code = instruction.code.to_ne_bytes();
         let rest = instruction.k.to_ne_bytes();
         for byte in code
@@ -255,23 +265,23 @@ pub(super) fn afterwards(gpu: bool) -> Result<String, seccompiler::Error> {
 }
 
 /// A program that answers some calls with an error.
-fn denying(rules: Rules, error: u32) -> Result<BpfProgram, seccompiler::Error> {
-    program(rules, SeccompAction::Allow, SeccompAction::Errno(error))
+fn deny_calls(rules: Rules, error: u32) -> Result<BpfProgram, seccompiler::Error> {
+    build_program(rules, SeccompAction::Allow, SeccompAction::Errno(error))
 }
 
 /// A program that answers every call with `ENOSYS` but those that workers have a use for. Among what it does not know are
 /// `clone3`, whose flags no program can read (the C library then takes `clone`), and the second set of numbers that x86-64
 /// has for the same calls.
-fn allowing() -> Result<BpfProgram, seccompiler::Error> {
-    let rules: Rules = allowed::calls().map(|call| (call, vec![])).collect();
-    program(
+fn allow_calls() -> Result<BpfProgram, seccompiler::Error> {
+    let rules: Rules = allowed::call_numbers().map(|call| (call, vec![])).collect();
+    build_program(
         rules,
         SeccompAction::Errno(libc::ENOSYS as u32),
         SeccompAction::Allow,
     )
 }
 
-fn program(
+fn build_program(
     rules: Rules,
     others: SeccompAction,
     these: SeccompAction,
@@ -281,14 +291,18 @@ fn program(
     Ok(BpfProgram::try_from(filter)?)
 }
 
-fn all(
+fn require_all(
     conditions: impl IntoIterator<Item = Result<SeccompCondition, seccompiler::Error>>,
 ) -> Result<SeccompRule, seccompiler::Error> {
     let conditions = conditions.into_iter().collect::<Result<_, _>>()?;
     Ok(SeccompRule::new(conditions)?)
 }
 
-fn condition(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
+fn build_condition(
+    argument: u8,
+    how: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, seccompiler::Error> {
     Ok(SeccompCondition::new(
         argument,
         SeccompCmpArgLen::Dword,
@@ -298,18 +312,18 @@ fn condition(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondi
 }
 
 fn is(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
-    condition(argument, SeccompCmpOp::Eq, value)
+    build_condition(argument, SeccompCmpOp::Eq, value)
 }
 
 fn is_not(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
-    condition(argument, SeccompCmpOp::Ne, value)
+    build_condition(argument, SeccompCmpOp::Ne, value)
 }
 
-fn masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
-    condition(argument, SeccompCmpOp::MaskedEq(mask), value)
+fn match_masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
+    build_condition(argument, SeccompCmpOp::MaskedEq(mask), value)
 }
 
 /// A socket's kind, without the flags beside it.
 fn is_kind(kind: libc::c_int) -> Result<SeccompCondition, seccompiler::Error> {
-    masked(1, 0xf, kind as u64)
+    match_masked(1, 0xf, kind as u64)
 }

@@ -1,5 +1,5 @@
-//! Files, signals and devices by Landlock, and the capabilities of a worker that root starts. Both apply to the calling
-//! thread and to what it starts.
+//! Restricts files, signals and devices by Landlock, and the capabilities of a worker that root starts. Both apply to
+//! the calling thread and to its children.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
 use super::Reach;
 
-/// What is asked for; a kernel that has less gives what it has.
-const WANTED: ABI = ABI::V7;
+/// The requested features; an older kernel applies those that it has.
+const REQUESTED_ABI: ABI = ABI::V7;
 
-/// What every program needs: libraries, their configuration, the time.
+/// Files that every program needs: libraries, their configuration, the time.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -36,8 +36,8 @@ const SYSTEM: &[&str] = &[
     "/etc/crypto-policies",
 ];
 
-/// What allocators, BLAS and torch read to know the machine. Nothing of any process: what `/proc/self` is when the rule is
-/// made is us.
+/// Files about the machine that allocators, BLAS and torch read. None is about a process: the target of `/proc/self` when
+/// the rule is made is us.
 const MACHINE: &[&str] = &[
     "/dev/zero",
     "/dev/random",
@@ -52,20 +52,19 @@ const MACHINE: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage",
 ];
 
-/// What NVIDIA's driver reads. Of other processes that is what any user sees: Landlock keeps their environment, memory
-/// and open files from whoever is outside of their domain.
+/// Files that NVIDIA's driver reads. They show only public facts about other processes: Landlock hides their
+/// environment, memory and open files from processes outside of their domain.
 const GPU: &[&str] = &["/proc", "/sys"];
 
-/// Where the driver names its threads, without which it does not start. A process's own part of it cannot be told before
-/// there is the process: it gives up the rest itself ([`writes`]).
+/// The folder in which the driver names its threads, which it needs to start. The part of one process is only known once
+/// it runs: it gives up the rest itself ([`late_writable_paths`]).
 const THREADS: &str = "/proc";
 
-/// What a worker with a GPU writes besides its own folder.
+/// Files that a worker with a GPU writes besides its own folder.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Keeps what the thread starts from every capability but those to read and write files whatever their owner: a root
-/// without them cannot use a toolchain in somebody's home, and which files those are is Landlock's to say. Whoever is not
-/// root has none to give up.
+/// Drops all capabilities of the thread's children, except those to read and write files of any owner: a root without
+/// them cannot use a toolchain in a user's home, and Landlock limits the files. A user other than root has none to drop.
 pub(super) fn drop_capabilities() {
     let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
     for capability in CapabilitySet::all().difference(kept).iter() {
@@ -74,9 +73,9 @@ pub(super) fn drop_capabilities() {
     }
 }
 
-/// Restricts the thread to what may be reached.
+/// Restricts the thread to the files within reach.
 pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
-    let read = AccessFs::from_read(WANTED);
+    let read = AccessFs::from_read(REQUESTED_ABI);
     let change = AccessFs::ReadFile
         | AccessFs::ReadDir
         | AccessFs::WriteFile
@@ -90,30 +89,33 @@ pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
     let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
     let look = AccessFs::ReadFile | AccessFs::ReadDir;
-    let mut ruleset = ruleset()?
+    let mut ruleset = new_ruleset()?
         .create()?
-        .add_rules(rules(paths(SYSTEM), read))?
-        .add_rules(rules(paths(MACHINE), look))?
-        .add_rules(rules(
+        .add_rules(build_rules(paths(SYSTEM), read))?
+        .add_rules(build_rules(paths(MACHINE), look))?
+        .add_rules(build_rules(
             paths(&["/dev/null"]),
             AccessFs::ReadFile | AccessFs::WriteFile,
         ))?
-        .add_rules(rules(reach.read.clone(), read))?
-        .add_rules(rules(vec![reach.write.clone()], change))?;
+        .add_rules(build_rules(reach.read.clone(), read))?
+        .add_rules(build_rules(vec![reach.write.clone()], change))?;
     if reach.gpu {
         ruleset = ruleset
-            .add_rules(rules(paths(GPU), look))?
-            .add_rules(rules(paths(&[THREADS]), AccessFs::WriteFile | AccessFs::Truncate))?
-            .add_rules(rules(devices(), device | AccessFs::ReadDir))?
-            .add_rules(rules(paths(&[SHARED_MEMORY]), change))?;
+            .add_rules(build_rules(paths(GPU), look))?
+            .add_rules(build_rules(
+                paths(&[THREADS]),
+                AccessFs::WriteFile | AccessFs::Truncate,
+            ))?
+            .add_rules(build_rules(nvidia_devices(), device | AccessFs::ReadDir))?
+            .add_rules(build_rules(paths(&[SHARED_MEMORY]), change))?;
     }
     ruleset.restrict_self()?;
     Ok(())
 }
 
 /// All that a worker with a GPU goes on writing once it runs, besides the names of its own threads.
-pub(super) fn writes(reach: &Reach) -> Vec<PathBuf> {
-    let mut places = devices();
+pub(super) fn late_writable_paths(reach: &Reach) -> Vec<PathBuf> {
+    let mut places = nvidia_devices();
     places.extend([
         reach.write.clone(),
         PathBuf::from("/dev/null"),
@@ -122,16 +124,16 @@ pub(super) fn writes(reach: &Reach) -> Vec<PathBuf> {
     places
 }
 
-fn ruleset() -> Result<Ruleset, RulesetError> {
+fn new_ruleset() -> Result<Ruleset, RulesetError> {
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(WANTED))?
-        .handle_access(AccessNet::from_all(WANTED))?
-        .scope(Scope::from_all(WANTED))
+        .handle_access(AccessFs::from_all(REQUESTED_ABI))?
+        .handle_access(AccessNet::from_all(REQUESTED_ABI))?
+        .scope(Scope::from_all(REQUESTED_ABI))
 }
 
 /// A rule for each path that is there.
-fn rules(
+fn build_rules(
     paths: Vec<PathBuf>,
     access: impl Into<BitFlags<AccessFs>>,
 ) -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> {
@@ -141,14 +143,14 @@ fn rules(
         let access = if path.is_dir() {
             access
         } else {
-            access & AccessFs::from_file(WANTED)
+            access & AccessFs::from_file(REQUESTED_ABI)
         };
         Some(Ok(PathBeneath::new(there, access)))
     })
 }
 
 /// NVIDIA's devices.
-fn devices() -> Vec<PathBuf> {
+fn nvidia_devices() -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir("/dev") else {
         return Vec::new();
     };
@@ -160,16 +162,16 @@ fn devices() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Restricts the calling thread to nothing, to see what the kernel has; the clauses of what it lacks.
+/// Restricts the calling thread to nothing, to test the kernel; returns a clause for each missing feature.
 pub(super) fn missing_of_files() -> Vec<String> {
-    let status = ruleset()
+    let status = new_ruleset()
         .and_then(Ruleset::create)
         .and_then(landlock::RulesetCreated::restrict_self);
     match status {
         Ok(RestrictionStatus {
             landlock: LandlockStatus::Available { effective_abi, .. },
             ..
-        }) => lacking(effective_abi),
+        }) => list_lacking(effective_abi),
         Ok(RestrictionStatus {
             landlock: LandlockStatus::NotEnabled,
             ..
@@ -181,8 +183,8 @@ pub(super) fn missing_of_files() -> Vec<String> {
     }
 }
 
-/// What a kernel's Landlock cannot restrict.
-fn lacking(abi: ABI) -> Vec<String> {
+/// The features that a kernel's Landlock lacks.
+fn list_lacking(abi: ABI) -> Vec<String> {
     [
         (ABI::V2, "workers cannot move files between folders (Linux 5.19)"),
         (
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn an_old_kernel_is_told_by_what_it_cannot_do() {
-        let count = |abi| lacking(abi).len();
+        let count = |abi| list_lacking(abi).len();
         assert_eq!(
             [ABI::V1, ABI::V2, ABI::V4, ABI::V5, ABI::V6, ABI::V7].map(count),
             [4, 3, 2, 1, 0, 0]

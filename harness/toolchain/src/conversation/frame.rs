@@ -1,5 +1,5 @@
-//! Frames: what goes over a pipe to a child and back. A frame is the length of a header (u32) and that of the blobs (u64), both
-//! little endian, then the header, which is JSON, then the blobs. Left out: what headers say.
+//! Frames: what goes over a pipe to a child and back. A frame is the length of a header (u32) and that of the blobs (u64),
+//! both little endian, then the header, which is JSON, then the blobs. `wire` defines the headers.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ pub const LENGTHS: usize = 12;
 
 /// The most that the frames of one side have. A longer one means that something else writes to the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Most {
+pub struct FrameLimits {
     /// Bytes of a header.
     pub header: usize,
     /// Bytes of the blobs.
@@ -18,7 +18,7 @@ pub struct Most {
 /// Why something cannot be made a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFrame {
-    /// The header is no JSON.
+    /// The header is not JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// The header's length does not fit.
@@ -26,7 +26,7 @@ pub enum NoFrame {
     Long,
 }
 
-/// Bytes that are no frame.
+/// Bytes that are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFrame {
     /// It says that it has more than any frame has.
@@ -45,8 +45,8 @@ pub enum BadFrame {
 /// A frame of a header and blobs.
 ///
 /// # Errors
-/// The header is no JSON, or too long.
-pub fn frame<'a>(
+/// The header is not JSON, or too long.
+pub fn encode_frame<'a>(
     header: &impl Serialize,
     blobs: impl IntoIterator<Item = &'a [u8], IntoIter: Clone>,
 ) -> Result<Vec<u8>, NoFrame> {
@@ -68,7 +68,7 @@ pub fn frame<'a>(
 ///
 /// # Errors
 /// No frame is as long as it says.
-pub fn lengths(frame: &[u8], most: Most) -> Result<Option<(usize, usize)>, BadFrame> {
+pub fn read_lengths(frame: &[u8], most: FrameLimits) -> Result<Option<(usize, usize)>, BadFrame> {
     let Some((header, blobs)) = frame
         .first_chunk::<4>()
         .zip(frame.get(4..).and_then(|rest| rest.first_chunk::<8>()))
@@ -86,24 +86,24 @@ pub fn lengths(frame: &[u8], most: Most) -> Result<Option<(usize, usize)>, BadFr
 mod tests {
     use super::*;
 
-    const MOST: Most = Most {
+    const LIMITS: FrameLimits = FrameLimits {
         header: 16,
         blobs: 100,
     };
 
     #[test]
     fn lengths_are_those_of_the_frame() {
-        let whole = frame(&"header", [&b"one"[..], b"two"]).expect("a frame");
+        let whole = encode_frame(&"header", [&b"one"[..], b"two"]).expect("a frame");
         assert_eq!(whole[LENGTHS..], *b"\"header\"onetwo");
-        assert_eq!(lengths(&whole, MOST), Ok(Some((8, 6))));
-        assert_eq!(lengths(&whole[..LENGTHS - 1], MOST), Ok(None));
+        assert_eq!(read_lengths(&whole, LIMITS), Ok(Some((8, 6))));
+        assert_eq!(read_lengths(&whole[..LENGTHS - 1], LIMITS), Ok(None));
     }
 
     #[test]
     fn lengths_that_no_frame_has_are_malformed() {
         let check = |header: u32, blobs: u64, expected: &str| {
             let bytes = [&header.to_le_bytes()[..], &blobs.to_le_bytes()].concat();
-            let bad = lengths(&bytes, MOST).expect_err("it is refused");
+            let bad = read_lengths(&bytes, LIMITS).expect_err("it is refused");
             assert_eq!(bad.to_string(), expected);
         };
         check(17, 0, "a frame with a header of 17 bytes and 0 bytes more");

@@ -1,4 +1,4 @@
-//! What is wrong with a request or an answer. Left out: what bytes are no frame ([`crate::conversation::frame`]).
+//! Problems of requests and answers. See [`crate::conversation::frame`] for bytes that are not a frame.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) enum BadRequest {
     /// The folder that a path is in is not known.
     #[error("the module's path {}: {error}", path.display())]
     Path { path: PathBuf, error: io::Error },
-    /// An argument is no view of a storage.
+    /// An argument is not a view of a storage.
     #[error(transparent)]
     View(#[from] BadView),
     /// It does not fit into a frame.
@@ -32,7 +32,7 @@ pub(crate) enum BadRequest {
     Frame(#[from] NoFrame),
 }
 
-/// A tensor that is no view of one of the storages.
+/// A tensor that is not a view of one of the storages.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadView {
     /// There are fewer storages.
@@ -41,12 +41,12 @@ pub(crate) enum BadView {
     /// Shape and strides do not belong together, or a number is negative.
     #[error("malformed {0:?}")]
     Malformed(Tensor),
-    /// It ends behind its storage.
+    /// It ends past its storage.
     #[error("a view outside of its storage of {size} bytes: {tensor:?}")]
     Outside { size: usize, tensor: Tensor },
 }
 
-/// A frame that is no answer: the kernel wrote it, or the two sides do not understand each other.
+/// A frame that is not an answer: the kernel wrote it, or the two sides do not understand each other.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadAnswer {
     /// Its header cannot be read.
@@ -55,31 +55,31 @@ pub(crate) enum BadAnswer {
     /// It has fewer bytes than its header says.
     #[error("an answer cut short")]
     Short,
-    /// It has another number of storages than were sent.
-    #[error("{found} storages for {sent}")]
-    Storages { found: usize, sent: usize },
-    /// A storage has another size than was sent.
-    #[error("a storage of {found} bytes for one of {sent}")]
-    Size { found: usize, sent: usize },
+    /// Its number of storages is different from the request's.
+    #[error("{received} storages for {sent}")]
+    Storages { received: usize, sent: usize },
+    /// A storage has a different size than in the request.
+    #[error("a storage of {received} bytes for one of {sent}")]
+    Size { received: usize, sent: usize },
     /// There is no such phase of a request.
     #[error("a phase `{0}`")]
     Phase(String),
-    /// A launch of what was compiled names what there is not.
+    /// A launch refers to a kernel or storage that does not exist.
     #[error("a malformed {0:?}")]
     Invocation(Box<Invocation>),
-    /// It is about a way of compiling that nobody asked for.
-    #[error("an answer to what nobody asked for")]
+    /// It is about an unrequested mode.
+    #[error("an answer without a request")]
     Unasked,
     /// It lacks ways of compiling that were asked for.
     #[error("an answer without some of its parts")]
     Parts,
-    /// It has another number of runs than were asked for.
-    #[error("{found} runs for {asked}")]
-    Runs { found: usize, asked: usize },
+    /// Its number of runs is different from the request's.
+    #[error("{received} runs for {requested}")]
+    Runs { received: usize, requested: usize },
     /// It is a launch, and not a good one.
     #[error("a launch: {0}")]
     Launch(#[from] BadLaunch),
-    /// Whoever executed a launch left other storages than it was given.
+    /// The executed launch returned storages of a different number or size.
     #[error("other storages after a launch than before")]
     OtherStorages,
     /// The reply does not fit into a frame.
@@ -94,7 +94,7 @@ pub(crate) enum BadLaunch {
     #[error(transparent)]
     Header(#[from] serde_json::Error),
     /// It belongs to no run that was asked for.
-    #[error("of a run that nobody asked for")]
+    #[error("of a run that was not requested")]
     Unasked,
     /// It has fewer bytes than its header says.
     #[error("it is cut short")]
@@ -102,7 +102,7 @@ pub(crate) enum BadLaunch {
     /// There is no such value.
     #[error("no such value: {0}")]
     Value(Json),
-    /// An argument is no view of a storage.
+    /// An argument is not a view of a storage.
     #[error(transparent)]
     View(#[from] BadView),
 }

@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 
 use super::error::BadLaunch;
 use super::value::{Wired, check_value, read};
-use super::{BadAnswer, BadRequest, MemoryHeader, RaisedHeader, check, header_of, memories, raised_by};
+use super::{BadAnswer, BadRequest, MemoryHeader, RaisedHeader, check, header_of, raised_by, split_memories};
 use crate::conversation::frame;
-use crate::inductor::{Compiled, Emitted, Induction, InductorRequest, Undefined, Way};
+use crate::inductor::{CompileMode, Compiled, Emitted, Induction, InductorRequest, Undefined};
 use crate::pool::Limits;
 use crate::request::Value;
 
@@ -31,7 +31,7 @@ struct ModeHeader<'a> {
 }
 
 impl<'a> ModeHeader<'a> {
-    fn new(way: &'a Way) -> Self {
+    fn new(way: &'a CompileMode) -> Self {
         let named = |call: &'a Vec<(String, Value)>| {
             call.iter()
                 .map(|(name, value)| (name.as_str(), Wired(value)))
@@ -46,18 +46,18 @@ impl<'a> ModeHeader<'a> {
     }
 }
 
-/// The frame that asks, or what is wrong with what is asked.
-pub(crate) fn frame(asked: &InductorRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
+/// The frame of a request, or the problem of the request.
+pub(crate) fn encode_request(asked: &InductorRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     let request = &asked.request;
     check(request)?;
     let mut header = header_of(request, limits)?;
     header.device = "cuda";
     header.driver = true;
     header.inductor = Some(InductorHeader {
-        modes: asked.ways.iter().map(ModeHeader::new).collect(),
+        modes: asked.modes.iter().map(ModeHeader::new).collect(),
         runs: asked.runs,
     });
-    Ok(frame::frame(
+    Ok(frame::encode_frame(
         &header,
         request.storages.iter().map(|storage| &*storage.bytes),
     )?)
@@ -85,8 +85,8 @@ struct Go {
     go: bool,
 }
 
-/// Answers a frame that tells of a launch; none for another frame.
-pub(crate) fn between(
+/// Answers a frame that reports a launch; `None` for other frames.
+pub(crate) fn answer_between(
     header: &[u8],
     blobs: &[u8],
     asked: &InductorRequest,
@@ -95,7 +95,7 @@ pub(crate) fn between(
     if !header.starts_with(b"{\"launch\":") {
         return Ok(None);
     }
-    let emitted = emitted(header, blobs, asked)?;
+    let emitted = decode_emitted(header, blobs, asked)?;
     let sizes: Vec<usize> = emitted.storages.iter().map(|storage| storage.len()).collect();
     let after = execute(emitted);
     if let Some(after) = &after
@@ -104,12 +104,12 @@ pub(crate) fn between(
         return Err(BadAnswer::OtherStorages);
     }
     let blobs = after.iter().flatten().map(Vec::as_slice);
-    Ok(Some(frame::frame(&Go { go: after.is_some() }, blobs)?))
+    Ok(Some(frame::encode_frame(&Go { go: after.is_some() }, blobs)?))
 }
 
-fn emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Result<Emitted, BadLaunch> {
+fn decode_emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Result<Emitted, BadLaunch> {
     let Question { launch } = serde_json::from_slice(header)?;
-    if launch.mode >= asked.ways.len() || launch.run >= asked.runs {
+    if launch.mode >= asked.modes.len() || launch.run >= asked.runs {
         return Err(BadLaunch::Unasked);
     }
     let mut rest = blobs;
@@ -133,7 +133,7 @@ fn emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Result<Emitt
     }
     Ok(Emitted {
         run: launch.run,
-        way: launch.mode,
+        mode: launch.mode,
         kernel: launch.name,
         source: launch.source,
         grid: launch.grid,
@@ -144,7 +144,7 @@ fn emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Result<Emitt
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct InductionAnswer {
     raised: Option<RaisedHeader>,
     mode: Option<usize>,
     undefined: Vec<UndefinedHeader>,
@@ -171,17 +171,17 @@ struct ModeAnswer {
 }
 
 /// Reads an answer; with it, whether the worker asks to be replaced.
-pub(crate) fn induction(
+pub(crate) fn decode_induction(
     header: &[u8],
     blobs: &[u8],
     asked: &InductorRequest,
 ) -> Result<(Induction, bool), BadAnswer> {
-    let answer: Answer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
+    let answer: InductionAnswer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let request = &asked.request;
-    if answer.modes.len() > asked.ways.len() || answer.mode.is_some_and(|mode| mode >= asked.ways.len()) {
+    if answer.modes.len() > asked.modes.len() || answer.mode.is_some_and(|mode| mode >= asked.modes.len()) {
         return Err(BadAnswer::Unasked);
     }
-    if answer.raised.is_none() && answer.modes.len() < asked.ways.len() {
+    if answer.raised.is_none() && answer.modes.len() < asked.modes.len() {
         return Err(BadAnswer::Parts);
     }
     let mut rest = blobs;
@@ -189,14 +189,14 @@ pub(crate) fn induction(
     for mode in answer.modes {
         if mode.runs.len() != asked.runs {
             return Err(BadAnswer::Runs {
-                found: mode.runs.len(),
-                asked: asked.runs,
+                received: mode.runs.len(),
+                requested: asked.runs,
             });
         }
         let runs = mode
             .runs
             .into_iter()
-            .map(|run| run.map(|run| memories(run, &mut rest, request)).transpose())
+            .map(|run| run.map(|run| split_memories(run, &mut rest, request)).transpose())
             .collect::<Result<_, BadAnswer>>()?;
         ways.push(Compiled {
             runs,
@@ -217,9 +217,9 @@ pub(crate) fn induction(
     });
     let induction = Induction {
         result,
-        way: answer.mode,
+        mode: answer.mode,
         undefined: undefined.collect(),
-        ways,
+        finished: ways,
         stdout: answer.stdout,
         seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
     };
@@ -235,7 +235,7 @@ mod tests {
     use crate::request::{Module, Storage};
 
     /// Two runs of two ways over one storage of eight bytes with guard zones of four.
-    fn asked() -> InductorRequest {
+    fn sample_request() -> InductorRequest {
         let module = Module {
             path: PathBuf::from("/k.py"),
             text: "".into(),
@@ -246,7 +246,7 @@ mod tests {
             back: 4,
             ..Storage::default()
         };
-        let way = Way {
+        let way = CompileMode {
             dynamic: Some(true),
             mark_dynamic: vec![("x".into(), 1)],
             maybe_mark_dynamic: Vec::new(),
@@ -257,12 +257,12 @@ mod tests {
                 storages: vec![storage],
                 ..Request::import(module)
             },
-            ways: vec![Way::default(), way],
+            modes: vec![CompileMode::default(), way],
             runs: 2,
         }
     }
 
-    fn header(frame: &[u8]) -> Json {
+    fn read_header(frame: &[u8]) -> Json {
         let start = frame::LENGTHS;
         let head = u32::from_le_bytes(*frame.first_chunk().expect("a length")) as usize;
         serde_json::from_slice(&frame[start..start + head]).expect("JSON")
@@ -270,8 +270,8 @@ mod tests {
 
     #[test]
     fn a_request_says_how_to_compile() {
-        let frame = frame(&asked(), Limits::default()).expect("a frame");
-        let header = header(&frame);
+        let frame = encode_request(&sample_request(), Limits::default()).expect("a frame");
+        let header = read_header(&frame);
         assert_eq!(
             (&header["target"], &header["device"]),
             (&Json::Null, &"cuda".into())
@@ -282,9 +282,13 @@ mod tests {
                 + r#"{"before":[[["n",5]]],"dynamic":true,"mark_dynamic":[["x",1]],"maybe_mark_dynamic":[]}],"#
                 + r#""runs":2}"#
         );
-        let plain = super::super::frame(&asked().request, super::super::Group::File, Limits::default())
-            .expect("a frame");
-        assert_eq!(self::header(&plain).get("inductor"), None);
+        let plain = super::super::encode_request(
+            &sample_request().request,
+            super::super::Group::File,
+            Limits::default(),
+        )
+        .expect("a frame");
+        assert_eq!(read_header(&plain).get("inductor"), None);
     }
 
     const LAUNCH: &str = r#"{"launch":{"run":1,"mode":0,"name":"k","source":"text","grid":[2,1,1],
@@ -292,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_launch_is_answered_and_another_frame_is_not() {
-        let asked = asked();
+        let asked = sample_request();
         let mut seen = Vec::new();
         let mut execute = |emitted: Emitted| {
             let after = emitted
@@ -306,21 +310,21 @@ mod tests {
         let sent: Vec<u8> = (0..8).collect();
         let text = LAUNCH.replace(char::is_whitespace, "");
         let mut ask = || {
-            between(text.as_bytes(), &sent, &asked, &mut execute)
+            answer_between(text.as_bytes(), &sent, &asked, &mut execute)
                 .expect("no problem")
                 .expect("an answer")
         };
         let (done, given_up) = (ask(), ask());
-        assert_eq!(header(&done).to_string(), r#"{"go":true}"#);
+        assert_eq!(read_header(&done).to_string(), r#"{"go":true}"#);
         assert_eq!(done[done.len() - 8..], [7, 6, 5, 4, 3, 2, 1, 0]);
-        assert_eq!(header(&given_up).to_string(), r#"{"go":false}"#);
+        assert_eq!(read_header(&given_up).to_string(), r#"{"go":false}"#);
         let launch = &seen[0];
-        assert_eq!((launch.run, launch.way, launch.kernel.as_str()), (1, 0, "k"));
+        assert_eq!((launch.run, launch.mode, launch.kernel.as_str()), (1, 0, "k"));
         assert_eq!((launch.grid, &*launch.storages[0]), ([2, 1, 1], &sent[..]));
         assert_eq!(launch.args[1], ("n".to_owned(), Value::Int(2)));
         assert_eq!(launch.options, [("num_warps".to_owned(), Value::Int(4))]);
         let answer = br#"{"raised":null}"#;
-        let other = between(answer, &[], &asked, &mut |_| panic!("no launch"));
+        let other = answer_between(answer, &[], &asked, &mut |_| panic!("no launch"));
         assert!(matches!(other, Ok(None)), "{other:?}");
     }
 
@@ -328,7 +332,7 @@ mod tests {
     fn malformed_launches_are_refused() {
         let check = |from: &str, to: &str, expected: &str| {
             let text = LAUNCH.replace(char::is_whitespace, "").replacen(from, to, 1);
-            let answer = between(text.as_bytes(), &[0; 8], &asked(), &mut |_| {
+            let answer = answer_between(text.as_bytes(), &[0; 8], &sample_request(), &mut |_| {
                 Some(vec![vec![0; 8]])
             });
             let problem = answer.expect_err("it is refused").to_string();
@@ -337,7 +341,7 @@ mod tests {
         check(
             r#""run":1"#,
             r#""run":2"#,
-            "a launch: of a run that nobody asked for",
+            "a launch: of a run that was not requested",
         );
         check(
             r#""storages":[8]"#,
@@ -360,7 +364,7 @@ mod tests {
 
     #[test]
     fn an_answer_has_a_memory_for_every_run() {
-        let asked = asked();
+        let asked = sample_request();
         let text = |modes: &str| {
             format!(
                 r#"{{"raised":null,"mode":null,"undefined":[{{"module":"c.py","line":3,"symbol":"s0",
@@ -371,10 +375,10 @@ mod tests {
         let whole = r#"{"runs":[[[16,[]]],null],"launches":1},{"runs":[[[null,[]]],[[16,[]]]],"launches":1}"#;
         let mut blobs = vec![1; 16];
         blobs.extend([2; 16]);
-        let (answer, worn) = induction(text(whole).as_bytes(), &blobs, &asked).expect("an answer");
+        let (answer, worn) = decode_induction(text(whole).as_bytes(), &blobs, &asked).expect("an answer");
         assert!(!worn && answer.result.is_ok());
         let first = |way: usize, run: usize| {
-            let memory = answer.ways[way].runs[run].as_ref()?;
+            let memory = answer.finished[way].runs[run].as_ref()?;
             Some(memory[0].bytes[0])
         };
         assert_eq!([first(0, 0), first(0, 1)], [Some(1), None]);
@@ -393,7 +397,7 @@ mod tests {
             ),
         ] {
             assert!(
-                induction(text(modes).as_bytes(), blobs, &asked).is_err(),
+                decode_induction(text(modes).as_bytes(), blobs, &asked).is_err(),
                 "{modes}"
             );
         }

@@ -1,5 +1,5 @@
 //! Values of arguments and options as JSON, there and back: JSON's own, or a list of a letter and its contents. The Python
-//! side is `_Values` of `cerith_worker/serve.py`. Left out: the frames that values are in.
+//! side is `_Values` of `cerith_worker/serve.py`. See `wire` for the frames.
 
 use cerith_tile::DType;
 use serde::ser::SerializeSeq;
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::error::BadView;
 use crate::request::{Descriptor, Tensor, Value};
 
-/// A value as the wire has it: JSON's own, or a list of a letter and its contents.
+/// A value in wire format: JSON's own, or a list of a letter and its contents.
 pub(crate) struct Wired<'a>(pub &'a Value);
 
 impl Serialize for Wired<'_> {
@@ -76,7 +76,7 @@ fn tensor_elements<S: SerializeSeq>(tensor: &Tensor, seq: &mut S) -> Result<(), 
     seq.serialize_element(&tensor.offset)
 }
 
-/// Reads a value; none where the JSON is no value. The other way round than [`Wired`].
+/// Reads a value, or returns `None` if the JSON is not one. The inverse of [`Wired`].
 pub(crate) fn read(json: &Json) -> Option<Value> {
     let items = match json {
         Json::Null => return Some(Value::None),
@@ -113,9 +113,9 @@ pub(crate) fn read(json: &Json) -> Option<Value> {
             };
             Some(Value::Descriptor(Box::new(Descriptor {
                 base: read_tensor(base.as_array()?)?,
-                shape: numbers(shape)?,
-                strides: numbers(strides)?,
-                block_shape: numbers(block_shape)?,
+                shape: parse_numbers(shape)?,
+                strides: parse_numbers(strides)?,
+                block_shape: parse_numbers(block_shape)?,
                 padding: match padding {
                     Json::Null => None,
                     named => Some(named.as_str()?.to_owned()),
@@ -140,13 +140,13 @@ fn read_tensor(parts: &[Json]) -> Option<Tensor> {
     Some(Tensor {
         storage: storage.as_u64()?.try_into().ok()?,
         dtype: DType::from_torch_name(name).or_else(|| name.parse().ok())?,
-        shape: numbers(shape)?,
-        strides: numbers(strides)?,
+        shape: parse_numbers(shape)?,
+        strides: parse_numbers(strides)?,
         offset: offset.as_i64()?,
     })
 }
 
-fn numbers(json: &Json) -> Option<Vec<i64>> {
+fn parse_numbers(json: &Json) -> Option<Vec<i64>> {
     json.as_array()?.iter().map(Json::as_i64).collect()
 }
 

@@ -47,7 +47,7 @@ def increase(x):
 
 
 @triton.jit
-def nothing(x):
+def empty_kernel(x):
     pass
 
 

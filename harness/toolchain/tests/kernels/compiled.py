@@ -75,7 +75,7 @@ def divide(x, B: tl.constexpr):
     tl.store(x + o, tl.fdiv(tl.load(x + o), tl.load(x + o + B)))
 
 
-def made(step):
+def make_kernel(step):
     @triton.jit
     def kernel(x, B: tl.constexpr):
         o = tl.arange(0, B)
@@ -85,4 +85,4 @@ def made(step):
 
 
 STEP: tl.constexpr = tl.constexpr(3)
-closure = made(STEP)
+closure = make_kernel(STEP)

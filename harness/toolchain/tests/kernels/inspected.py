@@ -1,4 +1,4 @@
-"""What Triton's interpreter makes of a kernel whose text it cannot see."""
+"""Kernels whose text Triton's interpreter cannot see."""
 
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
-//! Pythons that somebody else made, and torch in them. Adopting is tried with the Python of an installed toolchain; what
-//! needs torch, with installed or adopted toolchains that hold it and with the Pythons that `CERITH_TEST_TORCH` names
-//! (paths, separated by blanks).
+//! Pythons that Cerith did not make, and torch in them. Adopting is tested with the Python of an installed toolchain;
+//! torch, with installed or adopted toolchains that hold it and with the Pythons that `CERITH_TEST_TORCH` names (paths,
+//! separated by blanks).
 
 use crate::common::{
     GUARD, finished, kernels_folder, launch, pool, raised, request, simple, storage, tensor, typed, words,
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// Toolchains with torch, and the folder that adopted ones live in.
 fn with_torch() -> (TempDir, Vec<Toolchain>) {
     let folder = TempDir::new().expect("a folder");
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     let theirs = Home::discover().expect("a home").list().expect("a list");
     let mut found: Vec<Toolchain> = theirs
         .into_iter()
@@ -34,7 +34,7 @@ fn with_torch() -> (TempDir, Vec<Toolchain>) {
 fn pool_with_torch(toolchain: &Toolchain) -> Pool {
     Pool::with_torch(toolchain.clone(), 1, Device::Host)
         .expect("a pool")
-        .reading(&kernels_folder())
+        .with_readable(&kernels_folder())
 }
 
 fn on_host(request: Request) -> Request {
@@ -46,7 +46,7 @@ fn on_host(request: Request) -> Request {
 
 fn a_python_is_adopted_and_left_alone(theirs: &Toolchain) {
     let folder = TempDir::new().expect("a folder");
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     let python = theirs.python();
     let adopted = home.adopt(python.as_os_str(), None, &()).expect("adopted");
     let name = format!("{}+numpy{}", theirs.contents.triton, theirs.contents.numpy);
@@ -59,7 +59,7 @@ fn a_python_is_adopted_and_left_alone(theirs: &Toolchain) {
         ),
         (true, python.clone(), None)
     );
-    // Again is no harm.
+    // A repetition does no harm.
     assert_eq!(
         home.adopt(python.as_os_str(), None, &()).expect("adopted"),
         adopted
@@ -88,7 +88,7 @@ fn a_python_is_adopted_and_left_alone(theirs: &Toolchain) {
 
 fn an_installed_one_goes_before_an_adopted_one(theirs: &Toolchain) {
     let folder = TempDir::new().expect("a folder");
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     let adopted = home
         .adopt(theirs.python().as_os_str(), None, &())
         .expect("adopted");
@@ -101,7 +101,7 @@ fn an_installed_one_goes_before_an_adopted_one(theirs: &Toolchain) {
 /// An old marker, without what markers say today.
 fn markers_of_before_are_read() {
     let folder = TempDir::new().expect("a folder");
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     let root = folder.path().join("toolchains").join("3.1.0");
     fs::create_dir_all(&root).expect("made");
     let text = r#"{"schema":1,"id":"3.1.0","triton":"3.1.0","numpy":"1.26.4","python":"3.11.7"}"#;
@@ -114,7 +114,7 @@ fn markers_of_before_are_read() {
 /// An adopted one serves under the names of its Triton and of its torch.
 fn one_with_torch_serves_where_torch_is_wanted() {
     let (folder, toolchains) = with_torch();
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     for toolchain in toolchains.iter().filter(|toolchain| toolchain.is_adopted()) {
         let torch = toolchain.contents.torch.clone().unwrap_or_default();
         let torch = torch.split('+').next().unwrap_or_default();
@@ -127,7 +127,7 @@ fn one_with_torch_serves_where_torch_is_wanted() {
             (found.id, found.contents.torch),
             (asked, toolchain.contents.torch.clone())
         );
-        let triton = cerith_toolchain::ToolchainId::of(toolchain.triton());
+        let triton = cerith_toolchain::ToolchainId::from_triton(toolchain.triton());
         assert_eq!(
             home.resolve_torch(&triton, false).map(|found| found.id),
             Some(triton.clone())
@@ -136,7 +136,7 @@ fn one_with_torch_serves_where_torch_is_wanted() {
     }
 }
 
-/// Stand-ins take torch's place, and nobody finds the one that is there.
+/// Stand-ins replace torch, and an installed torch cannot be found.
 fn torch_is_hidden_unless_it_is_asked_for() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
@@ -144,18 +144,18 @@ fn torch_is_hidden_unless_it_is_asked_for() {
              assert importlib.util.find_spec('torch') is None\n\
              try:\n    import torch.nn\nexcept ModuleNotFoundError as error:\n    assert str(error) == \"No module named 'torch'\"\n\
              else:\n    assert False, torch\n";
-        let mut import = simple("nothing");
+        let mut import = simple("empty_kernel");
         import.module.text = format!("{text}{}", import.module.text).into();
         finished(&pool(&toolchain), &import);
 
         let real = "import torch\nassert not torch.cuda.is_available()\n";
-        let mut import = on_host(simple("nothing"));
+        let mut import = on_host(simple("empty_kernel"));
         import.module.text = format!("{real}{}", import.module.text).into();
         finished(&pool_with_torch(&toolchain), &import);
     }
 }
 
-/// What the tests of stand-ins ask of them, asked of torch's own tensors.
+/// The tests of stand-ins, applied to torch's own tensors.
 fn torchs_own_tensors_do_what_stand_ins_do() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
@@ -191,7 +191,7 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
         let table = Storage {
             holds_addresses: true,
             relocations: vec![Relocation {
-                at: 0,
+                offset: 0,
                 storage: 1,
                 addend: 4,
             }],
@@ -212,7 +212,11 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
         let empty = vec![tensor(0, &[0], &[1], 0)];
         check(
             "an empty storage",
-            request("behaviour.py", vec![storage(&[])], vec![launch("nothing", empty)]),
+            request(
+                "behaviour.py",
+                vec![storage(&[])],
+                vec![launch("empty_kernel", empty)],
+            ),
         );
         let raised = raised(&real, &on_host(simple("fail")));
         assert_eq!(raised.root().message, "as asked");
@@ -230,7 +234,7 @@ fn what_wants_a_gpu_says_that_there_is_none() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
         for pool in [
-            Pool::jit(toolchain.clone(), 16),
+            Pool::new_jit(toolchain.clone(), 16),
             Pool::with_torch(toolchain.clone(), 16, Device::Cuda),
         ] {
             let pool = pool.expect("a pool");
@@ -240,7 +244,7 @@ fn what_wants_a_gpu_says_that_there_is_none() {
                     let text = failure.to_string();
                     assert!(text.contains("torch sees no GPU here"), "{text}");
                 }
-                // Installed, so nobody looked for a GPU before.
+                // It was installed, so it has not looked for a GPU before.
                 Ok(()) => assert!(!toolchain.is_adopted()),
             }
         }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use cerith_needs::{NEWEST, Tests, named};
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::request::Module;
-use cerith_toolchain::{Cache, Compilation, CompileRequest, Compilers, Toolchain, Tuning, WorkerFailure};
+use cerith_toolchain::{
+    Cache, Compilation, CompileRequest, Compilers, Limits, Toolchain, Tuning, WorkerFailure,
+};
 
 use crate::common::{launch, tensor};
 
@@ -44,14 +46,14 @@ def add(x):
     tl.store(x + at, tl.load(x + at) + 1)
 ";
 
-const HERE: &str = "import os\nHERE = os.path.dirname(__file__)\n";
+const FOLDER_PRELUDE: &str = "import os\nHERE = os.path.dirname(__file__)\n";
 
 /// A compilation of a kernel whose file begins with some Python.
 fn request(root: &Path, head: &str) -> CompileRequest {
     CompileRequest {
         module: Module {
             path: root.join("kernel.py"),
-            text: format!("{HERE}{head}\n{KERNEL}").into(),
+            text: format!("{FOLDER_PRELUDE}{head}\n{KERNEL}").into(),
         },
         siblings: Vec::new(),
         storages: vec![256],
@@ -84,10 +86,10 @@ impl<'a> Place<'a> {
     }
 
     fn compilers(toolchain: &Toolchain, folder: &Path) -> Compilers {
-        let cache = Cache::at(folder.join("cache"), Cache::MOST).expect("a cache");
+        let cache = Cache::open_folder(folder.join("cache"), Cache::MAX_BYTES).expect("a cache");
         Compilers::new(toolchain.clone(), 1, Some(cache))
             .expect("compilers")
-            .reading(folder)
+            .with_readable(folder)
     }
 
     /// A checkout with all files.
@@ -101,14 +103,14 @@ impl<'a> Place<'a> {
 
     fn compile(&self, request: &CompileRequest) -> Compilation {
         self.compilers
-            .compile(request, Compilers::LIMITS)
+            .compile(request, Limits::COMPILER)
             .expect("an answer")
     }
 
     fn is_kept(&self, request: &CompileRequest) -> bool {
         let stopped = Self::compilers(self.toolchain, self.folder.path());
         stopped.stop();
-        match stopped.compile(request, Compilers::LIMITS) {
+        match stopped.compile(request, Limits::COMPILER) {
             Ok(_) => true,
             Err(WorkerFailure::Stopped) => false,
             Err(other) => panic!("{other}"),
@@ -230,7 +232,7 @@ fn a_change_of_any_file_that_was_read_is_noticed(toolchain: &Toolchain) {
     }
 }
 
-/// What reads files past Python's own functions, and what is different each time.
+/// Code that reads files without Python's own functions, and results that change each time.
 const UNTRACKED: &[&str] = &[
     "import ctypes\nctypes.CDLL(None)",
     "import ctypes\nctypes.pythonapi.Py_GetVersion",
@@ -238,7 +240,7 @@ const UNTRACKED: &[&str] = &[
     "os.system('true')",
     "DATA = open('/proc/self/stat').read()",
     "DATA = open('/dev/urandom', 'rb').read(1)",
-    // What tampers with the reports is not believed.
+    // Modules that tamper with the reports are not trusted.
     "os.write = lambda *args: 0",
     "os.closerange(3, 100)",
 ];
@@ -250,7 +252,7 @@ fn what_is_not_tracked_is_not_kept(toolchain: &Toolchain) {
     for head in UNTRACKED {
         let request = request(&root, head);
         // Containment makes some of it fail.
-        let _ = place.compilers.compile(&request, Compilers::LIMITS);
+        let _ = place.compilers.compile(&request, Limits::COMPILER);
         assert!(!place.is_kept(&request), "{head}");
     }
 }
@@ -342,7 +344,7 @@ fn what_was_kept_is_dropped_on_request(toolchain: &Toolchain) {
         "compiled in this run"
     );
     let later = Place::compilers(toolchain, place.folder.path());
-    later.compile(&request, Compilers::LIMITS).expect("kept");
+    later.compile(&request, Limits::COMPILER).expect("kept");
     assert_eq!(later.forget(&request), Ok(true));
     assert!(!place.is_kept(&request));
     assert_eq!(later.forget(&request), Ok(false));

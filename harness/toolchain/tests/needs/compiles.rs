@@ -1,6 +1,6 @@
-//! What compilers of real toolchains make of launches. Tests run with those that are installed.
+//! Compilations of launches by real toolchains. Tests run with the installed ones.
 
-use crate::common::{ALL, kernels, kernels_folder, launch, line_of, tensor, typed};
+use crate::common::{kernels, kernels_folder, launch, line_of, tensor, tritons_since, typed};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use cerith_toolchain::compiled::{Compiled, Kernel, Param, Stage, Target};
 use cerith_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
 use cerith_toolchain::response::{Phase, Raised};
 use cerith_toolchain::{
-    Cache, Compilation, CompileRequest, Compilers, Exit, Toolchain, Tuning, WorkerFailure,
+    Cache, Compilation, CompileRequest, Compilers, Exit, Limits, Toolchain, Tuning, WorkerFailure,
 };
 
 const SM_80: Target = Target(80);
@@ -20,7 +20,7 @@ const SM_80: Target = Target(80);
 fn compilers(toolchain: &Toolchain) -> Compilers {
     Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
-        .reading(&kernels_folder())
+        .with_readable(&kernels_folder())
 }
 
 fn request(launches: Vec<Launch>) -> CompileRequest {
@@ -49,7 +49,7 @@ fn x(offset: i64) -> Value {
 
 #[track_caller]
 fn compiled(compilers: &Compilers, request: &CompileRequest) -> Compiled {
-    let compilation = answered(compilers, request);
+    let compilation = compile_request(compilers, request);
     let compiled = compilation.result.expect("it compiles");
     for invocation in &compiled.invocations {
         let kernel = &compiled.kernels[invocation.kernel];
@@ -71,13 +71,13 @@ fn compiled(compilers: &Compilers, request: &CompileRequest) -> Compiled {
 }
 
 #[track_caller]
-fn answered(compilers: &Compilers, request: &CompileRequest) -> Compilation {
-    compilers.compile(request, Compilers::LIMITS).expect("an answer")
+fn compile_request(compilers: &Compilers, request: &CompileRequest) -> Compilation {
+    compilers.compile(request, Limits::COMPILER).expect("an answer")
 }
 
 #[track_caller]
 fn ended(compilers: &Compilers, request: &CompileRequest) -> Raised {
-    *answered(compilers, request).result.expect_err("it raises")
+    *compile_request(compilers, request).result.expect_err("it raises")
 }
 
 fn address(storage: usize, offset: i64) -> Param {
@@ -88,7 +88,7 @@ fn bytes(bytes: &[u8]) -> Param {
     Param::Bytes(bytes.to_vec())
 }
 
-/// Constants, ones and nothings are no parameters; the others have the width of their type.
+/// Constants, ones and `None` are not parameters; the others have the width of their type.
 fn arguments_become_parameters_as_tritons_launcher_passes_them(toolchain: &Toolchain) {
     let args = vec![
         x(1),
@@ -140,7 +140,7 @@ fn arguments_become_parameters_as_tritons_launcher_passes_them(toolchain: &Toolc
     );
 }
 
-/// What an argument says about itself decides what is compiled, and nothing is left from the launch before.
+/// An argument's properties decide the compiled code, and nothing remains from the launch before.
 fn kernels_are_specialised_on_what_they_get(toolchain: &Toolchain) {
     let compilers = compilers(toolchain);
     let fill = |offset, n| with_block(launch("fill", vec![x(offset), Value::Int(n)]), 64);
@@ -228,7 +228,7 @@ fn nothing_is_specialised_on_when_a_sweep_says_so(toolchain: &Toolchain) {
     assert_eq!(used.collect::<Vec<_>>(), [0, 0, 1], "{id}");
 }
 
-/// What a compiler leaves that ends after a stage is the IR of that stage, with the lines that it came from.
+/// A compiler that ends after a stage returns the IR of that stage, with its source lines.
 fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
     let compilers = compilers(toolchain);
     let id = &toolchain.id;
@@ -240,7 +240,7 @@ fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
             stage: Some(stage),
             ..usual.clone()
         };
-        let staged = answered(&compilers, &staged).result.expect("it compiles");
+        let staged = compile_request(&compilers, &staged).result.expect("it compiles");
         assert_eq!(params(&staged), params(&whole), "{id} {stage:?}");
         let kernel = &staged.kernels[0];
         assert!(kernel.cubin.is_empty() && kernel.ptx.is_empty(), "{id} {stage:?}");
@@ -250,7 +250,7 @@ fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
     }
 }
 
-/// What MLIR's pass manager prints comes with the IR of the stage at its end, and nothing of it is left for what is compiled next.
+/// The output of MLIR's pass manager comes with the IR of the stage at its end, and none of it remains for the next compilation.
 fn a_compiler_says_what_is_before_each_pass(toolchain: &Toolchain) {
     let compilers = compilers(toolchain);
     let id = &toolchain.id;
@@ -263,7 +263,7 @@ fn a_compiler_says_what_is_before_each_pass(toolchain: &Toolchain) {
         ..staged.clone()
     };
     let ir = |request| {
-        let compiled = answered(&compilers, request).result.expect("it compiles");
+        let compiled = compile_request(&compilers, request).result.expect("it compiles");
         compiled.kernels[0].ttir.clone()
     };
     let printed = ir(&printing);
@@ -320,7 +320,7 @@ fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
         ..usual.clone()
     };
     let id = &toolchain.id;
-    assert_eq!(answered(&compilers, &usual).configs, 3, "{id}");
+    assert_eq!(compile_request(&compilers, &usual).configs, 3, "{id}");
     let programs = |request: &CompileRequest| compiled(&compilers, request).invocations[0].grid[0];
     assert_eq!([&usual, &only(0), &only(1)].map(programs), [2, 2, 4], "{id}");
     let raised = ended(&compilers, &only(2));
@@ -331,7 +331,7 @@ fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
         "{id}: {}",
         root.message
     );
-    assert_eq!(answered(&compilers, &only(2)).configs, 3, "{id}");
+    assert_eq!(compile_request(&compilers, &only(2)).configs, 3, "{id}");
     // A tuner that has fewer tries all it has.
     assert_eq!(programs(&only(7)), 2, "{id}");
 }
@@ -348,7 +348,7 @@ fn tuples_and_closures(toolchain: &Toolchain) {
 }
 
 /// To a GPU with a TMA unit a descriptor is a tensor map, to others a pointer with shape and strides; both get shape and
-/// strides behind it.
+/// strides after it.
 fn descriptors_are_what_the_target_wants(toolchain: &Toolchain) {
     let compilers = compilers(toolchain);
     let base = Tensor {
@@ -422,8 +422,8 @@ fn rejections_name_the_line(toolchain: &Toolchain) {
     );
 }
 
-/// What is compiled for one GPU, and assembled for another, says so: the assembly names its target, and the machine code has
-/// the number of the GPU's in the flags of its ELF header.
+/// Code that is compiled for one GPU, and assembled for another, shows it: the assembly names its target, and the machine
+/// code has the number of the GPU's in the flags of its ELF header.
 fn assembly_for_one_gpu_becomes_machine_code_for_another(toolchain: &Toolchain) {
     let arch = |kernel: &Kernel| {
         let flags = &kernel.cubin[0x30..0x34];
@@ -467,13 +467,13 @@ fn a_compiler_that_aborts_costs_its_own_request(toolchain: &Toolchain) {
         ..request(vec![divide])
     };
     let failure = compilers
-        .compile(&aborting, Compilers::LIMITS)
+        .compile(&aborting, Limits::COMPILER)
         .expect_err("it dies");
     assert!(
         matches!(
             failure,
             WorkerFailure::Crashed {
-                how: Exit::Signal(6 | 11),
+                exit: Exit::Signal(6 | 11),
                 ..
             }
         ),
@@ -488,7 +488,7 @@ fn a_compiler_that_aborts_costs_its_own_request(toolchain: &Toolchain) {
 fn several_compile_at_once(toolchain: &Toolchain) {
     let compilers = Compilers::new(toolchain.clone(), 2, None)
         .expect("compilers")
-        .reading(&kernels_folder());
+        .with_readable(&kernels_folder());
     std::thread::scope(|scope| {
         for n in 2..6 {
             let compilers = &compilers;
@@ -520,16 +520,16 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 fn what_was_compiled_is_kept(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
     let cached = || {
-        let cache = Cache::at(folder.path(), Cache::MOST).expect("a cache");
+        let cache = Cache::open_folder(folder.path(), Cache::MAX_BYTES).expect("a cache");
         Compilers::new(toolchain.clone(), 1, Some(cache))
             .expect("compilers")
-            .reading(&kernels_folder())
+            .with_readable(&kernels_folder())
     };
     let fill = |n| request(vec![with_block(launch("fill", vec![x(0), Value::Int(n)]), 64)]);
     let rejected = request(vec![launch("rejected", vec![x(0)])]);
     let first = cached();
-    let fills = [fill(5), fill(7)].map(|request| (answered(&first, &request), request));
-    let no = answered(&first, &rejected);
+    let fills = [fill(5), fill(7)].map(|request| (compile_request(&first, &request), request));
+    let no = compile_request(&first, &rejected);
     assert!(no.result.is_err());
     // Both have the same kernel: two answers of it and one rejection, and its cubin, PTX and TTIR.
     assert_eq!(files(folder.path()).len(), 3 + 3);
@@ -537,14 +537,14 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
     let kept = |request: &CompileRequest| {
         let stopped = cached();
         stopped.stop();
-        stopped.compile(request, Compilers::LIMITS)
+        stopped.compile(request, Limits::COMPILER)
     };
     for (compilation, request) in &fills {
         assert_eq!(kept(request).as_ref(), Ok(compilation));
     }
     assert_eq!(kept(&rejected), Ok(no));
 
-    // Whatever decides what is compiled is asked for anew.
+    // Everything that decides the compiled code is requested again.
     let (compilation, request) = &fills[0];
     let mut others = vec![request.clone(); 6];
     others[0].target = SM_80;
@@ -559,7 +559,7 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
         assert_eq!(kept(other), Err(WorkerFailure::Stopped), "{other:?}");
     }
 
-    // Damage, and what an interrupted run left, is as if it were not there, and is mended.
+    // Damaged files, and those of an interrupted run, are ignored and replaced.
     for damaged in files(folder.path()) {
         let whole = fs::read(&damaged).expect("a file");
         for damage in [&whole[..whole.len() / 2], &[&whole[1..], b"x"].concat(), b""] {
@@ -570,9 +570,9 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
         fs::write(damaged.with_file_name(".partial-1"), b"half").expect("written");
         let again = cached();
         for (compilation, request) in &fills {
-            assert_eq!(answered(&again, request).result, compilation.result);
+            assert_eq!(compile_request(&again, request).result, compilation.result);
         }
-        assert!(answered(&again, &rejected).result.is_err());
+        assert!(compile_request(&again, &rejected).result.is_err());
         assert_eq!(
             kept(request).map(|kept| kept.result),
             Ok(compilation.result.clone())
@@ -603,22 +603,22 @@ fn the_least_recently_used_is_dropped() {
             .and_then(|file| file.set_modified(used))
             .expect("aged");
     }
-    let cache = Cache::at(folder.path(), 300).expect("a cache");
-    assert_eq!(cache.held().bytes, 300);
+    let cache = Cache::open_folder(folder.path(), 300).expect("a cache");
+    assert_eq!(cache.size().bytes, 300);
     let left: Vec<bool> = ["abold", "abmiddle", "abnew", ".partial-a", ".partial-b"]
         .map(|name| at(name).exists())
         .to_vec();
     assert_eq!(left, [false, true, true, false, true]);
     assert!(!folder.path().join("ab").exists());
     cache.shrink(0);
-    assert_eq!(cache.held().files, 1);
+    assert_eq!(cache.size().files, 1);
 }
 
 pub fn tests() -> Tests {
     Tests::new()
         .without_needs(&named![the_least_recently_used_is_dropped])
         .with_each(
-            ALL,
+            &tritons_since(3, 0),
             &named![
                 arguments_become_parameters_as_tritons_launcher_passes_them,
                 nothing_is_specialised_on_when_a_sweep_says_so,

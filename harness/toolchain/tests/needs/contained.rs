@@ -1,5 +1,5 @@
-//! Hostile kernels, executed for real: each does no harm and is named in the outcome. What is asked here of workers that
-//! interpret and compile holds for those with torch too, and is asked of them where a toolchain has it.
+//! Hostile kernels, executed for real: each does no harm and is named in the outcome. The tests of workers that
+//! interpret and compile also apply to those with torch, and run with them if a toolchain has it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use cerith_toolchain::inductor::InductorRequest;
 use cerith_toolchain::request::Device;
 use cerith_toolchain::response::Raised;
 use cerith_toolchain::{
-    CompileRequest, Compilers, Exit, Home, Inductors, Pool, Request, Toolchain, WorkerFailure,
+    CompileRequest, Compilers, Exit, Home, Inductors, Limits, Pool, Request, Toolchain, WorkerFailure,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// What an attempt came to: what Python raised, what became of the worker, or what was printed.
-fn told(result: Result<(Option<&Raised>, &str), &WorkerFailure>) -> String {
+/// The result of an attempt: Python's exception, the worker's end, or the printed text.
+fn describe_result(result: Result<(Option<&Raised>, &str), &WorkerFailure>) -> String {
     match result {
         Ok((Some(raised), _)) => format!("{}: {}", raised.root().kind, raised.root().message),
         Ok((None, printed)) => format!("finished: {}", printed.trim_end()),
-        Err(WorkerFailure::Crashed { how, .. }) => how.to_string(),
+        Err(WorkerFailure::Crashed { exit: how, .. }) => how.to_string(),
         Err(failure) => failure.to_string(),
     }
 }
@@ -59,7 +59,7 @@ impl Trial {
         fs::write(outside.path().join(".ssh/id"), "secret").expect("written");
         let compilers = Compilers::new(toolchain.clone(), 1, None)
             .expect("compilers")
-            .reading(&kernels_folder());
+            .with_readable(&kernels_folder());
         Self {
             pool: pool(&toolchain),
             compilers,
@@ -94,7 +94,7 @@ impl Trial {
                 response.stdout.as_str(),
             )
         });
-        self.without_paths(&told(answer))
+        self.without_paths(&describe_result(answer))
     }
 
     fn compiled(&self, code: &str, milliseconds: u64) -> String {
@@ -117,14 +117,14 @@ impl Trial {
                 compilation.stdout.as_str(),
             )
         });
-        self.without_paths(&told(answer))
+        self.without_paths(&describe_result(answer))
     }
 
     fn without_paths(&self, text: &str) -> String {
         text.replace(&self.outside.path().display().to_string(), "OUTSIDE")
     }
 
-    /// What it comes to in an interpreter and in a compiler, and that both go on and nothing outside has changed.
+    /// Checks its results in an interpreter and in a compiler, and that both continue and nothing outside has changed.
     #[track_caller]
     fn check(&self, code: &str, expected: &str) {
         assert_eq!(self.interpreted(code, 30_000), expected, "interpreted: {code}");
@@ -191,7 +191,7 @@ fn files_of_others_are_not_changed() {
         "os.symlink(OUTSIDE, 'link')\nopen('link/new', 'w')",
         "PermissionError: [Errno 13] Permission denied: 'link/new'",
     );
-    // What Landlock does not see.
+    // Attempts that Landlock does not see.
     let refused = "PermissionError: [Errno 1] Operation not permitted: 'OUTSIDE/.ssh/id'";
     check("os.chmod(SECRET, 0o777)", refused);
     check("os.chown(SECRET, 1, 1)", refused);
@@ -251,7 +251,7 @@ fn nobody_is_reached() {
     call("mount", "b'none', b'/tmp', b'tmpfs', 0, None");
     call("syscall", "425, 1, None");
     call("shmget", "1, 4096, 0o1600");
-    // What others made is reached by its number, which is easy to guess.
+    // Segments of other processes could be reached by number, which is easy to guess.
     call("shmat", "0, None, 0");
     call("shmctl", "0, 0, None");
     call("semget", "1, 1, 0o1600");
@@ -267,7 +267,7 @@ fn nobody_is_reached() {
     }
 }
 
-/// A call that nobody has heard of is none, as on a kernel that has not.
+/// A call with an unknown number fails, as in a kernel without it.
 fn an_unknown_call_is_no_call() {
     let trial = Trial::new();
     for number in ["999", "600", "435", "0x40000000 + 39"] {
@@ -278,7 +278,7 @@ fn an_unknown_call_is_no_call() {
     }
 }
 
-/// What a process may do to itself only: a neighbour's limits are its life.
+/// A process may limit only itself: a neighbour's limits could end it.
 fn nobody_else_is_limited_or_slowed_down() {
     let trial = Trial::new();
     let refused = "PermissionError: [Errno 1] Operation not permitted";
@@ -301,7 +301,7 @@ fn nobody_else_is_limited_or_slowed_down() {
     );
 }
 
-/// No child has another parent than the one that made it, and nothing that is open is on its way to nobody.
+/// No child has a parent other than its creator, and no open file is in transit.
 fn nothing_is_hidden_from_who_looks() {
     let trial = Trial::new();
     let refused = "PermissionError: [Errno 1] Operation not permitted";
@@ -320,7 +320,7 @@ fn nothing_is_hidden_from_who_looks() {
     );
 }
 
-/// What whoever started us left open is not open in a worker.
+/// Files that are open in Cerith are not open in a worker.
 fn no_file_is_inherited() {
     let trial = Trial::new();
     let opened = fs::File::open(trial.secret()).expect("there");
@@ -345,7 +345,7 @@ fn what_a_worker_starts_is_contained_and_ends_with_it() {
     let trial = Trial::new();
     let code = "answer = subprocess.run(['/bin/cat', SECRET], capture_output=True, text=True)\nprint(answer.stdout + answer.stderr)";
     trial.check(code, "finished: /bin/cat: OUTSIDE/.ssh/id: Permission denied");
-    // Bounded, should nobody stop it.
+    // Bounded, in case containment does not stop it.
     let bomb = "for _ in range(300):\n    if os.fork() == 0:\n        time.sleep(60)\n        os._exit(0)\ntime.sleep(60)";
     trial.check(bomb, "the worker had more than 64 processes");
     // Also one whose parent is gone.
@@ -421,7 +421,7 @@ fn the_pipe_is_no_way_out() {
         &everywhere("b'\\x01' + b'garbage' * 100"),
         "the worker's answer is none: a frame with a header of 1651663207 bytes and 7017296932068747105 bytes more",
     );
-    // A frame of 70 TB, which nobody makes room for.
+    // A frame of 70 TB, for which no memory is allocated.
     trial.check(
         &everywhere("b'\\x01\\x02\\0\\0\\0' + (1 << 45).to_bytes(8, 'little') + b'{}'"),
         "the worker's answer is none: an answer of 35184372088846 bytes",
@@ -435,7 +435,7 @@ fn the_pipe_is_no_way_out() {
     }
     let closed = "os.closerange(0, 64)";
     assert!(trial.interpreted(closed, 30_000).starts_with("exit code"));
-    // A thread that stays behind answers in the place of the worker: nobody is there to hear it.
+    // A thread that stays alive answers instead of the worker, but its answer is not read.
     let late = "def answer():\n    time.sleep(0.05)\n    for fd in range(3, 64):\n        try:\n            os.write(fd, b'late')\n        except OSError:\n            pass\nthreading.Thread(target=answer, daemon=True).start()";
     assert_eq!(trial.interpreted(late, 30_000), "finished: ");
     for _ in 0..3 {
@@ -455,7 +455,7 @@ fn nothing_is_left_for_the_next_case() {
         assert_eq!(trial.compiled(leave, 30_000), "finished: left");
         assert_eq!(trial.compiled(look, 30_000), "finished: [] []");
     }
-    // What Triton and torch would look for there.
+    // Files that Triton and torch would look for there.
     let plant = "for name in ('.triton', 'inductor', 'cache'):\n    os.makedirs(os.path.join(os.environ['HOME'], name, 'planted'))\nprint('planted')";
     assert_eq!(trial.compiled(plant, 30_000), "finished: planted");
     assert_eq!(trial.compiled(look, 30_000), "finished: [] []");
@@ -473,7 +473,7 @@ fn nothing_is_left_for_the_next_case() {
     trial.is_well();
 }
 
-/// What one file does to Triton it does for itself: the next file is compiled by Triton's own backend.
+/// A file's changes to Triton affect only itself: the next file is compiled by Triton's own backend.
 fn no_file_is_compiled_by_what_another_left_in_memory() {
     let trial = Trial::new();
     let poison = "from triton.backends.nvidia.compiler import CUDABackend\nCUDABackend.make_cubin = lambda *_: b'\\x7fELF poison'\nprint('patched')";
@@ -481,14 +481,14 @@ fn no_file_is_compiled_by_what_another_left_in_memory() {
     let good =
         "from triton.backends.nvidia.compiler import CUDABackend\nprint(CUDABackend.make_cubin.__name__)";
     assert_eq!(trial.compiled(good, 30_000), "finished: make_cubin");
-    // Nor by what goes on running, or comes after the answer.
+    // Nor by threads that keep running, or by bytes after the answer.
     let stays = "def poison():\n    time.sleep(0.2)\n    os.write(1, b'poison')\nthreading.Thread(target=poison, daemon=True).start()\nif os.fork() == 0:\n    poison()\n    os._exit(0)";
     assert_eq!(trial.compiled(stays, 30_000), "finished: ");
     std::thread::sleep(std::time::Duration::from_millis(400));
     trial.is_well();
 }
 
-/// Reads of what is not theirs fail in every kind of worker; what their toolchains need does not.
+/// Reads of other users' files fail in every kind of worker; reads that their toolchains need do not.
 fn workers_with_torch_are_contained_too() {
     let trial = Trial::new();
     let all = Home::discover().expect("a home").list().expect("a list");
@@ -503,18 +503,18 @@ fn workers_with_torch_are_contained_too() {
     };
     let pool = Pool::with_torch(torch.clone(), 1, Device::Host).expect("a pool");
     let answer = pool.request(&asked, limits(60_000)).expect("an answer");
-    let found = told(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
+    let found = describe_result(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
     assert_eq!(trial.without_paths(&found), expected);
     let asked = InductorRequest {
         request: asked,
-        ways: Vec::new(),
+        modes: Vec::new(),
         runs: 1,
     };
     let inductors = Inductors::new(torch, 1).expect("a pool");
     let answer = inductors
-        .request(&asked, Inductors::LIMITS, &mut |_| None)
+        .request(&asked, Limits::INDUCTOR, &mut |_| None)
         .expect("an answer");
-    let found = told(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
+    let found = describe_result(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
     assert_eq!(trial.without_paths(&found), expected);
 }
 
@@ -523,7 +523,7 @@ fn a_folder_is_read_if_it_is_told_of() {
     let reading = |folder: &Path| {
         Pool::new(trial.toolchain.clone(), 1)
             .expect("a pool")
-            .reading(folder)
+            .with_readable(folder)
     };
     fs::create_dir(trial.outside.path().join("data")).expect("made");
     fs::write(trial.outside.path().join("data/table"), "plain").expect("written");
@@ -549,7 +549,7 @@ fn a_module_is_imported_if_its_file_is_told_of() {
     let files = ["behaviour.py", "sibling.py"].map(|name| own.join(name));
     let pool = Pool::new(trial.toolchain.clone(), 1)
         .expect("a pool")
-        .reading_files(&own, &files);
+        .with_readable_files(&own, &files);
     let answer = finished(&pool, &request("import sibling\nprint(sibling.__name__)"));
     assert_eq!(answer.stdout, "sibling\n");
     for code in [
@@ -622,7 +622,7 @@ fn what_changes_python_is_not_left_for_the_same_file() {
     let mut alone = request("print(os.getpid())");
     let processes: Vec<String> = [false, false, true, true]
         .map(|is_alone| {
-            alone.alone = is_alone;
+            alone.isolated = is_alone;
             finished(&trial.pool, &alone).stdout
         })
         .into();

@@ -30,12 +30,12 @@ impl Copy {
             .output()
             .expect("cp");
         assert!(copied.status.success(), "{copied:?}");
-        let toolchain = Home::at(folder.path()).find(&original.id).expect("a copy");
+        let toolchain = Home::new(folder.path()).find(&original.id).expect("a copy");
         Self { folder, toolchain }
     }
 
     fn home(&self) -> Home {
-        Home::at(self.folder.path())
+        Home::new(self.folder.path())
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -51,7 +51,7 @@ impl Copy {
     fn pool(&self) -> Pool {
         Pool::new(self.toolchain.clone(), 1)
             .expect("a pool")
-            .reading(&kernels_folder())
+            .with_readable(&kernels_folder())
     }
 
     /// Puts a new file in the place of one, so that the original stays.
@@ -67,7 +67,7 @@ impl Copy {
 /// Why no worker starts.
 #[track_caller]
 fn reason(pool: &Pool) -> String {
-    match pool.request(&simple("nothing"), limits(30_000)) {
+    match pool.request(&simple("empty_kernel"), limits(30_000)) {
         Err(WorkerFailure::Start { reason, .. }) => reason,
         other => panic!("{other:?}"),
     }
@@ -156,15 +156,17 @@ fn an_environment_whose_python_is_gone_is_made_again(toolchain: &Toolchain) {
             symlink("/nowhere/python", entry.path()).expect("a link");
         }
     }
-    let gone = copy.toolchain.gone().expect("its Python is gone");
+    let gone = copy.toolchain.explain_missing().expect("its Python is gone");
     assert!(
         gone.ends_with(&format!("run `cerith toolchain repair {}`", toolchain.id)),
         "{gone}"
     );
     let renewed = copy.home().renew_python(&copy.toolchain).expect("made again");
-    assert_eq!(renewed.gone(), None);
+    assert_eq!(renewed.explain_missing(), None);
     renewed.check_again().expect("as installed");
-    let pool = Pool::new(renewed, 1).expect("a pool").reading(&kernels_folder());
+    let pool = Pool::new(renewed, 1)
+        .expect("a pool")
+        .with_readable(&kernels_folder());
     assert_goes_on(&pool);
 }
 

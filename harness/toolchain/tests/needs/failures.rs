@@ -1,8 +1,8 @@
 //! How kernels and workers fail, and that the pool goes on. Tests run with the toolchains that are installed.
 
 use crate::common::{
-    ALL, assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, simple, storage,
-    tensor,
+    assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, simple, storage,
+    tensor, tritons_since,
 };
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn exceptions_come_with_type_text_and_line(toolchain: &Toolchain) {
 fn modules_that_do_not_import_say_where(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let check = |text: &str, kind: &str, message: &str, line: u32| {
-        let mut request = simple("nothing");
+        let mut request = simple("empty_kernel");
         request.module.text = text.into();
         let raised = raised(&pool, &request);
         assert_eq!(raised.phase, Phase::Import);
@@ -63,7 +63,7 @@ fn modules_that_do_not_import_say_where(toolchain: &Toolchain) {
     );
     check("\nraise KeyError(3)", "KeyError", "3", 2);
     check("x = 1\nimport sys\nsys.exit(3)", "SystemExit", "3", 3);
-    let mut request = simple("nothing");
+    let mut request = simple("empty_kernel");
     request.module.text = "x = 1\ny = (".into();
     let syntax = raised(&pool, &request);
     assert_eq!(
@@ -93,7 +93,7 @@ fn a_worker_that_dies_costs_its_own_request(toolchain: &Toolchain) {
 
     match fails("fault", 30_000) {
         WorkerFailure::Crashed {
-            how: Exit::Signal(11),
+            exit: Exit::Signal(11),
             location: Some(location),
             ..
         } => {
@@ -105,7 +105,7 @@ fn a_worker_that_dies_costs_its_own_request(toolchain: &Toolchain) {
 
     match fails("leave", 30_000) {
         WorkerFailure::Crashed {
-            how: Exit::Code(7),
+            exit: Exit::Code(7),
             location: None,
             ..
         } => {}
@@ -149,7 +149,7 @@ fn what_is_printed_comes_back_and_does_not_disturb_the_pipe(toolchain: &Toolchai
     );
     let response = finished(&pool, &simple("say_much"));
     assert!(response.stdout_cut && response.stdout.len() == Response::STDOUT_LIMIT);
-    let response = finished(&pool, &simple("nothing"));
+    let response = finished(&pool, &simple("empty_kernel"));
     assert_eq!((response.stdout.as_str(), response.stdout_cut), ("", false));
 }
 
@@ -173,7 +173,7 @@ fn stray_writes_do_not_reach_other_requests(toolchain: &Toolchain) {
 fn malformed_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let check = |break_it: &dyn Fn(&mut Request), part: &str| {
-        let mut request = simple("nothing");
+        let mut request = simple("empty_kernel");
         break_it(&mut request);
         match pool.request(&request, Limits::default()) {
             Err(WorkerFailure::Protocol(problem)) => assert!(problem.contains(part), "{problem}"),
@@ -199,7 +199,7 @@ fn malformed_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain) 
     );
     check(&|r| r.storages[0].front = 99, "smaller than its guard zones");
     let relocation = Relocation {
-        at: 4,
+        offset: 4,
         storage: 0,
         addend: 0,
     };
@@ -211,7 +211,7 @@ fn malformed_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain) 
 
 fn many_threads_share_a_pool(toolchain: &Toolchain) {
     let pool = Pool::new(toolchain.clone(), 2).expect("a pool");
-    let request = simple("nothing");
+    let request = simple("empty_kernel");
     std::thread::scope(|scope| {
         for index in 0..6 {
             let (pool, request) = (&pool, &request);
@@ -241,7 +241,7 @@ fn stopping_a_pool_ends_what_runs(toolchain: &Toolchain) {
     });
     assert!(began.elapsed() < Duration::from_secs(10));
     assert_eq!(
-        pool.request(&simple("nothing"), limits(1000)),
+        pool.request(&simple("empty_kernel"), limits(1000)),
         Err(WorkerFailure::Stopped)
     );
 }
@@ -306,7 +306,7 @@ pub fn hang_if_asked() -> bool {
 pub fn tests() -> Tests {
     Tests::new()
         .with_each(
-            ALL,
+            &tritons_since(3, 0),
             &named![
                 exceptions_come_with_type_text_and_line,
                 what_is_printed_comes_back_and_does_not_disturb_the_pipe

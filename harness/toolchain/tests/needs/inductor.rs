@@ -2,20 +2,20 @@
 
 use crate::common::{kernels_folder, launch, request, storage, tensor, words};
 use cerith_needs::{Tests, named};
-use cerith_toolchain::inductor::{Emitted, Induction, Way};
+use cerith_toolchain::inductor::{CompileMode, Emitted, Induction};
 use cerith_toolchain::request::Value;
 use cerith_toolchain::response::Phase;
-use cerith_toolchain::{InductorRequest, Inductors, Toolchain};
+use cerith_toolchain::{InductorRequest, Inductors, Limits, Toolchain};
 
-fn way(dynamic: Option<bool>) -> Way {
-    Way {
+fn build_mode(dynamic: Option<bool>) -> CompileMode {
+    CompileMode {
         dynamic,
-        ..Way::default()
+        ..CompileMode::default()
     }
 }
 
 /// Adds one to every element, twice; each launch is executed here.
-fn twice(inductors: &Inductors, ways: Vec<Way>, finish: bool) -> (Induction, Vec<Emitted>) {
+fn run_twice(inductors: &Inductors, ways: Vec<CompileMode>, finish: bool) -> (Induction, Vec<Emitted>) {
     let x = || tensor(0, &[4], &[1], 0);
     let asked = InductorRequest {
         request: request(
@@ -23,11 +23,11 @@ fn twice(inductors: &Inductors, ways: Vec<Way>, finish: bool) -> (Induction, Vec
             vec![storage(&[5, 6, 7, 8])],
             vec![launch("increase", vec![x()]), launch("increase", vec![x()])],
         ),
-        ways,
+        modes: ways,
         runs: 2,
     };
     let mut seen = Vec::new();
-    let answer = inductors.request(&asked, Inductors::LIMITS, &mut |emitted| {
+    let answer = inductors.request(&asked, Limits::INDUCTOR, &mut |emitted| {
         let body: Vec<u8> = emitted.storages[0]
             .chunks_exact(4)
             .flat_map(|word| (i32::from_le_bytes(word.try_into().expect("4")) + 1).to_le_bytes())
@@ -42,22 +42,26 @@ fn twice(inductors: &Inductors, ways: Vec<Way>, finish: bool) -> (Induction, Vec
 fn inductors(toolchain: &Toolchain) -> Inductors {
     Inductors::new(toolchain.clone(), 1)
         .expect("a pool")
-        .reading(&kernels_folder())
+        .with_readable(&kernels_folder())
 }
 
 fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
     let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
-    let (answer, seen) = twice(&inductors, vec![way(Some(false)), way(Some(true))], true);
+    let (answer, seen) = run_twice(
+        &inductors,
+        vec![build_mode(Some(false)), build_mode(Some(true))],
+        true,
+    );
     assert_eq!(answer.result, Ok(()), "{id}");
     assert_eq!(answer.undefined, [], "{id}");
-    for compiled in &answer.ways {
+    for compiled in &answer.finished {
         assert_eq!(compiled.launches, 2, "{id}");
         for run in &compiled.runs {
-            let memory = run.as_ref().expect("it came to its end");
+            let memory = run.as_ref().expect("it finished");
             assert_eq!(words(&memory[0].bytes), [7, 8, 9, 10], "{id}");
         }
     }
-    let of: Vec<(usize, usize)> = seen.iter().map(|one| (one.way, one.run)).collect();
+    let of: Vec<(usize, usize)> = seen.iter().map(|one| (one.mode, one.run)).collect();
     let expected = [(0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0), (1, 1), (1, 1)];
     assert_eq!(of, expected, "{id}");
     let first = &seen[0];
@@ -76,9 +80,9 @@ fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
 
 fn a_launch_that_does_not_finish_ends_its_run_only(toolchain: &Toolchain) {
     let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
-    let (answer, seen) = twice(&inductors, vec![way(Some(false))], false);
+    let (answer, seen) = run_twice(&inductors, vec![build_mode(Some(false))], false);
     assert_eq!(answer.result, Ok(()), "{id}");
-    let runs: Vec<bool> = answer.ways[0].runs.iter().map(Option::is_some).collect();
+    let runs: Vec<bool> = answer.finished[0].runs.iter().map(Option::is_some).collect();
     assert_eq!((runs, seen.len()), (vec![true, false], 3), "{id}");
 }
 
@@ -90,11 +94,11 @@ fn what_torch_raises_is_told(toolchain: &Toolchain) {
             vec![storage(&[5; 4])],
             vec![launch("no_such_kernel", vec![tensor(0, &[4], &[1], 0)])],
         ),
-        ways: vec![way(None)],
+        modes: vec![build_mode(None)],
         runs: 1,
     };
     let answer = inductors
-        .request(&asked, Inductors::LIMITS, &mut |_| panic!("nothing is launched"))
+        .request(&asked, Limits::INDUCTOR, &mut |_| panic!("nothing is launched"))
         .expect("an answer");
     let raised = answer.result.expect_err("it raises");
     assert_eq!(raised.phase, Phase::Launch(0), "{id}");

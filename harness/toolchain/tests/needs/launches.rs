@@ -1,8 +1,8 @@
-//! What kernels do in workers of real toolchains. Tests run with those that are installed.
+//! Kernels in workers of real toolchains. Tests run with those that are installed.
 
 use crate::common::{
-    ALL, GUARD, assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, storage,
-    tensor, typed, words,
+    GUARD, assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, storage,
+    tensor, tritons_since, typed, words,
 };
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use cerith_toolchain::request::{
 use cerith_toolchain::response::Phase;
 use cerith_toolchain::{Exit, Request, Toolchain, WorkerFailure};
 
-/// What the project began with: split columns, and the same tensor twice. As CUDA tensors they go wrong up to 3.2,
-/// as CPU tensors never.
+/// The project's first finding: split columns, and the same tensor twice. As CUDA tensors they go wrong up to 3.2, as
+/// CPU tensors never.
 fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let original: Vec<i32> = (0..24).collect();
@@ -69,8 +69,8 @@ fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2(toolchain: &Toolchain) {
     );
 }
 
-/// A host function gets the kernel, the grid and the arguments by name. What its module remembers is gone by the next
-/// request, and an exception of its own is said to come from its file.
+/// A host function gets the kernel, the grid and the arguments by name. The next request starts with a fresh module,
+/// and an exception of its own has a location in its file.
 fn a_host_function_makes_the_launch(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let hosted = |function: &str| {
@@ -115,7 +115,7 @@ fn writing_back_to_expanded_cuda_tensors_raises_what_torch_raises(toolchain: &To
     let request = request(
         "behaviour.py",
         vec![storage(&[1, 2])],
-        vec![launch("nothing", vec![tensor(0, &[3, 2], &[0, 1], 0)])],
+        vec![launch("empty_kernel", vec![tensor(0, &[3, 2], &[0, 1], 0)])],
     );
     let raised = raised(&pool(toolchain), &request);
     assert_eq!(
@@ -135,7 +135,7 @@ fn pointers_in_memory_point_where_the_device_says(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let mut table = storage(&[0; 4]);
     table.relocations = vec![Relocation {
-        at: 0,
+        offset: 0,
         storage: 1,
         addend: 4,
     }];
@@ -151,7 +151,7 @@ fn pointers_in_memory_point_where_the_device_says(toolchain: &Toolchain) {
     let mut request = request("behaviour.py", storages, vec![follow]);
     match pool.request(&request, limits(30_000)) {
         Err(WorkerFailure::Crashed {
-            how: Exit::Signal(11),
+            exit: Exit::Signal(11),
             stderr,
             location,
         }) => {
@@ -171,7 +171,7 @@ fn pointers_in_memory_point_where_the_device_says(toolchain: &Toolchain) {
     assert_eq!(
         response.storages[0].relocations,
         [Relocation {
-            at: 0,
+            offset: 0,
             storage: 1,
             addend: 4
         }]
@@ -198,7 +198,7 @@ fn addresses_that_a_kernel_writes_come_back_as_relocations(toolchain: &Toolchain
             toolchain.id
         );
         let expected = [Relocation {
-            at: 8,
+            offset: 8,
             storage: 1,
             addend: 12,
         }];
@@ -260,7 +260,7 @@ fn stray_writes_show_in_the_guard_zones(toolchain: &Toolchain) {
 
 fn requests_do_not_see_each_other(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
-    let pool = pool(toolchain).reading(folder.path());
+    let pool = pool(toolchain).with_readable(folder.path());
     let count = launch("count", vec![tensor(0, &[1], &[1], 0)]);
     let once = request("remembers.py", vec![storage(&[0])], vec![count.clone()]);
     let twice = request("remembers.py", vec![storage(&[0])], vec![count.clone(), count]);
@@ -283,8 +283,8 @@ fn requests_do_not_see_each_other(toolchain: &Toolchain) {
     assert_eq!(words(&finished(&pool, &edited).storages[0].bytes), [1001]);
 }
 
-/// The interpreters before 3.6 replace the language's functions at the first launch and leave them so. What a module imports by
-/// name does not depend on whether its worker launched anything before.
+/// The interpreters before 3.6 replace the language's functions at the first launch and do not restore them. A module's imports
+/// by name do not depend on earlier launches of its worker.
 fn a_module_imports_what_the_language_had_before_any_launch(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let increase = launch("increase", vec![tensor(0, &[4], &[1], 0)]);
@@ -458,7 +458,7 @@ fn triton_2_3_goes_as_far_as_its_interpreter(toolchain: &Toolchain) {
     assert_eq!(raised(&pool, &columns).phase, Phase::Launch(0));
 }
 
-/// The strides suit 3.4 too, which wants their numbers of elements to be multiples of 16.
+/// The strides suit 3.4 too, which requires their numbers of elements to be multiples of 16.
 fn host_tensor_descriptors_are_passed_as_such(toolchain: &Toolchain) {
     for device in [Device::Cuda, Device::Host] {
         let base = Tensor {
@@ -487,8 +487,8 @@ fn host_tensor_descriptors_are_passed_as_such(toolchain: &Toolchain) {
     }
 }
 
-/// From 3.2, the interpreter rewrites a kernel's syntax tree so that a scalar is a tensor. Of a kernel made with `exec` it
-/// cannot find the text, and does not.
+/// From 3.2, the interpreter rewrites a kernel's syntax tree so that a scalar is a tensor. It cannot find the text of a
+/// kernel made with `exec`, and does not rewrite it.
 fn a_text_that_nobody_can_see_is_not_rewritten(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let asked = |kernel: &str, inspectable| Request {
@@ -529,7 +529,7 @@ fn a_text_that_nobody_can_see_is_not_rewritten(toolchain: &Toolchain) {
 pub fn tests() -> Tests {
     Tests::new()
         .with_each(
-            ALL,
+            &tritons_since(3, 0),
             &named![
                 strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2,
                 a_host_function_makes_the_launch,
@@ -549,7 +549,7 @@ pub fn tests() -> Tests {
         )
         .with_each(&["2.3.1"], &named![triton_2_3_goes_as_far_as_its_interpreter])
         .with_each(
-            &["3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0"],
+            &tritons_since(3, 4),
             &named![host_tensor_descriptors_are_passed_as_such],
         )
         .with_each(

@@ -1,5 +1,5 @@
-//! What was executed to explain a difference. Sets of quirks that come to the same are executed once, with what bounds were computed.
-//! Left out: which sets are tried.
+//! Executions that explain a difference. Equivalent sets of quirks are executed once, with their bounds. See [`super::search`]
+//! for the choice of sets.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -37,7 +37,7 @@ pub(super) struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    /// What such an execution left, if it finished.
+    /// The memory after such an execution, if it finished.
     pub(super) fn get(
         &self,
         following: Following<'a>,

@@ -1,5 +1,6 @@
-//! One program of a launch, in place of all: a set of quirks that does not explain what that program left explains nothing, unless
-//! programs meet and it leaves something else by itself ([`is_independent`]). Left out: launches whose programs meet at atomic operations.
+//! One program of a launch, in place of all: a set of quirks that does not explain what that program left explains nothing,
+//! unless programs meet and it leaves something else by itself ([`is_independent`]). It does not handle launches whose
+//! programs meet at atomic operations.
 
 use cerith_engine::Finished;
 use cerith_memory::{ByteState, Memory, StorageId};
@@ -15,7 +16,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// A program that wrote a byte in which what the engine left and `known`, what the reference left, differ. None where none is found.
+    /// A program that wrote a byte in which the engine's contents differ from `known`, the reference's. `None` if none is found.
     pub(super) fn take(asked: &ExplainQuery<'_>, quirks: Quirks, known: &Memory) -> Option<Self> {
         let ExplainQuery {
             case,

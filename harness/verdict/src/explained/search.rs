@@ -1,6 +1,6 @@
-//! The search for the quirks that explain what an engine left. Executing a launch is cheap, and bounding what it may leave is not:
-//! sets of quirks are told apart by the bytes that they leave, and bounds are asked for of few. Left out: which quirks may be the
-//! reason.
+//! The search for the quirks that explain what an engine left. Executing a launch is cheap, and bounding what it may leave
+//! is not: sets of quirks are told apart by the bytes that they leave, and bounds are computed for few. The caller chooses
+//! the quirks.
 
 use std::rc::Rc;
 
@@ -16,21 +16,21 @@ use super::runs::Runs;
 use super::sample::{self, Sample};
 use crate::difference::{Tolerance, compare};
 
-/// What is to be explained.
+/// A difference to explain.
 pub(super) struct ExplainQuery<'a> {
     pub(super) case: &'a Case,
     pub(super) reference: &'a Reference,
     pub(super) rules: Rules,
     /// How the engine computes.
     pub(super) numerics: Numerics,
-    /// What the engine left.
+    /// The engine's contents.
     pub(super) left: &'a Finished,
-    /// What was executed so far.
+    /// The executions so far.
     pub(super) runs: Runs<'a>,
 }
 
 impl<'a> ExplainQuery<'a> {
-    /// What the reference leaves where it follows quirks, of all programs or of only one, if it finishes.
+    /// The reference's memory if it follows quirks, of all programs or of only one, if it finishes.
     pub(super) fn follow_quirks(&self, quirks: Quirks, only: Option<u64>) -> Option<Rc<Followed<'a>>> {
         self.runs.get(self.build_following(quirks)?, only, self.numerics)
     }
@@ -55,7 +55,7 @@ impl<'a> ExplainQuery<'a> {
     }
 }
 
-/// What comes of a search.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchResult {
     /// These quirks leave what the engine left, and none of them is known to be needless.
@@ -73,7 +73,7 @@ enum Reproduced {
     Open,
 }
 
-/// What an implementation that follows quirks may leave.
+/// The tolerance of an implementation with quirks.
 struct ByQuirks<'a>(&'a Followed<'a>);
 
 impl Tolerance for ByQuirks<'_> {
@@ -117,14 +117,14 @@ impl<'a> Search<'a> {
                 return found;
             }
             _ if !sample.is_independent(self.quirks) => self.sample = None,
-            // What one program does without, the others may not.
+            // A quirk that one program does not need may be needed by others.
             SearchResult::Set(_) => {}
             SearchResult::None | SearchResult::Open => return found,
         }
         self.launch_scope.find_fewest(self.quirks)
     }
 
-    /// Each of these by itself, all but one, should one be mended in the engine, and any two.
+    /// Each of these by itself, all but one, in case one is fixed in the engine, and any two.
     pub(super) fn try_subsets(&self, all: Quirks) -> Option<Quirks> {
         let alone = all.iter().map(|quirk| Quirks::NONE.with_quirk(quirk));
         let but_one = all.iter().map(|quirk| all.without_quirk(quirk));
@@ -200,14 +200,14 @@ impl<'a> Scope<'a> {
         if quirks.is_empty() {
             return false;
         }
-        // Where what was left out makes more of a difference than rounding may, it is needed, and no bounds need to be known.
+        // If omitted quirks change a value by more than rounding may, they are needed, and no bounds are computed.
         self.follow_quirks(quirks).is_some_and(|without| {
             self.judge_memory(followed, &without.memory) != Reproduced::No
                 && self.judge_followed(&without) == Reproduced::Yes
         })
     }
 
-    /// Those of a set of quirks that leave the same bytes without the others. None where the launch does not finish with all.
+    /// The quirks of a set that produce the same bytes without the others. `None` if the launch does not finish with all.
     fn find_active(&self, all: Quirks) -> Option<(Quirks, Rc<Followed<'a>>)> {
         let mut active = all;
         let mut followed = self.follow_quirks(all)?;
@@ -215,8 +215,8 @@ impl<'a> Scope<'a> {
             let found = (!quirks.is_empty()).then(|| self.follow_quirks(quirks))??;
             (Rc::ptr_eq(&found, as_these) || found.memory == as_these.memory).then_some(found)
         };
-        // Most times one is enough, and some are there in every kernel and change nothing. So the first is left out, then all
-        // others at once, and then halves of them. Of two that do the same, the later one stays.
+        // Usually one is enough, and some apply to every kernel and change nothing. So the search omits the first, then all
+        // others at once, and then halves of them. If two have the same effect, the later one stays.
         let all: Vec<Quirk> = all.iter().collect();
         let (first, others) = all.split_at(all.len().min(1));
         let mut groups = vec![others, first];
@@ -237,7 +237,7 @@ impl<'a> Scope<'a> {
         Some((active, followed))
     }
 
-    /// What the reference leaves where it follows quirks, if it finishes.
+    /// The reference's memory if it follows quirks, if it finishes.
     fn follow_quirks(&self, quirks: Quirks) -> Option<Rc<Followed<'a>>> {
         self.query.follow_quirks(quirks, self.program)
     }
@@ -289,7 +289,7 @@ impl<'a> Scope<'a> {
         unmoved <= moved
     }
 
-    /// What the engine left.
+    /// The engine's contents.
     fn left(&self) -> &Memory {
         &self.query.left.memory
     }

@@ -1,4 +1,4 @@
-//! What comparing two memories gives: memories in, bytes counted and elements shown out.
+//! Comparisons of two memories: memories in, bytes counted and elements shown out.
 
 use cerith_accept::Accepted;
 use cerith_memory::{ByteState, Memory, NamedTensor, StorageId, Storages, Tensor};
@@ -86,7 +86,7 @@ fn what_another_execution_left_is_accepted() {
     // A byte of one and a byte of the other are not an element of either.
     check(&[(1, 9, 9), (2, 7, 0)], 0, 1);
     check(&[(2, 7, 0), (6, 9, 9)], 0, 1);
-    // What nobody wrote stays so, whatever an execution left there.
+    // Unwritten bytes stay unwritten, even if an execution left values there.
     let mut unwritten = build_byte_memory(&[1, 2], &[("x", DType::F16, 0)]);
     unwritten.parts_mut(StorageId(0)).1.fill(ByteState::Uninit);
     let engine = build_byte_memory(&[1, 9], &[]);

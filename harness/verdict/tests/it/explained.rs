@@ -1,4 +1,5 @@
-//! What a known bug explains, and what it does not: an engine that has a bug, or something else, beside the reference.
+//! Differences that a known bug explains, and differences that it does not: an engine with or without a bug, beside the
+//! reference.
 
 use std::sync::Arc;
 
@@ -12,14 +13,14 @@ use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Sample, Samples, Trial, try_case, try_sweep};
 
-/// What an engine under test does.
+/// The behaviour of an engine under test.
 #[derive(Clone, Copy)]
 enum Does {
-    /// What the reference does where it follows these, with one byte of the output turned by so much.
+    /// The reference with these quirks, with one byte of the output changed by an amount.
     Follows(Quirks, u8),
     /// It raises.
     Raises(&'static str, &'static str),
-    /// It comes to an end, and leaves everything as it was.
+    /// It finishes, and leaves everything unchanged.
     Ends,
 }
 
@@ -58,7 +59,7 @@ impl Engine for Suspect {
                 let followed = following
                     .expect("it is accepted")
                     .execute(None, Numerics::Numpy)?;
-                let memory = followed.expect("it comes to an end").memory;
+                let memory = followed.expect("it finishes").memory;
                 match self.reference.prepare(case, rules)? {
                     Preparation::Ready(ready) => Preparation::Ready(Box::new(Leaves {
                         ready,
@@ -144,7 +145,7 @@ fn run_trial(expect: &str, does: Does, programs: usize) -> Trial {
 #[track_caller]
 fn check(expect: &str, does: Does, explained: &[Quirk], expected: bool) {
     let quirks: Quirks = explained.iter().copied().collect();
-    // Where there are several programs, one of them is executed alone first. Not all of them show both quirks.
+    // One of several programs is executed alone first. Not all of them show both quirks.
     for programs in [1, 2, 8] {
         let trial = run_trial(expect, does, programs);
         assert_eq!(trial.verdict.kind, VerdictKind::Differ);
@@ -258,7 +259,7 @@ fn an_exception_is_told_by_its_words() {
         "no line says that it is that operation"
     );
     let data = "'InterpreterBuilder' object has no attribute 'get_int1_ty'";
-    assert_eq!(told("AttributeError", data), None, "mended in 3.4");
+    assert_eq!(told("AttributeError", data), None, "fixed in 3.4");
     let none = "cannot convert None of type <class 'NoneType'> to tensor";
     assert_eq!(told("TypeError", none), None, "the kernel calls no library");
     assert_eq!(told("ValueError", none), None);

@@ -1,9 +1,9 @@
 //! The whole corpus with every byte spoiled that another engine changed: none of it may be called right.
 //!
-//! An engine gives what the reference gives, with all bits of every second place turned over in what the launches wrote. What
-//! is then not called a difference is in the snapshot `spoiled`, file by file with the reason: programs that have no answer,
-//! and bytes whose value nobody can hold anybody to. The same trials ask for the intervals of every case, and the reference
-//! must hold to all of them.
+//! An engine returns the reference's results, with bits flipped in every second byte that the launches wrote. The snapshot
+//! `spoiled` has every case without a reported difference, file by file with the reason: programs without an answer, and
+//! bytes whose value is not comparable. The same trials compute the intervals of every case, and the reference must be within
+//! all of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ use cerith_verdict::{Panel, try_case};
 /// Bytes of stack, as a job of the command line has.
 const STACK: usize = 64 << 20;
 
-/// What is turned over in each byte.
+/// The bits that are flipped in each byte.
 const SPOILED: u8 = 0x55;
 
 struct Spoiling(EngineId, Arc<Reference>);
@@ -73,12 +73,12 @@ impl Prepared for Spoil {
     }
 }
 
-/// What became of a spoiled case: nothing where it is called a difference, or where nothing was there to spoil.
+/// The result of a spoiled case: `None` if a difference is reported, or if there was nothing to spoil.
 fn check_spoiled(entry: &Entry, panel: &Panel) -> Option<String> {
     let case = entry
         .resolve()
         .unwrap_or_else(|problems| panic!("{}: {problems:#?}", entry.id));
-    let trial = try_case(&case, panel).expect("nobody stops it");
+    let trial = try_case(&case, panel).expect("it is not interrupted");
     assert_eq!(trial.failed, [], "{}", entry.id);
     let own = trial.references.first()?.outcome.finished();
     let verdict = &trial.verdict;
@@ -474,7 +474,7 @@ const SPOILED_ENGINES: [&str; 6] = [
     "ptx@3.6.0",
 ];
 
-/// What takes the place of an element.
+/// The replacement of an element.
 #[derive(Clone, Copy, Debug)]
 enum Spoiled {
     Zero,
@@ -611,7 +611,7 @@ fn spoil_kernel(nth: usize, reference: &Arc<Reference>) -> (usize, Vec<String>) 
                 memory.parts_mut(out).0[at(element)].copy_from_slice(&bits.to_le_bytes()[..size]);
                 let engine = Left(id.clone(), Arc::clone(reference), memory);
                 let panel = Panel::new(Some(Arc::clone(reference)), vec![Arc::new(engine)]);
-                let trial = try_case(&case, &panel).expect("nobody stops it");
+                let trial = try_case(&case, &panel).expect("it is not interrupted");
                 let differences = &trial.verdict.differences;
                 let is_news = trial.verdict.kind == VerdictKind::Differ
                     && differences

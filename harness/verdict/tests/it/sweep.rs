@@ -81,7 +81,7 @@ impl Tolerance for Rounding {
     }
 }
 
-/// Nobody can say.
+/// A tolerance that decides nothing.
 struct Undecided;
 
 impl Tolerance for Undecided {
@@ -189,14 +189,14 @@ fn the_smaller_camp_is_the_odd_one_out() {
         ("1 | as-is:1 num_warps=1:late", &BitForBit),
         ("assert | as-is:assert num_warps=1:1", &BitForBit),
         ("1 | as-is:1 layout=padded:1+touched", &BitForBit),
-        // Rounding: both values must be within the bounds, whoever comes first.
+        // Rounding: both values must be within the bounds, in any order.
         ("1 | as-is:1 enable_fp_fusion=false:1.25", &Rounding),
         ("1 | as-is:1.25 enable_fp_fusion=false:1.5", &Rounding),
         ("1 | as-is:1.25 enable_fp_fusion=false:2", &Rounding),
         ("1 | as-is:2 enable_fp_fusion=false:1.25", &Rounding),
         ("1 | as-is:1 enable_fp_fusion=false:2", &Undecided),
         ("1 | as-is:NaN num_warps=1:NaN", &BitForBit),
-        // What has no value is not compared, and what has no order is not told.
+        // Undefined values are not compared, and results without an order are not reported.
         ("poison | as-is:1 num_warps=1:2", &BitForBit),
         ("racy | as-is:1 num_warps=1:2", &BitForBit),
         ("undefined | as-is:1 num_warps=1:2", &BitForBit),

@@ -136,9 +136,10 @@ fn build_witness<'a>(id: &'a EngineId, origin: &'a EngineId, outcome: &'a Outcom
     }
 }
 
-/// `reference=1 interpret@3.9.0=2`; with `!` behind it, it is foreseen to differ so, with `?` it is written down that it
-/// differs, with `~` it is a record that agreed, with `^` one that was undecided, with `=` any record, with `*` a known bug explains it, with `&` it came out of Triton's shared Python.
-/// Of the reference, `-` says that nobody wrote down that it has no answer, and `+` that somebody did.
+/// `reference=1 interpret@3.9.0=2`; with `!` after it, it is expected to differ so, with `?` it is expected to differ, with `~`
+/// it is a record that agreed, with `^` one that was undecided, with `=` any record, with `*` a known bug explains it, with `&`
+/// it came out of Triton's shared Python. For the reference, `-` means that no expectation says that it has no answer, and `+`
+/// that one does.
 fn judge_line(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
     let mut known = EngineFacts {
         through: vec!["tl.flip".to_owned()],
@@ -291,7 +292,7 @@ fn camps_convict() {
         // Undefined ends the trial.
         "reference=undefined interpret@3.9.0=1 cuda@3.9.0=2",
         "reference=undefined",
-        // A promise of the kernel that does not hold ends nothing, and convicts nobody.
+        // A broken promise of the kernel ends nothing, and blames no engine.
         "reference=hinted interpret@3.9.0=1",
         "reference=hinted interpret@3.9.0=1 cuda@3.9.0=2",
         "reference=hinted interpret@3.9.0=TypeError",
@@ -342,7 +343,7 @@ fn shared_code_known_offenders_and_records_are_weighed() {
         "reference=1 ptx@3.2.0=2 cuda@3.2.0=2",
         "reference=1 ptx@3.2.0=2 cuda@3.2.0=1",
         "ptx@3.2.0=1 cuda@3.2.0=2",
-        // One that is known to differ confirms nobody.
+        // An engine that is known to differ confirms no other.
         "reference=1 interpret@3.2.0=1? cuda@3.2.0=2",
         "reference=1 interpret@3.2.0=1? cuda@3.2.0=2!",
         "reference=1 interpret@3.2.0=1? cuda@3.2.0=1",
@@ -451,7 +452,7 @@ fn what_is_said_of_a_compiler_need_not_happen_in_code_for_another_gpu() {
     check("cuda:sm_80", good, "NOT expected, unexpected [], [Stale]");
     check("cuda:sm_80", bad, "expected, unexpected [], [Yes]");
     check("cuda:sm_80", own, "expected, unexpected [], [NotTried]");
-    // What that GPU lacks is not asked for.
+    // Dtypes that this GPU lacks are skipped.
     let lacks = "reference=1 interpret@3.2.0=1 cuda@3.2.0:sm_80=unsupported";
     check("cuda", lacks, "expected, unexpected [], [NotTried]");
     let lacking = "reference=1 interpret@3.2.0=1 cuda@3.2.0=unsupported";
@@ -690,7 +691,7 @@ fn a_record_is_the_witness_that_its_engine_is() {
         let blame: Vec<String> = verdict.blame.iter().map(ToString::to_string).collect();
         assert_eq!(blame.join(" "), expected, "{origin}");
     };
-    // An interpreter and what an interpreter left on record are one witness, and do not overrule the reference.
+    // An interpreter and a record of an interpreter are one witness, and do not overrule the reference.
     check("interpret@3.6.0+host", "interpret@3.9.0 recorded");
     check("jit@3.6.0", "reference");
 }

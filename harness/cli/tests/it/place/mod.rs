@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 
 const CERITH: &str = env!("CARGO_BIN_EXE_cerith");
 

@@ -123,7 +123,7 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
         })
     }
 
-    /// Something that is known of a block.
+    /// A known property of a block.
     fn of_block(&mut self, word: &str, value: &Value) -> String {
         let count: usize = value.shape.iter().product();
         match word.split_once('_').map(|(_, what)| what) {
@@ -203,7 +203,7 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
         })
     }
 
-    /// 0, which is known to the compiler, to the launch or to nobody.
+    /// 0, known to the compiler, at the launch, or only at run time.
     fn zero(&mut self) -> Result<String> {
         Ok(match self.maker.u.int_in_range(0..=3)? {
             0 => "0".to_owned(),

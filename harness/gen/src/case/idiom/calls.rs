@@ -90,7 +90,7 @@ def {f}(a, b):
     return a {+} b",
         &["{r} = {F}({x}, {y})"],
     )
-    .since(3, 3),
+    .with_version(3, 3),
     Idiom::new(
         "closure",
         Any,
@@ -108,7 +108,7 @@ def {f}(a, b):
 {f} = {g}()",
         &["{r} = {f}({x}, {y})"],
     )
-    .since(3, 4),
+    .with_version(3, 4),
     Idiom::new(
         "any-number-of-arguments",
         Any,
@@ -125,7 +125,7 @@ def {f}(first, *rest):
             "{t} = ({x}, {y})\n{r} = {f}(*{t})",
         ],
     )
-    .since(3, 8),
+    .with_version(3, 8),
     Idiom::new(
         "arguments-by-name-alone",
         Any,
@@ -135,7 +135,7 @@ def {f}(a, *, scale: tl.constexpr = 2, b):
     return a {+} b * scale",
         &["{r} = {f}({x}, b={y})", "{r} = {f}({x}, b={y}, scale={k})"],
     )
-    .since(3, 9),
+    .with_version(3, 9),
     Idiom::new(
         "constant-of-the-module",
         Any,
@@ -168,7 +168,7 @@ def {f}(n):
             "{t}: tl.constexpr = {f}({k})\n{r} = {x} {+} {t}",
         ],
     )
-    .since(3, 5),
+    .with_version(3, 5),
     Idiom::new(
         "reduction-as-a-method",
         Block,
@@ -178,5 +178,5 @@ def {f}(a, b):
     return tl.maximum(a, b).to(a.dtype)",
         &["{r} = {x}.reduce(0, {f})"],
     )
-    .weight(2),
+    .with_weight(2),
 ];

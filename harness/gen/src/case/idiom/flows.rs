@@ -23,7 +23,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{r} = {x}\nfor {j} in tl.range(0, {n}, loop_unroll_factor={c}):\n    {r} = {r} {+} {y}"],
     )
-    .since(3, 2),
+    .with_version(3, 2),
     Idiom::new(
         "flattened-loop",
         Any,
@@ -34,7 +34,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "{r} = {x}\nfor {j} in tl.range({n}, disallow_acc_multi_buffer=True):\n    {r} = {r} {+} {y}",
         ],
     )
-    .since(3, 4),
+    .with_version(3, 4),
     Idiom::new(
         "specialised-loop",
         Any,
@@ -42,8 +42,8 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{r} = {x}\nfor {j} in tl.range(0, {n}, warp_specialize=False):\n    {r} = {r} {+} {y}"],
     )
-    .since(3, 4)
-    .weight(2),
+    .with_version(3, 4)
+    .with_weight(2),
     Idiom::new(
         "loop-that-keeps-its-loads",
         Any,
@@ -51,8 +51,8 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{r} = {x}\nfor {j} in tl.range(0, {n}, disable_licm=True):\n    {r} = {r} {+} {y}"],
     )
-    .since(3, 5)
-    .weight(2),
+    .with_version(3, 5)
+    .with_weight(2),
     Idiom::new(
         "while-of-two-conditions",
         Any,
@@ -91,8 +91,8 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{r} = {x}\nif tl.full([1], 0, tl.int32) + {n} > 2:\n    {r} = {y}"],
     )
-    .since(3, 4)
-    .weight(2),
+    .with_version(3, 4)
+    .with_weight(2),
     Idiom::new(
         "bound-in-an-expression",
         Any,
@@ -100,8 +100,8 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{r} = ({t} := {x} {+} {y}) {+} {t}"],
     )
-    .since(3, 8)
-    .weight(2),
+    .with_version(3, 8)
+    .with_weight(2),
     Idiom::new(
         "name-in-a-branch-not-taken",
         Any,
@@ -109,8 +109,8 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{r} = {x}\nif {k} > 9:\n    {r} = tl.map_elementwise({x}, {x})"],
     )
-    .since(3, 5)
-    .weight(1),
+    .with_version(3, 5)
+    .with_weight(1),
     Idiom::new(
         "addresses-in-memory",
         Any,
@@ -118,5 +118,5 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{t} = tl.load({ptrs} + {k} % 2).to(tl.pointer_type({T}))\n{r} = tl.load({t} + {at} * 1) {+} {x}"],
     )
-    .weight(1),
+    .with_weight(1),
 ];

@@ -73,7 +73,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{r} = {wide} + 0", "{r} = {wide}.to(tl.int64)"],
     )
-    .weight(2),
+    .with_weight(2),
     Idiom::new(
         "bool-argument",
         Any,
@@ -107,7 +107,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "if {none} is None:\n    {r} = {x} {+} {y}\nelse:\n    {r} = {x}",
         ],
     )
-    .weight(2),
+    .with_weight(2),
     Idiom::new(
         "chained-comparison",
         Any,
@@ -119,7 +119,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "{r} = {x}\nif 0 < {n} <= {m}:\n    {r} = {x} {+} {y}",
         ],
     )
-    .since(3, 9),
+    .with_version(3, 9),
     Idiom::new(
         "words-of-logic",
         Any,
@@ -142,7 +142,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "{r} = {x}\nif {k} and {n}:\n    {r} = {y}",
         ],
     )
-    .since(3, 4),
+    .with_version(3, 4),
     Idiom::new(
         "ternary",
         Any,
@@ -260,7 +260,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "{t}: tl.constexpr = tl.cdiv({k}, 3) % 101\n{r} = {x}\nif {t} > 50:\n    {r} = {y}",
         ],
     )
-    .since(3, 8),
+    .with_version(3, 8),
     Idiom::new(
         "dtype-of-the-launch",
         Any,
@@ -279,8 +279,8 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{r} = {x}\nif hasattr({x}, \"dtype\"):\n    {r} = {x} {+} {y}"],
     )
-    .since(3, 4)
-    .weight(2),
+    .with_version(3, 4)
+    .with_weight(2),
     Idiom::new(
         "clamped",
         Float,
@@ -316,7 +316,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "tl.static_assert({k} < 9, f\"it is {{{k}}}\")",
         ],
     )
-    .weight(2),
+    .with_weight(2),
     Idiom::new(
         "printed",
         Number,
@@ -329,7 +329,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "tl.device_print(\"both\", {x}, {n})",
         ],
     )
-    .weight(2),
+    .with_weight(2),
     Idiom::new(
         "assumed",
         Any,
@@ -337,6 +337,6 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["tl.assume({n} >= 0)", "tl.assume({n} < 9)"],
     )
-    .since(3, 2)
-    .weight(1),
+    .with_version(3, 2)
+    .with_weight(1),
 ];

@@ -1,4 +1,4 @@
-//! Idioms that Python accepts and no compiler does. Interpreters run Python, and may accept them all the same.
+//! Idioms that Python accepts and no compiler does. Interpreters run Python, and may accept them.
 
 use super::Gives::{Nothing, One};
 use super::Idiom;

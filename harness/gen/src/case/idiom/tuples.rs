@@ -12,7 +12,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["({r}, {t}), {q} = ({x}, 3), {y}", "{t} = (({x}, {y}), 5)\n({q}, {r}), {u} = {t}"],
     )
-    .since(3, 8),
+    .with_version(3, 8),
     Idiom::new(
         "carried-tuple",
         Any,
@@ -23,7 +23,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "{t} = ({x}, {y})\n{j} = 0\nwhile {j} < {n}:\n    {t} = ({t}[1] {+} {t}[0], {t}[0])\n    {j} += 1\n{r} = {t}[1]",
         ],
     )
-    .since(3, 3),
+    .with_version(3, 3),
     Idiom::new(
         "carried-names",
         Any,
@@ -47,7 +47,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "{t} = [{x}, {y}]\n{r} = {t}[1] {+} {t}[0]",
         ],
     )
-    .since(3, 3),
+    .with_version(3, 3),
     Idiom::new(
         "tuple-of-two",
         Any,
@@ -55,7 +55,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
         "",
         &["{t} = ({x}, {y})\n{u}, {w} = {t}\n{r} = {w} {+} {u}"],
     )
-    .since(3, 3),
+    .with_version(3, 3),
     Idiom::new(
         "tuple-passed-on",
         Any,
@@ -65,7 +65,7 @@ def {f}(pair, n):
     return pair[1] {+} pair[0]",
         &["{t} = ({x}, {y})\n{r} = {f}({t}, {n})", "{r} = {f}(({x}, {y}), {n})"],
     )
-    .since(3, 3),
+    .with_version(3, 3),
     Idiom::new(
         "tuple-parameter",
         Int,
@@ -73,7 +73,7 @@ def {f}(pair, n):
         "",
         &["{r} = ({x} + {pair}[0] * {pair}[1]).to({T})", "{t}, {u} = {pair}\n{r} = ({x} * {t} - {u}).to({T})"],
     )
-    .since(3, 3),
+    .with_version(3, 3),
     Idiom::new(
         "surplus-value",
         Any,
@@ -82,7 +82,7 @@ def {f}(pair, n):
         &["{r}, {q} = ({x}, {y}, {x})", "{q}, {r} = {x}, {y}, 7"],
     )
     .removed_in(3, 9)
-    .weight(1),
+    .with_weight(1),
     Idiom::new(
         "aggregate",
         Block,
@@ -105,6 +105,6 @@ class {g}:
             "{t} = {g}({x}, {y})\n{u} = tl.aggregate_replace({t}, low={t}.high)\n{r} = {u}.low\n{q} = {u}.high",
         ],
     )
-    .since(3, 8)
-    .weight(2),
+    .with_version(3, 8)
+    .with_weight(2),
 ];

@@ -37,7 +37,7 @@ impl Maker {
         let results = self.run_nested(|maker| {
             let condition = maker.pick(a, |ty| *ty == Type::num(DType::I1));
             let condition = condition.unwrap_or_else(|| {
-                let (pid, one) = (maker.k.program_id(0), maker.k.int(i32::from(a % 2 == 0)));
+                let (pid, one) = (maker.k.program_id(0), maker.k.add_int(i32::from(a % 2 == 0)));
                 maker.k.compare(CmpPredicate::Lt, pid, one)
             });
             let x = maker.pick(b, |_| true)?;
@@ -64,10 +64,10 @@ impl Maker {
     pub(super) fn count(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
         let results = self.run_nested(|maker| {
-            let (low, step) = (maker.k.int(0), maker.k.int(1 + i32::from(c % 3)));
-            let three = maker.k.int(3);
+            let (low, step) = (maker.k.add_int(0), maker.k.add_int(1 + i32::from(c % 3)));
+            let three = maker.k.add_int(3);
             let high = match maker.pick(a, |ty| *ty == Type::num(DType::I32)) {
-                Some(high) => maker.k.binary(BinaryOp::And, high, three),
+                Some(high) => maker.k.add_binary(BinaryOp::And, high, three),
                 None => three,
             };
             let x = maker.pick(b, |_| true)?;
@@ -98,7 +98,7 @@ impl Maker {
         let Choice { a, b, c, .. } = choice;
         let results = self.run_nested(|maker| {
             let x = maker.pick(b, |_| true)?;
-            let (start, end) = (maker.k.int(0), maker.k.int(i32::from(a % 5)));
+            let (start, end) = (maker.k.add_int(0), maker.k.add_int(i32::from(a % 5)));
             let tys = [Type::scalar(Elem::Num(DType::I32)), maker.k.b.ty(x).clone()];
             let before = tys.clone().map(|ty| maker.k.b.add_value(ty));
             maker.k.b.open_block(&before);
@@ -109,7 +109,7 @@ impl Maker {
             maker.k.b.open_block(&after);
             maker.pool.extend(after);
             let value = maker.build_region(more, c, after[1], a);
-            let one = maker.k.int(1);
+            let one = maker.k.add_int(1);
             let next = maker.k.add(after[0], one);
             maker.pool.truncate(known);
             let after = maker.k.b.close_block(&[next, value]);

@@ -48,7 +48,7 @@ impl Maker {
                 let reduced = if axis == 0 {
                     self.k.reshape(reduced, &[1, n])
                 } else {
-                    self.k.column(reduced)
+                    self.k.expand_column(reduced)
                 };
                 let shape = self.k.shape(x);
                 let value = self.k.spread(reduced, &shape);
@@ -83,8 +83,8 @@ impl Maker {
                 let index = if c.is_multiple_of(8) {
                     index
                 } else {
-                    let last = self.k.int(self.k.shape(source)[0] as i32 - 1);
-                    self.k.binary(BinaryOp::And, index, last)
+                    let last = self.k.add_int(self.k.shape(source)[0] as i32 - 1);
+                    self.k.add_binary(BinaryOp::And, index, last)
                 };
                 let ty = self.k.b.ty(index).with_elem(self.k.b.ty(source).elem);
                 let value = self.k.b.add_op(OpKind::Gather { axis: 0 }, &[source, index], ty);
@@ -104,7 +104,7 @@ impl Maker {
         }
     }
 
-    /// A scan or reduction whose region is no well-known operation: the larger one and its index.
+    /// A scan or reduction whose region is not a well-known operation: the larger one and its index.
     pub(super) fn combine(&mut self, Choice { a, b, c, .. }: Choice) -> Option<()> {
         let x = self.pick_row(a)?;
         let n = self.k.shape(x)[0];
@@ -164,7 +164,7 @@ impl Maker {
         let ty = Type::block(Elem::Num(of), [16, 16].as_slice());
         let accumulator = match self.pick(c, |other| *other == ty) {
             Some(accumulator) => accumulator,
-            None => self.k.full(of, 0, &[16, 16]),
+            None => self.k.add_full(of, 0, &[16, 16]),
         };
         let kind = OpKind::Dot {
             precision: InputPrecision::ALL[c as usize % InputPrecision::ALL.len()],

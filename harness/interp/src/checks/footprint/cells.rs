@@ -65,7 +65,7 @@ impl Cells {
         }
     }
 
-    /// What was done so far is done for all.
+    /// Marks all earlier accesses as complete for all threads.
     pub(crate) fn order(&mut self) {
         if self.epoch == u32::MAX {
             self.writers.fill(Cell::default());
@@ -116,7 +116,7 @@ impl Cells {
         readers
     }
 
-    /// Somebody reads it.
+    /// Records a read.
     #[inline]
     pub(crate) fn read(&mut self, at: usize, who: LaneAccess) {
         let epoch = self.epoch;
@@ -143,7 +143,7 @@ impl Cells {
         }
     }
 
-    /// Somebody writes it.
+    /// Records a write.
     #[inline]
     pub(crate) fn write(&mut self, at: usize, who: LaneAccess, silent: bool, atomic: bool) {
         let epoch = self.epoch;

@@ -83,7 +83,7 @@ pub(crate) struct Conflict {
     pub index: usize,
     /// The other program's number, when it is known.
     pub other_program: Option<u32>,
-    /// What it did.
+    /// Its access.
     pub did: Access,
 }
 
@@ -166,7 +166,7 @@ impl Shadow {
         let granules = bytes.div_ceil(GRANULE);
         let programs = programs.min(u64::from(NUMBER / 2)) as u32;
         if self.writers.len() < granules {
-            // What earlier launches left is of no use; fresh zeros cost nothing until they are touched.
+            // Entries of earlier launches are useless; fresh zeros cost nothing until the first access.
             for all in [
                 &mut self.writers,
                 &mut self.written,
@@ -358,7 +358,7 @@ impl Shadow {
         Ok(())
     }
 
-    /// A store of what is there to some bytes of a granule; false, and nothing done, where they must be looked at one by one.
+    /// A store of the old value to some bytes of a granule. Returns false, and does nothing, if they need a check one by one.
     fn keep_piece(&mut self, granule: usize, bytes: u32) -> bool {
         let (Some(&writer), Some(&written)) = (self.writers.get(granule), self.written.get(granule)) else {
             return true;
@@ -465,7 +465,7 @@ impl Shadow {
         })
     }
 
-    /// A write to a byte, of what is there or something else.
+    /// A write to a byte, of the old value or another one.
     fn write(&self, cell: &mut Cell, at: usize, differs: bool) -> Result<(), Conflict> {
         let me = self.me;
         if self.is_live(cell.reader) && !self.is_own(cell.reader) && !self.is_after(cell.reader) {

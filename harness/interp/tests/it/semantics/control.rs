@@ -8,7 +8,7 @@ use crate::kernels::{self, I32, Kernel, World};
 fn a_loop_carries_values_and_swaps_them() {
     // a, b = b, a + b; ten times.
     let got = run_lanes(|k| {
-        let (zero, one, ten) = (k.int(0), k.int(1), k.int(10));
+        let (zero, one, ten) = (k.add_int(0), k.add_int(1), k.add_int(10));
         let ty = Type::scalar(I32);
         let [i, a, b] = [0; 3].map(|_| k.b.add_value(ty.clone()));
         k.b.open_block(&[i, a, b]);
@@ -27,13 +27,13 @@ fn a_loop_carries_values_and_swaps_them() {
 #[test]
 fn a_loop_of_blocks_yields_one_value_twice() {
     let got = run_lanes(|k| {
-        let (zero, one, three) = (k.int(0), k.int(1), k.int(3));
+        let (zero, one, three) = (k.add_int(0), k.add_int(1), k.add_int(3));
         let x = k.arange(4);
         let ty = k.b.ty(x).clone();
         let i = k.b.add_value(Type::scalar(I32));
         let [a, b] = [0; 2].map(|_| k.b.add_value(ty.clone()));
         k.b.open_block(&[i, a, b]);
-        let sum = k.binary(BinaryOp::Xor, a, i);
+        let sum = k.add_binary(BinaryOp::Xor, a, i);
         let sum = k.add(sum, b);
         let body = k.b.close_block(&[sum, sum]);
         let results =
@@ -55,7 +55,7 @@ fn a_loop_of_blocks_yields_one_value_twice() {
 #[test]
 fn a_loop_that_never_runs_gives_what_it_was_given() {
     let got = run_lanes(|k| {
-        let (zero, one, five) = (k.int(0), k.int(1), k.int(5));
+        let (zero, one, five) = (k.add_int(0), k.add_int(1), k.add_int(5));
         let ty = Type::scalar(I32);
         let [i, a] = [0; 2].map(|_| k.b.add_value(ty.clone()));
         k.b.open_block(&[i, a]);
@@ -69,11 +69,11 @@ fn a_loop_that_never_runs_gives_what_it_was_given() {
 fn the_last_step_may_overshoot() {
     // range(0, 2**31 - 1, 2**30): 0 and 2**30; the next would not fit in 32 bits.
     let got = run_lanes(|k| {
-        let (zero, end, step) = (k.int(0), k.int(i32::MAX), k.int(1 << 30));
+        let (zero, end, step) = (k.add_int(0), k.add_int(i32::MAX), k.add_int(1 << 30));
         let ty = Type::scalar(I32);
         let [i, count] = [0; 2].map(|_| k.b.add_value(ty.clone()));
         k.b.open_block(&[i, count]);
-        let one = k.int(1);
+        let one = k.add_int(1);
         let next = k.add(count, one);
         let body = k.b.close_block(&[next]);
         k.b.add_op(OpKind::For { body }, &[zero, end, step, zero], ty)
@@ -88,19 +88,19 @@ fn while_counts_collatz_steps() {
     let n = k.add_number_param("n", DType::I32);
     let ty = Type::scalar(I32);
     let [value, count, passed_value, passed_count] = [0; 4].map(|_| k.b.add_value(ty.clone()));
-    let (zero, one, two, three) = (k.int(0), k.int(1), k.int(2), k.int(3));
+    let (zero, one, two, three) = (k.add_int(0), k.add_int(1), k.add_int(2), k.add_int(3));
     k.b.open_block(&[value, count]);
     let more = k.compare(CmpPredicate::Ne, value, one);
     let before = k.b.close_block(&[more, value, count]);
     k.b.open_block(&[passed_value, passed_count]);
-    let odd = k.binary(BinaryOp::And, passed_value, one);
+    let odd = k.add_binary(BinaryOp::And, passed_value, one);
     let odd = k.compare(CmpPredicate::Eq, odd, one);
     k.b.open_block(&[]);
     let tripled = k.mul(passed_value, three);
     let tripled = k.add(tripled, one);
     let then_block = k.b.close_block(&[tripled]);
     k.b.open_block(&[]);
-    let halved = k.binary(BinaryOp::IntDiv, passed_value, two);
+    let halved = k.add_binary(BinaryOp::IntDiv, passed_value, two);
     let else_block = k.b.close_block(&[halved]);
     let next = k.b.add_op(
         OpKind::If {
@@ -134,7 +134,7 @@ fn programs_know_where_they_are() {
     let row = k.mul(row, nx);
     let at = k.add(row, x);
     let place = k.offset_pointer(out, at);
-    let (ten, hundred) = (k.int(10), k.int(100));
+    let (ten, hundred) = (k.add_int(10), k.add_int(100));
     let (y, z) = (k.mul(y, ten), k.mul(z, hundred));
     let value = k.add(x, y);
     let value = k.add(value, z);

@@ -17,7 +17,7 @@ fn prints_as_a_device_does() {
     let shown = capture_prints([2, 1, 1], |k| {
         let x = k.arange(11);
         let x = k.reshape(x, &[1, 11]);
-        let half = k.full(DType::F16, 0x3800, &[1]);
+        let half = k.add_full(DType::F16, 0x3800, &[1]);
         k.b.add_effect(
             OpKind::Print {
                 prefix: "x".into(),
@@ -46,7 +46,7 @@ fn prints_as_a_device_does() {
 #[test]
 fn prints_several_operands_scalars_hex_and_nothing() {
     let shown = capture_prints([1, 1, 1], |k| {
-        let (a, b) = (k.int(-1), k.b.add_constant(0xff, Type::num(DType::U8)));
+        let (a, b) = (k.add_int(-1), k.b.add_constant(0xff, Type::num(DType::U8)));
         let c = k.b.add_constant(0x3ff8_0000_0000_0000, Type::num(DType::F64));
         k.b.add_effect(
             OpKind::Print {

@@ -165,7 +165,7 @@ fn an_execution_with_intervals_ends_when_it_is_told_to() {
 #[test]
 fn large_blocks_use_their_memory_up() {
     let mut k = Kernel::new("x += y\nprint(x)\n");
-    let mut x = k.full(DType::F32, 0, &[1 << 20]);
+    let mut x = k.add_full(DType::F32, 0, &[1 << 20]);
     let range = k.arange(1 << 20);
     k.set_location("x += y");
     for _ in 0..4 {
@@ -202,11 +202,11 @@ fn what_earlier_launches_took_does_not_count() {
         let mut k = Kernel::new("kernel\n");
         let range = k.arange(lanes);
         let x = k.cast(range, DType::F32);
-        let y = k.unary(UnaryOp::Exp, x);
+        let y = k.add_unary(UnaryOp::Exp, x);
         let z = k.add(x, y);
         let prefix = String::new();
-        let none = k.full(DType::I1, 0, &[lanes as usize]);
-        let zero = k.full(DType::F32, 0, &[lanes as usize]);
+        let none = k.add_full(DType::I1, 0, &[lanes as usize]);
+        let zero = k.add_full(DType::F32, 0, &[lanes as usize]);
         let z = k.select(none, z, zero);
         let z = k.reduce(z, 0, Combine::Add, BinaryOp::Add);
         k.b.add_effect(OpKind::Print { prefix, hex: false }, &[z]);
@@ -284,7 +284,7 @@ fn blocks_may_be_nested_as_deep_as_the_verifier_lets_them() {
     for _ in 0..depth {
         k.b.open_block(&[]);
     }
-    let seven = k.int(7);
+    let seven = k.add_int(7);
     k.store(out, seven, None);
     for _ in 0..depth {
         let then_block = k.b.close_block(&[]);

@@ -19,14 +19,14 @@ fn strided_matrices_in_every_direction() {
         let mut k = Kernel::new(kernels::ADD_ONE);
         let ptr = k.add_pointer_param("ptr", DType::F32);
         let (i, j) = (k.arange(4), k.arange(4));
-        let (i, j) = (k.column(i), k.row(j));
-        let [s0, s1, start_value] = [stride_0, stride_1, start].map(|n| k.int(n));
+        let (i, j) = (k.expand_column(i), k.expand_row(j));
+        let [s0, s1, start_value] = [stride_0, stride_1, start].map(|n| k.add_int(n));
         let (down, right) = (k.mul(i, s0), k.mul(j, s1));
         let index = k.add(down, right);
         let index = k.add(index, start_value);
         let p = k.offset_pointer(ptr, index);
         let x = k.load(p, None, None);
-        let one = k.full(DType::F32, u64::from(1f32.to_bits()), &[4, 4]);
+        let one = k.add_full(DType::F32, u64::from(1f32.to_bits()), &[4, 4]);
         let x = k.add(x, one);
         k.store(p, x, None);
         let mut expected: Vec<f32> = (0..64).map(|i| i as f32 * 0.5).collect();
@@ -56,19 +56,19 @@ fn masks_that_are_boxes_and_masks_that_are_not() {
         let mut k = Kernel::new("kernel\n");
         let ptr = k.add_pointer_param("x", DType::F32);
         let (i, j) = (k.arange(8), k.arange(8));
-        let (i, j) = (k.column(i), k.row(j));
-        let (eight, five, two, one) = (k.int(8), k.int(5), k.int(2), k.int(1));
+        let (i, j) = (k.expand_column(i), k.expand_row(j));
+        let (eight, five, two, one) = (k.add_int(8), k.add_int(5), k.add_int(2), k.add_int(1));
         let down = k.mul(i, eight);
         let index = k.add(down, j);
         let p = k.offset_pointer(ptr, index);
         let (rows, columns) = (k.compare_less(i, five), k.compare(CmpPredicate::Ge, j, two));
-        let mut mask = k.binary(BinaryOp::And, rows, columns);
+        let mut mask = k.add_binary(BinaryOp::And, rows, columns);
         if odd_only {
-            let odd = k.binary(BinaryOp::And, index, one);
+            let odd = k.add_binary(BinaryOp::And, index, one);
             let odd = k.compare(CmpPredicate::Eq, odd, one);
-            mask = k.binary(BinaryOp::And, mask, odd);
+            mask = k.add_binary(BinaryOp::And, mask, odd);
         }
-        let nine = k.full(DType::F32, u64::from(9f32.to_bits()), &[8, 8]);
+        let nine = k.add_full(DType::F32, u64::from(9f32.to_bits()), &[8, 8]);
         let x = k.load(p, Some(mask), Some(nine));
         let x = k.add(x, nine);
         k.store(p, x, Some(mask));
@@ -91,7 +91,7 @@ fn other_stands_in_masked_off_lanes() {
         k.add_pointer_param("out", DType::I32),
     );
     let index = k.arange(4);
-    let two = k.int(2);
+    let two = k.add_int(2);
     let mask = k.compare_less(index, two);
     let other = k.mul(index, two);
     let px = k.offset_pointer(x, index);
@@ -133,7 +133,7 @@ fn run_atomic(op: AtomicOp, before: i32, operand: i32) -> (i32, i32) {
         k.add_pointer_param("x", DType::I32),
         k.add_pointer_param("out", DType::I32),
     );
-    let value = k.int(operand);
+    let value = k.add_int(operand);
     let old = k.b.add_op(
         OpKind::AtomicRmw {
             op,
@@ -176,11 +176,11 @@ fn lanes_of_an_atomic_add_up() {
     let mut k = Kernel::new("kernel\n");
     let x = k.add_pointer_param("x", DType::I32);
     let index = k.arange(16);
-    let (three, ten) = (k.int(3), k.int(10));
-    let bin = k.binary(BinaryOp::And, index, three);
+    let (three, ten) = (k.add_int(3), k.add_int(10));
+    let bin = k.add_binary(BinaryOp::And, index, three);
     let mask = k.compare_less(index, ten);
     let p = k.offset_pointer(x, bin);
-    let one = k.full(DType::I32, 1, &[16]);
+    let one = k.add_full(DType::I32, 1, &[16]);
     let ty = Type::block(I32, [16].as_slice());
     k.b.add_op(
         OpKind::AtomicRmw {
@@ -207,7 +207,7 @@ fn compare_and_swap_takes_turns() {
     let mut k = Kernel::new("kernel\n");
     let x = k.add_pointer_param("x", DType::I32);
     let pid = k.program_id(0);
-    let one = k.int(1);
+    let one = k.add_int(1);
     let next = k.add(pid, one);
     k.b.add_op(
         OpKind::AtomicCas {

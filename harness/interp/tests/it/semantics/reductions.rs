@@ -7,11 +7,11 @@ use crate::kernels::{I32, Kernel};
 /// `x[i] = values[i]`, by selects: stored lanes.
 fn block(k: &mut Kernel, values: &[i32]) -> ValueId {
     let index = k.arange(values.len() as i32);
-    let mut x = k.full(DType::I32, 0, &[values.len()]);
+    let mut x = k.add_full(DType::I32, 0, &[values.len()]);
     for (nth, &value) in values.iter().enumerate() {
-        let at = k.int(nth as i32);
+        let at = k.add_int(nth as i32);
         let here = k.compare(CmpPredicate::Eq, index, at);
-        let value = k.full(DType::I32, u64::from(value as u32), &[values.len()]);
+        let value = k.add_full(DType::I32, u64::from(value as u32), &[values.len()]);
         x = k.select(here, value, x);
     }
     x
@@ -71,8 +71,8 @@ fn the_first_of_equal_maxima() {
             let greater = k.compare(CmpPredicate::Gt, a[0], a[2]);
             let equal = k.compare(CmpPredicate::Eq, a[0], a[2]);
             let before = k.compare(CmpPredicate::Lt, a[1], a[3]);
-            let tie = k.binary(BinaryOp::And, equal, before);
-            let left = k.binary(BinaryOp::Or, greater, tie);
+            let tie = k.add_binary(BinaryOp::And, equal, before);
+            let left = k.add_binary(BinaryOp::Or, greater, tie);
             vec![k.select(left, a[0], a[2]), k.select(left, a[1], a[3])]
         });
         let types = [Type::scalar(I32), Type::scalar(I32)];
@@ -85,7 +85,7 @@ fn the_first_of_equal_maxima() {
             &[x, index],
             &types,
         );
-        let hundred = k.int(100);
+        let hundred = k.add_int(100);
         let place = k.mul(results[1], hundred);
         k.add(place, results[0])
     });
@@ -98,7 +98,7 @@ fn a_region_that_does_not_associate_goes_from_first_to_last() {
     let got = run_lanes(|k| {
         let x = block(k, &[100, 1, 2, 3, 50, 4, 5, 6]);
         let x = k.reshape(x, &[2, 4]);
-        let region = build_region(k, &[I32], |k, a| vec![k.binary(BinaryOp::Sub, a[0], a[1])]);
+        let region = build_region(k, &[I32], |k, a| vec![k.add_binary(BinaryOp::Sub, a[0], a[1])]);
         k.b.add_op(
             OpKind::Reduce {
                 axis: 1,
@@ -189,10 +189,10 @@ fn the_order_of_a_float_sum_is_a_tree() {
 fn a_maximum_prefers_numbers_to_nan() {
     let got = run_lanes(|k| {
         let index = k.arange(4);
-        let two = k.int(2);
+        let two = k.add_int(2);
         let here = k.compare(CmpPredicate::Eq, index, two);
         let x = k.cast(index, DType::F32);
-        let nan = k.full(DType::F32, u64::from(f32::NAN.to_bits()), &[4]);
+        let nan = k.add_full(DType::F32, u64::from(f32::NAN.to_bits()), &[4]);
         let x = k.select(here, nan, x);
         k.reduce(x, 0, Combine::Max, BinaryOp::Max)
     });
@@ -206,7 +206,7 @@ fn histograms_count_and_masks_leave_out() {
             let x = block(k, &[0, 1, 1, 3, 3, 3, 2, 0]);
             let mut operands = vec![x];
             if mask {
-                let (index, six) = (k.arange(8), k.int(6));
+                let (index, six) = (k.arange(8), k.add_int(6));
                 operands.push(k.compare_less(index, six));
             }
             k.b.add_op(

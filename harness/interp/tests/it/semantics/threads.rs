@@ -122,9 +122,9 @@ fn a_program_that_traps() {
         let mut k = Kernel::new(text);
         let out = k.add_pointer_param("out", DType::I32);
         let pid = k.program_id(0);
-        let number = k.int(bad);
-        let difference = k.binary(BinaryOp::Sub, pid, number);
-        let quotient = k.binary(BinaryOp::IntDiv, pid, difference);
+        let number = k.add_int(bad);
+        let difference = k.add_binary(BinaryOp::Sub, pid, number);
+        let quotient = k.add_binary(BinaryOp::IntDiv, pid, difference);
         let place = k.offset_pointer(out, pid);
         k.store(place, quotient, None);
         let mut world = World::default();

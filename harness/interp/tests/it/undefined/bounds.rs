@@ -254,8 +254,8 @@ fn a_wrapped_offset_is_found() {
         k.add_pointer_param("out", DType::F32),
     );
     let i = k.add_number_param("i", DType::I32);
-    let three = k.int(3);
-    let i = k.binary(BinaryOp::Mul, i, three);
+    let three = k.add_int(3);
+    let i = k.add_binary(BinaryOp::Mul, i, three);
     let p = k.offset_pointer(x, i);
     let value = k.set_location("tl.load(x + i * 3)").load(p, None, None);
     k.store(out, value, None);

@@ -28,8 +28,8 @@ fn build_world() -> (cerith_memory::Memory, Vec<cerith_interp::ParamValue>) {
 }
 
 fn modulo_4(k: &mut Kernel, x: ValueId) -> ValueId {
-    let four = k.int(4);
-    k.binary(BinaryOp::Rem, x, four)
+    let four = k.add_int(4);
+    k.add_binary(BinaryOp::Rem, x, four)
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn all_lanes_write_to_one_place() {
     let (mut memory, args) = build_world();
     let k = build_kernel(
         |k, x| {
-            let zero = k.int(0);
+            let zero = k.add_int(0);
             k.mul(x, zero)
         },
         |_, x| x,
@@ -81,8 +81,8 @@ fn a_permutation_does_not_conflict() {
     let (mut memory, args) = build_world();
     let k = build_kernel(
         |k, x| {
-            let seven = k.int(7);
-            k.binary(BinaryOp::Xor, x, seven)
+            let seven = k.add_int(7);
+            k.add_binary(BinaryOp::Xor, x, seven)
         },
         |_, x| x,
     );

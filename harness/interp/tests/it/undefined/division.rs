@@ -31,7 +31,7 @@ fn build_kernel(between: DivisionUse) -> Function {
     let [a, b, out] = ["a", "b", "out"].map(|name| k.add_pointer_param(name, DType::I32));
     let i = k.arange(8);
     let below = |k: &mut Kernel, n: i32| -> ValueId {
-        let n = k.int(n);
+        let n = k.add_int(n);
         k.compare(CmpPredicate::Lt, i, n)
     };
     let loaded = between.loaded_below.map(|n| below(&mut k, n));
@@ -42,15 +42,15 @@ fn build_kernel(between: DivisionUse) -> Function {
     } else {
         BinaryOp::IntDiv
     };
-    let mut q = k.set_location("a // b").binary(op, a, b);
-    let zero = k.int(0);
+    let mut q = k.set_location("a // b").add_binary(op, a, b);
+    let zero = k.add_int(0);
     let nonzero = k.set_location("b != 0").compare(CmpPredicate::Ne, b, zero);
     let guard = match between.where_below {
         Some(n) => Some(below(&mut k, n)),
         None => between.where_of_divisor.then_some(nonzero),
     };
     if let Some(guard) = guard {
-        let other = k.int(-1);
+        let other = k.add_int(-1);
         let other = k.spread(other, &[8]);
         q = k
             .set_location("tl.where(guard, a // b, -1)")
@@ -214,10 +214,10 @@ fn a_scalar_quotient_that_nobody_uses_and_one_that_decides() {
     for used in [false, true] {
         let mut k = Kernel::new(text);
         let n = k.add_number_param("n", DType::I32);
-        let seven = k.int(7);
-        let q = k.set_location("7 % n").binary(BinaryOp::Rem, seven, n);
+        let seven = k.add_int(7);
+        let q = k.set_location("7 % n").add_binary(BinaryOp::Rem, seven, n);
         if used {
-            let zero = k.int(0);
+            let zero = k.add_int(0);
             let condition = k.compare(CmpPredicate::Eq, q, zero);
             k.set_location("if q == 0: pass")
                 .b

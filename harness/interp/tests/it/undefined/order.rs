@@ -27,7 +27,7 @@ const PROPER: Last = Last {
 };
 
 fn count(k: &mut Kernel, counter: ValueId, order: MemoryOrder) -> ValueId {
-    let one = k.int(1);
+    let one = k.add_int(1);
     let kind = OpKind::AtomicRmw {
         op: AtomicOp::Add,
         mask: false,
@@ -43,7 +43,7 @@ fn build_kernel(last: Last) -> Function {
     let [part, counter, out] = ["part", "counter", "out"].map(|name| k.add_pointer_param(name, DType::I32));
     let pid = k.program_id(0);
     let i = k.arange(8);
-    let eight = k.int(8);
+    let eight = k.add_int(8);
     let first = k.mul(pid, eight);
     let own = k.offset_pointer(part, first);
     let own = k.offset_pointer(own, i);
@@ -53,7 +53,7 @@ fn build_kernel(last: Last) -> Function {
         k.b.add_effect(OpKind::Barrier, &[]);
     }
     let arrived = count(&mut k, counter, last.order);
-    let three = k.int(3);
+    let three = k.add_int(3);
     let arrived = if last.used { arrived } else { pid };
     let is_last = k.compare(CmpPredicate::Eq, arrived, three);
     k.b.open_block(&[]);
@@ -62,7 +62,7 @@ fn build_kernel(last: Last) -> Function {
     let values = k.set_location("tl.load(part + i)").load(p, None, None);
     let sum = k.reduce(values, 0, Combine::Add, BinaryOp::Add);
     k.store(out, sum, None);
-    let zero = k.int(0);
+    let zero = k.add_int(0);
     k.store(counter, zero, None);
     let then_block = k.b.close_block(&[]);
     k.b.open_block(&[]);

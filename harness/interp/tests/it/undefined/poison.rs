@@ -108,7 +108,7 @@ fn poison_goes_through_memory() {
     let p = k.offset_pointer(out, offsets);
     k.store(p, value, None);
     let back = k.load(p, None, None);
-    let zero = k.int(0);
+    let zero = k.add_int(0);
     let positive = k.compare(CmpPredicate::Gt, back, zero);
     k.set_location("tl.store(out_ptr + offsets, 1, mask=x > 0)")
         .store(p, zero, Some(positive));
@@ -128,7 +128,7 @@ fn poison_goes_through_memory() {
 fn in_a_pointer() {
     let (mut k, [value, out, ..]) = build_kernel();
     let p = k.offset_pointer(out, value);
-    let one = k.int(1);
+    let one = k.add_int(1);
     k.set_location("tl.store(out_ptr + x, 1)").store(p, one, None);
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the pointer of a memory access has no defined value
@@ -146,7 +146,7 @@ fn in_a_pointer() {
 fn in_the_pointer_of_a_masked_off_lane() {
     let (mut k, [value, out, _, mask]) = build_kernel();
     let p = k.offset_pointer(out, value);
-    let one = k.int(1);
+    let one = k.add_int(1);
     k.store(p, one, Some(mask));
     let (mut memory, args) = build_world();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
@@ -156,7 +156,7 @@ fn in_the_pointer_of_a_masked_off_lane() {
 #[test]
 fn in_a_mask() {
     let (mut k, [value, out, offsets, _]) = build_kernel();
-    let (p, zero, one) = (k.offset_pointer(out, offsets), k.int(0), k.int(1));
+    let (p, zero, one) = (k.offset_pointer(out, offsets), k.add_int(0), k.add_int(1));
     let positive = k.compare(CmpPredicate::Gt, value, zero);
     k.set_location("tl.store(out_ptr + offsets, 1, mask=x > 0)")
         .store(p, one, Some(positive));
@@ -175,9 +175,9 @@ fn in_a_mask() {
 #[test]
 fn in_a_mask_that_is_false_anyway() {
     let (mut k, [value, out, offsets, mask]) = build_kernel();
-    let (p, two, one) = (k.offset_pointer(out, offsets), k.int(2), k.int(1));
+    let (p, two, one) = (k.offset_pointer(out, offsets), k.add_int(2), k.add_int(1));
     let large = k.compare(CmpPredicate::Gt, value, two);
-    let both = k.binary(BinaryOp::And, mask, large);
+    let both = k.add_binary(BinaryOp::And, mask, large);
     k.store(p, one, Some(both));
     let (mut memory, args) = build_world();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
@@ -188,7 +188,7 @@ fn in_a_mask_that_is_false_anyway() {
 fn in_a_branch() {
     let (mut k, [value, ..]) = build_kernel();
     let sum = scalar_of(&mut k, value);
-    let zero = k.int(0);
+    let zero = k.add_int(0);
     let positive = k.compare(CmpPredicate::Gt, sum, zero);
     k.b.open_block(&[]);
     let then_block = k.b.close_block(&[]);
@@ -217,7 +217,7 @@ fn in_a_branch() {
 fn in_the_end_of_a_loop() {
     let (mut k, [value, ..]) = build_kernel();
     let sum = scalar_of(&mut k, value);
-    let (zero, one) = (k.int(0), k.int(1));
+    let (zero, one) = (k.add_int(0), k.add_int(1));
     let i = k.b.add_value(Type::scalar(I32));
     k.b.open_block(&[i]);
     let body = k.b.close_block(&[]);
@@ -240,7 +240,7 @@ fn in_the_end_of_a_loop() {
 fn in_the_condition_of_while() {
     let (mut k, [value, ..]) = build_kernel();
     let sum = scalar_of(&mut k, value);
-    let zero = k.int(0);
+    let zero = k.add_int(0);
     k.b.open_block(&[]);
     let positive = k.compare(CmpPredicate::Gt, sum, zero);
     let before = k.b.close_block(&[positive]);
@@ -267,8 +267,8 @@ fn a_shift_by_the_width_and_a_cast_out_of_range_are_poison() {
     let out = k.add_pointer_param("out", DType::I32);
     let big = k.add_number_param("big", DType::F32);
     let count = k.add_number_param("count", DType::I32);
-    let one = k.int(1);
-    let shifted = k.binary(BinaryOp::Shl, one, count);
+    let one = k.add_int(1);
+    let shifted = k.add_binary(BinaryOp::Shl, one, count);
     k.store(out, shifted, None);
     let converted = k.cast(big, DType::I32);
     let p = k.offset_pointer(out, one);
@@ -287,7 +287,7 @@ fn a_shift_by_the_width_and_a_cast_out_of_range_are_poison() {
 #[test]
 fn a_selected_lane_is_as_defined_as_what_was_selected() {
     let (mut k, [value, out, offsets, mask]) = build_kernel();
-    let zero = k.full(DType::I32, 0, &[8]);
+    let zero = k.add_full(DType::I32, 0, &[8]);
     let clean = k.select(mask, value, zero);
     let p = k.offset_pointer(out, offsets);
     k.store(p, clean, None);

@@ -41,7 +41,7 @@ fn build_hinted(promise: Promise, number: usize, value: impl FnOnce(&mut Kernel)
 fn a_false_assume() {
     let mut k = Kernel::new("tl.assume(n > 0)\n");
     let n = k.add_number_param("n", DType::I32);
-    let zero = k.int(0);
+    let zero = k.add_int(0);
     let positive = k.compare(cerith_tile::ir::CmpPredicate::Gt, n, zero);
     k.set_location("tl.assume(n > 0)")
         .b
@@ -73,7 +73,7 @@ fn a_descriptor_that_is_not_as_demanded() {
     for demand in Demand::ALL {
         let mut k = Kernel::new("tl.make_tensor_descriptor(x, [n], [1], [8])\n");
         let n = k.add_number_param("n", DType::I32);
-        let zero = k.int(0);
+        let zero = k.add_int(0);
         let kept = k.compare(cerith_tile::ir::CmpPredicate::Ge, n, zero);
         k.set_location("tl.make_tensor_descriptor(x, [n], [1], [8])")
             .b
@@ -107,7 +107,7 @@ fn a_descriptor_that_is_not_as_demanded() {
 #[test]
 fn a_false_multiple() {
     let k = build_hinted(Promise::MultipleOf, 8, |k| {
-        let (range, four) = (k.arange(16), k.int(4));
+        let (range, four) = (k.arange(16), k.add_int(4));
         k.add(range, four)
     });
     let (mut memory, args) = build_empty();
@@ -117,7 +117,7 @@ fn a_false_multiple() {
 #[test]
 fn runs_that_do_not_rise() {
     let k = build_hinted(Promise::MaxContiguous, 8, |k| {
-        let (range, two) = (k.arange(16), k.int(2));
+        let (range, two) = (k.arange(16), k.add_int(2));
         k.mul(range, two)
     });
     let (mut memory, args) = build_empty();
@@ -127,8 +127,8 @@ fn runs_that_do_not_rise() {
 #[test]
 fn runs_that_are_not_constant() {
     let k = build_hinted(Promise::MaxConstancy, 4, |k| {
-        let (range, two) = (k.arange(16), k.int(2));
-        k.binary(cerith_tile::ir::BinaryOp::IntDiv, range, two)
+        let (range, two) = (k.arange(16), k.add_int(2));
+        k.add_binary(cerith_tile::ir::BinaryOp::IntDiv, range, two)
     });
     let (mut memory, args) = build_empty();
     let shown = expect_warning(&k.finish(), &args, &mut memory);
@@ -143,7 +143,7 @@ fn promises_that_hold() {
         (Promise::MaxConstancy, 1),
     ] {
         let k = build_hinted(promise, number, |k| {
-            let (range, start) = (k.arange(16), k.int(32));
+            let (range, start) = (k.arange(16), k.add_int(32));
             k.add(range, start)
         });
         let (mut memory, args) = build_empty();
@@ -197,7 +197,7 @@ fn a_device_assert_is_active_only_where_asked() {
 fn an_index_outside_of_a_gather() {
     let mut k = Kernel::new("tl.gather(x, i, axis=0)\n");
     let x = k.arange(4);
-    let (range, one) = (k.arange(4), k.int(1));
+    let (range, one) = (k.arange(4), k.add_int(1));
     let i = k.add(range, one);
     k.set_location("tl.gather(x, i, axis=0)")
         .apply_op(OpKind::Gather { axis: 0 }, &[x, i]);
@@ -218,7 +218,7 @@ fn a_loop_that_does_not_step() {
         k.add_number_param("n", DType::I32),
         k.add_number_param("step", DType::I32),
     );
-    let zero = k.int(0);
+    let zero = k.add_int(0);
     let i = k.b.add_value(Type::scalar(I32));
     k.b.open_block(&[i]);
     let body = k.b.close_block(&[]);

@@ -22,8 +22,8 @@ fn build_kernel(turn: i32, between: impl FnOnce(&mut Kernel, ValueId)) -> Functi
     let p = k.offset_pointer(out, lane);
     k.set_location("tl.store(out + lane, lane)").store(p, lane, None);
     between(&mut k, out);
-    let turn = k.int(turn);
-    let other = k.binary(cerith_tile::ir::BinaryOp::Xor, lane, turn);
+    let turn = k.add_int(turn);
+    let other = k.add_binary(cerith_tile::ir::BinaryOp::Xor, lane, turn);
     let p = k.offset_pointer(out, other);
     k.set_location("tl.load(out + (lane ^ turn))").load(p, None, None);
     k.finish()
@@ -66,18 +66,18 @@ fn a_barrier_orders_them() {
 }
 
 fn build_atomic(k: &mut Kernel, out: ValueId, used: bool) {
-    let zero = k.int(0);
+    let zero = k.add_int(0);
     let kind = OpKind::AtomicRmw {
         op: AtomicOp::Add,
         mask: false,
         order: MemoryOrder::AcquireRelease,
     };
     // Beyond what the lanes access.
-    let eight = k.int(8);
+    let eight = k.add_int(8);
     let p = k.offset_pointer(out, eight);
     let old = k.b.add_op(kind, &[p, zero], Type::scalar(I32));
     if used {
-        let nine = k.int(9);
+        let nine = k.add_int(9);
         let p = k.offset_pointer(out, nine);
         k.store(p, old, None);
     }
@@ -94,7 +94,7 @@ fn an_atomic_whose_result_all_threads_wait_for_orders_them() {
 #[test]
 fn an_atomic_exchange_if_equal_orders_them() {
     check_finishes(&build_kernel(1, |k, out| {
-        let (zero, eight) = (k.int(0), k.int(8));
+        let (zero, eight) = (k.add_int(0), k.add_int(8));
         let p = k.offset_pointer(out, eight);
         let kind = OpKind::AtomicCas {
             order: MemoryOrder::Relaxed,

@@ -23,8 +23,8 @@ fn build_kernel(body: impl FnOnce(&mut Kernel, ValueId, ValueId, ValueId)) -> Fu
     let mut k = Kernel::new(TEXT);
     let x = k.add_pointer_param("x", DType::I32);
     let i = k.arange(64);
-    let last = k.full(DType::I32, 63, &[64]);
-    let reversed = k.binary(BinaryOp::Sub, last, i);
+    let last = k.add_full(DType::I32, 63, &[64]);
+    let reversed = k.add_binary(BinaryOp::Sub, last, i);
     let (there, back) = (k.offset_pointer(x, i), k.offset_pointer(x, reversed));
     body(&mut k, x, there, back);
     k.finish()
@@ -51,7 +51,7 @@ fn check_finishes(function: &Function) {
 fn two_stores_of_other_lanes() {
     for ordered in [false, true] {
         let function = build_kernel(|k, _, there, back| {
-            let v = k.full(DType::I32, 1, &[64]);
+            let v = k.add_full(DType::I32, 1, &[64]);
             let i = k.arange(64);
             k.set_location("tl.store(x + i, v)").store(there, v, None);
             if ordered {
@@ -86,10 +86,10 @@ fn lanes_of_a_store_that_leave_the_same() {
     for same in [true, false] {
         let function = build_kernel(|k, x, there, _| {
             let i = k.arange(64);
-            let half = k.full(DType::I32, 32, &[64]);
-            let row = k.binary(BinaryOp::Rem, i, half);
+            let half = k.add_full(DType::I32, 32, &[64]);
+            let row = k.add_binary(BinaryOp::Rem, i, half);
             let wrapped = k.offset_pointer(x, row);
-            let seven = k.full(DType::I32, 7, &[64]);
+            let seven = k.add_full(DType::I32, 7, &[64]);
             k.set_location("tl.store(x + i, v)").store(wrapped, seven, None);
             emit_barrier(k);
             let value = if same { row } else { i };
@@ -109,7 +109,7 @@ fn lanes_of_a_store_that_leave_the_same() {
 #[test]
 fn two_stores_of_one_value() {
     check_finishes(&build_kernel(|k, _, there, back| {
-        let v = k.full(DType::I32, 1, &[64]);
+        let v = k.add_full(DType::I32, 1, &[64]);
         k.store(there, v, None);
         k.store(back, v, None);
     }));
@@ -168,7 +168,7 @@ fn a_store_of_what_is_there() {
         let v = k.load(back, None, None);
         let i = k.arange(64);
         k.store(there, i, None);
-        let one = k.int(1);
+        let one = k.add_int(1);
         let _ = (v, k.offset_pointer(x, one));
     }));
 }
@@ -176,7 +176,7 @@ fn a_store_of_what_is_there() {
 #[test]
 fn a_scalar_is_updated_in_place() {
     check_finishes(&build_kernel(|k, x, _, _| {
-        let one = k.int(1);
+        let one = k.add_int(1);
         for _ in 0..2 {
             let v = k.load(x, None, None);
             let v = k.add(v, one);
@@ -192,7 +192,7 @@ fn a_scalar_that_other_threads_load_too() {
         TrapKind::UnorderedWrite,
         &build_kernel(|k, x, there, _| {
             let v = k.load(x, None, None);
-            let one = k.full(DType::I32, 1, &[64]);
+            let one = k.add_full(DType::I32, 1, &[64]);
             let v = k.spread(v, &[64]);
             let v = k.add(v, one);
             k.store(there, v, None);
@@ -206,9 +206,9 @@ fn the_same_lane_of_another_layout() {
     let x = k.add_pointer_param("x", DType::I32);
     let open = k.load(x, None, None);
     let lanes = k.arange(32);
-    let (i, j) = (k.column(lanes), k.row(lanes));
+    let (i, j) = (k.expand_column(lanes), k.expand_row(lanes));
     let (i, j) = (k.spread(i, &[32, 32]), k.spread(j, &[32, 32]));
-    let width = k.full(DType::I32, 32, &[32, 32]);
+    let width = k.add_full(DType::I32, 32, &[32, 32]);
     let columns = k.mul(j, width);
     let at = k.add(columns, i);
     let p = k.offset_pointer(x, at);

@@ -13,7 +13,7 @@ fn build_spinning() -> (Function, Memory, Vec<ParamValue>) {
     k.set_location("while tl.load(flag, volatile=True) == 0: pass");
     k.b.open_block(&[]);
     let now = k.load(flag, None, None);
-    let zero = k.int(0);
+    let zero = k.add_int(0);
     let unset = k.compare(CmpPredicate::Eq, now, zero);
     let before = k.b.close_block(&[unset]);
     k.b.open_block(&[]);

@@ -80,17 +80,20 @@ impl Reader<'_> {
                 self.read_other_arguments(call, 1);
                 value.unwrap_or_default()
             }
-            "load" | "store" | "gather" | "scatter" if !of_language || self.is_block(object) => {
+            "load" | "store" | "gather" | "scatter" | "atomic_add" | "atomic_max" | "atomic_min"
+                if !of_language || self.is_block(object) =>
+            {
                 let block = object.and_then(|object| self.block_of(object));
                 for value in &call.arguments.args {
                     self.evaluate(value);
                 }
+                let stores = name != "load" && name != "gather";
                 match (block, object.map(|object| self.evaluate(object))) {
-                    (Some(at), _) => self.record_block_access(at, name != "load" && name != "gather"),
+                    (Some(at), _) => self.record_block_access(at, stores),
                     (None, Some(object)) => {
-                        self.usage
-                            .descriptors
-                            .extend(object.as_param().map(str::to_owned));
+                        if let Some(parameter) = object.as_param() {
+                            self.record_descriptor(parameter, argument("offsets", 0), stores);
+                        }
                     }
                     _ => {}
                 }
@@ -217,6 +220,19 @@ impl Reader<'_> {
             let address = block.address.clone();
             self.record_access_at(&address, stores);
         }
+    }
+
+    /// Records an access through a parameter that is a descriptor.
+    fn record_descriptor(&mut self, parameter: &str, offsets: Option<&Expr>, stores: bool) {
+        let dimensions = match offsets {
+            Some(Expr::List(list)) => list.elts.len(),
+            Some(Expr::Tuple(tuple)) => tuple.elts.len(),
+            _ => 2,
+        };
+        let known = self.usage.descriptors.entry(parameter.to_owned()).or_default();
+        known.dimensions = dimensions;
+        known.read |= !stores;
+        known.written |= stores;
     }
 
     /// Arguments but for the pointer.

@@ -1,6 +1,6 @@
 """The recorder on a GPU, with torch: `gpu.py [FOLDER]` says what holds, and what a recorded launch costs.
 
-Needs nothing but torch and its Triton. What it records stays in FOLDER, if that is given.
+Needs only torch and its Triton. Its recordings stay in FOLDER, if that is given.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Rows(NamedTuple):
 
 
 @triton.jit
-def at(address, rows, number):  # noqa: ANN001, ANN201
+def write_at_address(address, rows, number):  # noqa: ANN001, ANN201
     lanes = tl.arange(0, 8)
     x = tl.load(address.to(tl.pointer_type(tl.float32)) + lanes, mask=lanes < rows.count)
     tl.store(rows.out + lanes, x + (number >> 45))
@@ -216,7 +216,7 @@ def passed() -> None:
     x, out = torch.rand(64, device=DEVICE), torch.zeros(8, device=DEVICE)
 
     def integers() -> None:
-        at[(1,)](x[16:].data_ptr(), Rows(out, 8), 1 << 45)
+        write_at_address[(1,)](x[16:].data_ptr(), Rows(out, 8), 1 << 45)
 
     (launch,) = Recorded(integers).launches
     said = dict(launch["args"])
@@ -323,11 +323,11 @@ def cost() -> None:
         loop(10)
         figures["repeated"] = min(loop(1000) for _ in range(5))
 
-    def kept() -> None:
+    def measure_kept() -> None:
         figures["kept"] = min(loop(50) for _ in range(3))
 
     Recorded(repeated)
-    Recorded(kept, sample="every")
+    Recorded(measure_kept, sample="every")
     made = torch.compile(lambda x, y: x * y + 1)
     made(x, y)
 

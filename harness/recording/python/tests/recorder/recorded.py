@@ -1,4 +1,4 @@
-"""What the recorder's tests stand on: memory that looks like torch's, and part files read back.
+"""Tools of the recorder's tests: memory that looks like torch's, and part files read back.
 
 The tests run with or without torch, in any toolchain that has pytest; interpreted with TRITON_INTERPRET=1,
 otherwise compiled, with a driver that launches nothing.
@@ -90,12 +90,12 @@ class Recorded:
         for storage, after in zip(launch["storages"], ended.get("after", ())):
             storage["after"] = after
 
-    def of(self, kind: str) -> list[dict[str, Any]]:
+    def frames_of(self, kind: str) -> list[dict[str, Any]]:
         return [frame for frame in self.frames if frame["frame"] == kind]
 
     @property
     def launches(self) -> list[dict[str, Any]]:
-        return self.of("launch")
+        return self.frames_of("launch")
 
     def contents(self, launch: dict[str, Any], name: str, when: str) -> bytes:
         """The bytes of the storage that a parameter shows first."""
@@ -112,14 +112,14 @@ def memory() -> Iterator[Memory]:
 
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Calls a function while it is recorded; gives what the part files say, with `counts`."""
+    """Records a call of a function; returns the frames of the part files, with `counts`."""
     fake = None if INTERPRETED and VERSION < (3, 3) else drivers.FakeDriver()
     if not INTERPRETED:
         from cerith_worker import recorder as launches
 
-        quiet = SimpleNamespace(place=lambda address: (0, 0), passed=lambda number: None, storages=[])
+        quiet = SimpleNamespace(place=lambda address: (0, 0), find_passed=lambda number: None, storages=[])
         fake = launches.RecordingDriver(launches.Recorder(quiet), 90)
-    with drivers.installed(fake):
+    with drivers.install_fake(fake):
 
         def recorded(run: Callable[[], object], **options: Any) -> Any:
             folder = tmp_path / str(len(list(tmp_path.iterdir())))
@@ -131,7 +131,11 @@ def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
                 counts = recorder.stop()
             found = Recorded(folder)
             return SimpleNamespace(
-                launches=found.launches, of=found.of, contents=found.contents, counts=counts, folder=folder
+                launches=found.launches,
+                frames_of=found.frames_of,
+                contents=found.contents,
+                counts=counts,
+                folder=folder,
             )
 
         yield recorded

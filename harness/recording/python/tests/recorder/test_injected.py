@@ -50,7 +50,7 @@ def test_its_launches_are_recorded(tmp_path: Path) -> None:
     found = Recorded(parts)
     (launch,) = found.launches
     assert launch["args"][1] == ["value", ["f", 2 << 61]]
-    assert [end["repeated"] for end in found.of("end")] == [2]
+    assert [end["repeated"] for end in found.frames_of("end")] == [2]
 
 
 @interpreted
@@ -68,7 +68,7 @@ def test_one_without_launches_says_how_far_it_came(tmp_path: Path) -> None:
         parts = tmp_path / str(imported)
         parts.mkdir()
         assert run(program, tmp_path, CERITH_RECORD=str(parts)) == "done\n"
-        pythons = [frame["triton"] for frame in Recorded(parts).of("python")]
+        pythons = [frame["triton"] for frame in Recorded(parts).frames_of("python")]
         assert pythons[0] is None
         assert len(pythons) == 1 + imported
-        assert not Recorded(parts).of("process")
+        assert not Recorded(parts).frames_of("process")

@@ -1,4 +1,4 @@
-"""What is recorded of launches, interpreted and compiled."""
+"""Recordings of launches, interpreted and compiled."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def test_a_launch_is_said_in_full(memory: Memory, record: Callable[..., Any]) ->
     if INTERPRETED:
         assert found.contents(launch, "out_ptr", "after") == (2 * numbers(100) + 1).tobytes()
     assert launch["storages"][0]["before"] == launch["storages"][0]["after"]
-    (kernel,) = found.of("kernel")
+    (kernel,) = found.frames_of("kernel")
     assert (kernel["function"], kernel["inspectable"], kernel["origin"]) == ("add", True, "simple.py:8")
-    (end,) = found.of("end")
+    (end,) = found.frames_of("end")
     assert (end["launches"], end["kept"], end["repeated"]) == (1, 1, 0)
 
 
@@ -131,7 +131,7 @@ def test_large_storages_are_left_out(memory: Memory, record: Callable[..., Any])
 def test_no_data_reads_nothing(memory: Memory, record: Callable[..., Any]) -> None:
     found = record(launched(memory, [16]), data=False)
     assert [one["why"] for one in found.launches[0]["storages"]] == ["no-data"]
-    assert not found.of("bytes")
+    assert not found.frames_of("bytes")
 
 
 def test_a_full_file_keeps_layouts(memory: Memory, record: Callable[..., Any]) -> None:
@@ -214,7 +214,7 @@ def test_functions_come_with_their_text(memory: Memory, record: Callable[..., An
     found = record(lambda: simple.apply[(1,)](x, FUNCTION=simple.double, BLOCK=16))
     (launch,) = found.launches
     assert launch["args"][1] == ["FUNCTION", ["g", "double"]]
-    (kernel,) = found.of("kernel")
+    (kernel,) = found.frames_of("kernel")
     assert "def double(x):" in kernel["files"][0]["text"]
 
 
@@ -226,7 +226,7 @@ def test_a_value_without_a_form_is_skipped(memory: Memory, record: Callable[...,
 
     found = record(run)
     assert found.counts.reasons == {("fill", "`value` is a object"): 1}
-    assert [(one["kernel"], one["count"]) for one in found.of("skipped")] == [("fill", 1)]
+    assert [(one["kernel"], one["count"]) for one in found.frames_of("skipped")] == [("fill", 1)]
 
 
 class Wrapper:
@@ -300,11 +300,11 @@ def test_addresses_are_found(memory: Memory, record: Callable[..., Any]) -> None
 
     def run() -> None:
         simple.through[(1,)](table, out, BLOCK=4)
-        # One that nothing is known of.
+        # One that is unknown.
         simple.fill[(1,)](memory.tensor(np.array([1 << 40], dtype=np.int64)), 1, BLOCK=1)
 
     (first, second) = record(run).launches
-    # Its storage is no argument, and without torch nobody knows of it.
+    # Its storage is not an argument, and without torch it cannot be found.
     assert first["storages"][0]["addresses"] == []
     assert second["storages"][0]["addresses"] == []
     inside = memory.tensor(np.array([out.data_ptr()], dtype=np.int64))
@@ -364,8 +364,8 @@ def test_a_forked_process_has_a_file_of_its_own(memory: Memory, record: Callable
         os.waitpid(child, 0)
 
     found = record(run)
-    assert len({one["pid"] for one in found.of("process")}) == 2
-    assert [one["kept"] for one in found.of("end")] == [1, 1]
+    assert len({one["pid"] for one in found.frames_of("process")}) == 2
+    assert [one["kept"] for one in found.frames_of("end")] == [1, 1]
     assert [one["kernel"] for one in found.launches] == [0, 0]
 
 
@@ -406,7 +406,7 @@ def test_benchmarks_are_not_recorded(memory: Memory, record: Callable[..., Any])
     values = dict(launch["args"])
     assert (values["TWICE"], values["BLOCK"]) == (True, ["i", "32"])
     assert ["num_warps", ["i", "2"]] in launch["options"]
-    text = found.of("kernel")[0]["files"][0]["text"]
+    text = found.frames_of("kernel")[0]["files"][0]["text"]
     assert "autotune" not in text and "heuristics" not in text
 
 
@@ -445,7 +445,7 @@ def test_heuristics_are_kept_as_decided(memory: Memory, record: Callable[..., An
     found = record(lambda: simple.single[(1,)](x, 2))
     (launch,) = found.launches
     assert dict(launch["args"])["BLOCK"] == ["i", "32"]
-    text = found.of("kernel")[0]["files"][0]["text"]
+    text = found.frames_of("kernel")[0]["files"][0]["text"]
     assert "heuristics" not in text
     assert "@triton.jit(do_not_specialize=['value'])\n#" in text
 
@@ -473,8 +473,8 @@ def test_kernels_made_by_exec(memory: Memory, record: Callable[..., Any]) -> Non
 
     x = memory.tensor(numbers(16))
     found = record(lambda: [made.made(word)[(1,)](x, BLOCK=16) for word in ("1.0", "2.0")])
-    texts = [kernel["files"][0]["text"] for kernel in found.of("kernel")]
-    assert [kernel["inspectable"] for kernel in found.of("kernel")] == [False, False]
+    texts = [kernel["files"][0]["text"] for kernel in found.frames_of("kernel")]
+    assert [kernel["inspectable"] for kernel in found.frames_of("kernel")] == [False, False]
     assert ["+ 1.0" in text for text in texts] == [True, False]
     assert all(one["raised"] is None for one in found.launches)
 
@@ -482,7 +482,7 @@ def test_kernels_made_by_exec(memory: Memory, record: Callable[..., Any]) -> Non
 @interpreted
 @since(3, 6)
 def test_a_kernel_made_by_exec_is_told_from_others(memory: Memory, record: Callable[..., Any]) -> None:
-    # What is compiled between a text's beginning and its kernel has the kernel's name, elsewhere.
+    # Code compiled between a text's beginning and its kernel has the kernel's name, elsewhere.
     other = "\n\n\n\n\n\n\ndef odd(ptr, BLOCK):\n    pass\n"
     text = (
         f"compile({other!r}, '<string>', 'exec')\n"
@@ -495,7 +495,7 @@ def test_a_kernel_made_by_exec_is_told_from_others(memory: Memory, record: Calla
         exec(text, names)  # noqa: S102
         names["odd"][(1,)](memory.tensor(numbers(16)), BLOCK=16)
 
-    (kernel,) = record(run).of("kernel")
+    (kernel,) = record(run).frames_of("kernel")
     assert "7.0" in kernel["files"][0]["text"]
 
 
@@ -508,5 +508,5 @@ def test_text_that_was_replaced_counts(memory: Memory, record: Callable[..., Any
     kernel = triton.JITFunction(simple.fill.fn)
     kernel._unsafe_update_src(simple.fill.src.replace("value)", "value + 1)"))
     found = record(lambda: [kernel[(1,)](x, 1.0, BLOCK=16), simple.fill[(1,)](x, 1.0, BLOCK=16)])
-    texts = [kernel["files"][0]["text"] for kernel in found.of("kernel")]
+    texts = [kernel["files"][0]["text"] for kernel in found.frames_of("kernel")]
     assert ["value + 1)" in text for text in texts] == [True, False]

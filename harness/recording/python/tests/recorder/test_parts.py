@@ -15,9 +15,9 @@ from cerith_triton.parts import Part
 
 def test_bytes_are_written_once(tmp_path: Path) -> None:
     part = Part(str(tmp_path))
-    first, again = part.bytes(b"abc", 1000), part.bytes(b"abc", 1000)
+    first, again = part.write_bytes(b"abc", 1000), part.write_bytes(b"abc", 1000)
     assert first == again and first is not None
-    assert part.bytes(b"other", 0) is None
+    assert part.write_bytes(b"other", 0) is None
     part.close()
     assert Recorded(tmp_path).bytes == {first: b"abc"}
 
@@ -25,9 +25,9 @@ def test_bytes_are_written_once(tmp_path: Path) -> None:
 def test_what_does_not_shrink_is_stored(tmp_path: Path) -> None:
     part = Part(str(tmp_path))
     noise = random.Random(0).randbytes(10_000) if hasattr(random.Random, "randbytes") else os.urandom(10_000)
-    assert part.bytes(noise, 1 << 20)
+    assert part.write_bytes(noise, 1 << 20)
     after_noise = part.size
-    assert part.bytes(bytes(10_000), 1 << 20)
+    assert part.write_bytes(bytes(10_000), 1 << 20)
     part.close()
     assert 10_000 < after_noise < 10_200
     assert part.size - after_noise < 300
@@ -38,7 +38,7 @@ def test_a_frame_that_could_not_be_written_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = Part(str(tmp_path))
-    part.frame({"frame": "one"})
+    part.write_frame({"frame": "one"})
     write = os.write
 
     def full(file: int, data: memoryview) -> int:
@@ -49,7 +49,7 @@ def test_a_frame_that_could_not_be_written_leaves_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space"):
-            part.frame({"frame": "two"}, bytes(120))
-    part.frame({"frame": "three"}, zlib.compress(b""))
+            part.write_frame({"frame": "two"}, bytes(120))
+    part.write_frame({"frame": "three"}, zlib.compress(b""))
     part.close()
     assert [frame["frame"] for frame in Recorded(tmp_path).frames] == ["one", "three"]

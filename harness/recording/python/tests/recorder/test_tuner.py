@@ -32,7 +32,7 @@ def tuner_of(text: str, grid: dict[str, Any] | None = None, **constants: Any) ->
 def test_constants_and_the_configuration_go_before_what_is_passed() -> None:
     made = tuner_of("def launcher(x_ptr, out_ptr, n, grid, stream): pass", y_ptr=None)
     assert tuner.is_decided(made)
-    decided = tuner.decided(made, ("x", "out", 100), (2, 1, 1))
+    decided = tuner.read_decision(made, ("x", "out", 100), (2, 1, 1))
     assert decided.values == {"x_ptr": "x", "y_ptr": None, "out_ptr": "out", "n": 100, "BLOCK": 64}
     assert list(decided.values) == ["x_ptr", "y_ptr", "out_ptr", "n", "BLOCK"]
     assert decided.options == {"num_warps": 2, "num_stages": 1, "num_ctas": 1, "maxnreg": None}
@@ -42,15 +42,15 @@ def test_constants_and_the_configuration_go_before_what_is_passed() -> None:
 def test_constants_may_be_named_by_position() -> None:
     made = tuner_of("def launcher(x_ptr, y_ptr, out_ptr, grid, stream): pass")
     made.triton_meta["constants"] = {(3,): 7}
-    decided = tuner.decided(made, (1, 2, 3), lambda meta: (meta["BLOCK"], 1, 1))
+    decided = tuner.read_decision(made, (1, 2, 3), lambda meta: (meta["BLOCK"], 1, 1))
     assert decided.values["n"] == 7
     assert decided.grid == [64, 1, 1]
 
 
 def test_what_is_nowhere_is_said() -> None:
     made = tuner_of("def launcher(x_ptr, y_ptr, n, stream): pass")
-    with pytest.raises(Unsayable, match="says nothing of `out_ptr`"):
-        tuner.decided(made, (1, 2, 3), (1, 1, 1))
+    with pytest.raises(Unsayable, match="does not pass `out_ptr`"):
+        tuner.read_decision(made, (1, 2, 3), (1, 1, 1))
 
 
 def test_several_launchers_are_not_decided() -> None:
@@ -73,7 +73,7 @@ def test_a_grid_is_computed_as_the_launcher_does() -> None:
     for size, grid in ((100, 2), (64, 1), (1000, 16)):
         made.launchers[0].__code__ = (lambda x, y, out, xnumel, stream: None).__code__
         made.triton_meta["constants"] = dict.fromkeys(simple.add.arg_names)
-        assert tuner.decided(made, (1, 2, 3, size), None).grid == [grid, 1, 1]
+        assert tuner.read_decision(made, (1, 2, 3, size), None).grid == [grid, 1, 1]
 
 
 @compiled

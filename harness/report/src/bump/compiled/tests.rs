@@ -133,7 +133,7 @@ fn a_machine_that_is_slower_for_all_is_told_once() {
     let all = judge_cases(&cases);
     assert_eq!(all.count(Change::TimeChanged), 3);
     assert_eq!(all.groups[0].smallest, "area/k0:n=0");
-    // A few kernels say nothing of the machine.
+    // A few kernels show nothing about the machine.
     assert_eq!(
         judge_cases(&build_slower_cases("k", 200.0, 2.0)).count(Change::TimeChanged),
         3
@@ -153,7 +153,7 @@ fn a_machine_that_is_slower_for_all_is_told_once() {
     assert_eq!(judge_cases(&once).count(Change::TimeChanged), 0);
 }
 
-/// Where nothing was executed, that a case compiles and is then rejected is told all the same.
+/// Without an execution, a case that compiled and is now rejected is still reported.
 #[test]
 fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
     let case = |silent: &str, rejected: &str| {
@@ -195,7 +195,7 @@ fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
     };
     assert_eq!(change(&case(OLD, NEW)).count(Change::NewlyRejected), 1);
     assert_eq!(change(&case(NEW, OLD)).count(Change::NewlyAccepted), 1);
-    // Of what was not compiled nothing is said, and why.
+    // A case without compiled code is not compared, and the reason is printed.
     let mut unknown = case(OLD, NEW);
     unknown.compiled.clear();
     let changes = change(&unknown);
@@ -203,7 +203,7 @@ fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
     let text = render_human(&changes, &[], Palette::default(), false);
     assert!(
         text.contains(
-            "not compared: 1 case: cuda@3.8.0 says nothing, no-recording\n  = help: `cerith bundle`"
+            "not compared: 1 case: cuda@3.8.0 has no outcome, no-recording\n  = help: `cerith bundle`"
         ),
         "{text}"
     );
@@ -257,7 +257,7 @@ fn launches_that_are_made_otherwise_are_told_by_way() {
     assert!(text.contains("most: 4096 instead of 0 bytes"), "{text}");
 }
 
-/// What two runs compiled is held against each other as what one did.
+/// Compilations of two runs are compared like those of one run.
 #[test]
 fn another_run_tells_what_the_old_one_was_compiled_to() {
     let side = |engine: &str, code: u64| Verdict {

@@ -1,4 +1,4 @@
-//! What the tests of workers share: the versions, kernels, storages, requests.
+//! Shared parts of the tests of workers: the versions, kernels, storages, requests.
 // Each test file uses its part of this.
 #![allow(dead_code)]
 
@@ -6,13 +6,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cerith_tile::DType;
+use cerith_tile::releases::latest_patches;
+use cerith_tile::rules::Version;
 use cerith_toolchain::request::{Grid, Launch, Module, Storage, Tensor, Value};
 use cerith_toolchain::response::Raised;
 use cerith_toolchain::{Limits, Pool, Request, Response, Toolchain};
 
-pub const ALL: &[&str] = &[
-    "3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0",
-];
+/// A toolchain of each minor version of Triton since this one.
+pub fn tritons_since(major: u16, minor: u16) -> Vec<String> {
+    let tritons = latest_patches(Version::new(major, minor, 0));
+    tritons.iter().map(ToString::to_string).collect()
+}
 
 pub fn kernels_folder() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "kernels"].iter().collect()
@@ -102,7 +106,7 @@ pub fn simple(kernel: &str) -> Request {
 pub fn pool(toolchain: &Toolchain) -> Pool {
     Pool::new(toolchain.clone(), 1)
         .expect("a pool")
-        .reading(&kernels_folder())
+        .with_readable(&kernels_folder())
 }
 
 pub fn limits(milliseconds: u64) -> Limits {
@@ -132,7 +136,7 @@ pub fn raised(pool: &Pool, request: &Request) -> Raised {
 #[track_caller]
 pub fn assert_goes_on(pool: &Pool) {
     assert_eq!(
-        words(&finished(pool, &simple("nothing")).storages[0].bytes),
+        words(&finished(pool, &simple("empty_kernel")).storages[0].bytes),
         [5; 4]
     );
 }

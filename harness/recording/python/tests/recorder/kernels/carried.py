@@ -1,4 +1,4 @@
-"""Kernels that need much of what is around them."""
+"""Kernels that need many of the names around them."""
 
 from __future__ import print_function
 

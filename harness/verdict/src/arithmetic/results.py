@@ -1,7 +1,7 @@
-"""Works out what the kernels of `kernels.py` give, and writes `known.yaml`.
+"""Works out what the kernels of `kernels.py` give, and writes `results.yaml`.
 
-Of Python's whole numbers and fractions alone: every result is the exact one, rounded once, to the nearest and of two as near
-to the even one. Run it in this folder after a change: `python3 known.py`.
+Uses only Python's whole numbers and fractions: every result is the exact one, rounded once, to the nearest and in a tie
+to the even one. Run it in this folder after a change: `python3 results.py`.
 """
 
 import random
@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import inf, isnan, isqrt, nan
 
 RANDOM = random.Random(7)
-# Of each float: bits of the significand, least exponent of a normal number, greatest, bits of all.
+# For each float: bits of the significand, least exponent of a normal number, greatest, bits of all.
 FLOATS = {
     "f16": (11, -14, 15, 16),
     "bf16": (8, -126, 127, 16),
@@ -28,14 +28,14 @@ TORCH = {
 }
 
 
-def nearest(value):
+def round_nearest(value):
     """The whole number nearest to a fraction, of two the even one."""
     below = value.numerator // value.denominator
     rest = value - below
     return below + (rest > Fraction(1, 2) or (rest == Fraction(1, 2) and below % 2 == 1))
 
 
-def bits(value, dtype, negative_zero=False):
+def bits_of(value, dtype, negative_zero=False):
     """The bits of an exact number in a float, rounded once."""
     precision, least, greatest, width = FLOATS[dtype]
     sign = (1 << (width - 1)) if value < 0 or negative_zero else 0
@@ -49,14 +49,14 @@ def bits(value, dtype, negative_zero=False):
             exponent += 1
         exponent = max(exponent, least)
     unit = Fraction(2) ** (exponent - precision + 1)
-    significand = nearest(value / unit)
+    significand = round_nearest(value / unit)
     if significand * unit >= Fraction(2) ** (greatest + 1):
         return sign | (2 * greatest + 1) << (precision - 1)
     return sign | significand + ((exponent - least) << (precision - 1))
 
 
-def number(word, dtype):
-    """The exact number that bits stand for; none for what is not finite."""
+def number_of(word, dtype):
+    """The exact number of some bits, or None if it is not finite."""
     precision, least, _, width = FLOATS[dtype]
     sign = -1 if word >> (width - 1) else 1
     word &= (1 << (width - 1)) - 1
@@ -67,12 +67,12 @@ def number(word, dtype):
     return sign * fraction * Fraction(2) ** (exponent + least - precision + 1)
 
 
-def signed(word, width):
+def sign_extend(word, width):
     word &= (1 << width) - 1
     return word - (1 << width) if word >> (width - 1) else word
 
 
-def shown(value):
+def show_value(value):
     if isinstance(value, int):
         return str(value)
     # A fraction here is one that a double holds.
@@ -83,14 +83,18 @@ def shown(value):
 CASES = []
 
 
-def case(kernel, storages, gives, tensors=None):
+def write_case(kernel, storages, gives, tensors=None):
     text = [
         f"about: Arithmetic whose results are known, {len(CASES)}.",
         f"kernel: kernels.py:{kernel}",
         "storages:",
     ]
     for name, (dtype, values) in storages.items():
-        fill = "zeros" if isinstance(values, int) else "[" + ", ".join(shown(value) for value in values) + "]"
+        fill = (
+            "zeros"
+            if isinstance(values, int)
+            else "[" + ", ".join(show_value(value) for value in values) + "]"
+        )
         shape = values if isinstance(values, int) else len(values)
         text.append(f"  {name}: {{ dtype: {dtype}, shape: [{shape}], fill: {fill} }}")
     if tensors:
@@ -103,7 +107,7 @@ def case(kernel, storages, gives, tensors=None):
     arguments = ", ".join(f"{name}: {name}" for name in parameters)
     text += ["launches:", f"  - {{ grid: [1], args: {{ {arguments}, N: {size} }} }}", "gives:"]
     for name, values in gives.items():
-        text.append(f"  {name}: [" + ", ".join(shown(value) for value in values) + "]")
+        text.append(f"  {name}: [" + ", ".join(show_value(value) for value in values) + "]")
     CASES.append("\n".join(text) + "\n")
 
 
@@ -114,14 +118,14 @@ def beside_ties(source, target):
     for word in [0, 1, 2, 3, (1 << (precision - 1)) - 1, 1 << (precision - 1)] + [
         RANDOM.randrange((1 << (width - 1)) - (3 << (precision - 1))) for _ in range(6)
     ]:
-        half = (number(word, target) + number(word + 1, target)) / 2
-        word = bits(half, source)
-        around = [number(word + step, source) for step in (-1, 0, 1)]
+        half = (number_of(word, target) + number_of(word + 1, target)) / 2
+        word = bits_of(half, source)
+        around = [number_of(word + step, source) for step in (-1, 0, 1)]
         found += [-value if RANDOM.random() < 0.5 else value for value in around]
     return (found + found)[:32]
 
 
-def casts():
+def write_casts():
     for source, target in [
         ("f64", "f32"),
         ("f64", "f16"),
@@ -134,10 +138,10 @@ def casts():
     ]:
         values = beside_ties(source, target)
         if target in ("f16", "f32", "bf16") and source == "f64":
-            values[-1] = number(bits(Fraction(2) ** 1000, "f64"), "f64")
+            values[-1] = number_of(bits_of(Fraction(2) ** 1000, "f64"), "f64")
         width = FLOATS[target][3]
-        want = [signed(bits(value, target, value < 0), width) for value in values]
-        case(
+        want = [sign_extend(bits_of(value, target, value < 0), width) for value in values]
+        write_case(
             "cast",
             {"x": (source, values), "bits": (f"i{width}", len(values))},
             {"bits": want},
@@ -150,10 +154,15 @@ def casts():
             RANDOM.randrange(finite) for _ in range(25)
         ]
         words = [word | (RANDOM.randrange(2) << (width - 1)) if word else word for word in words]
-        want = [signed(bits(number(word, narrow), "f32", word >> (width - 1)), 32) for word in words]
-        case(
+        want = [
+            sign_extend(bits_of(number_of(word, narrow), "f32", word >> (width - 1)), 32) for word in words
+        ]
+        write_case(
             "cast",
-            {"bits_x": (f"i{width}", [signed(word, width) for word in words]), "bits": ("i32", len(words))},
+            {
+                "bits_x": (f"i{width}", [sign_extend(word, width) for word in words]),
+                "bits": ("i32", len(words)),
+            },
             {"bits": want},
             {"x": f"bits_x.view(torch.{TORCH[narrow]})", "out": "bits.view(torch.float32)"},
         )
@@ -170,7 +179,7 @@ def integers_and_floats():
             precision = FLOATS[target][0]
             values = [0, 1, (1 << (width - is_signed)) - 1]
             while len(values) < 16:
-                # Where a float holds every whole number of the dtype, nothing is rounded.
+                # If a float holds every whole number of the dtype, nothing is rounded.
                 exact = precision + 1 >= width - is_signed
                 most = 16 if target == "f16" else width - is_signed
                 size = width - 2 if exact else RANDOM.randrange(precision + 1, most)
@@ -185,10 +194,10 @@ def integers_and_floats():
             values = [value for value in values if -(1 << (width - 1)) <= value < (1 << (width - is_signed))]
             values = (values + [2] * 16)[:16]
             target_width = FLOATS[target][3]
-            case(
+            write_case(
                 "cast",
                 {"x": (source, values), "bits": (f"i{target_width}", 16)},
-                {"bits": [signed(bits(value, target), target_width) for value in values]},
+                {"bits": [sign_extend(bits_of(value, target), target_width) for value in values]},
                 {"out": f"bits.view(torch.{TORCH[target]})"},
             )
     for source in ("f32", "f64", "f16"):
@@ -215,18 +224,18 @@ def integers_and_floats():
         ]
         whole = [int(value) for value in values]
         for target in ("i16", "i32", "i64"):
-            case("cast", {"x": (source, values), "out": (target, 16)}, {"out": whole})
+            write_case("cast", {"x": (source, values), "out": (target, 16)}, {"out": whole})
         doubtful = [
             nan,
             inf,
             -inf,
             Fraction(0),
-            number(1, source),
-            -number(1, source),
+            number_of(1, source),
+            -number_of(1, source),
             Fraction(1),
             Fraction(1, 4),
         ]
-        case("truth", {"x": (source, doubtful), "out": ("i8", 8)}, {"out": [1, 1, 1, 0, 1, 1, 1, 1]})
+        write_case("truth", {"x": (source, doubtful), "out": ("i8", 8)}, {"out": [1, 1, 1, 0, 1, 1, 1, 1]})
     for source, width, is_signed in [
         ("i8", 8, True),
         ("u8", 8, False),
@@ -247,9 +256,9 @@ def integers_and_floats():
             if source == target:
                 continue
             values = [RANDOM.randrange(1 << width) for _ in range(14)] + [(1 << width) - 1, 1 << (width - 1)]
-            values = [signed(value, width) if is_signed else value for value in values]
-            want = [signed(value, to) if to_signed else value & ((1 << to) - 1) for value in values]
-            case("cast", {"x": (source, values), "out": (target, 16)}, {"out": want})
+            values = [sign_extend(value, width) if is_signed else value for value in values]
+            want = [sign_extend(value, to) if to_signed else value & ((1 << to) - 1) for value in values]
+            write_case("cast", {"x": (source, values), "out": (target, 16)}, {"out": want})
 
 
 def whole_numbers():
@@ -263,8 +272,8 @@ def whole_numbers():
         ("u64", 64, False),
     ]:
 
-        def own(value, width=width, is_signed=is_signed):
-            return signed(value, width) if is_signed else value & ((1 << width) - 1)
+        def wrap_integer(value, width=width, is_signed=is_signed):
+            return sign_extend(value, width) if is_signed else value & ((1 << width) - 1)
 
         low, top = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if is_signed else (0, (1 << width) - 1)
         a = [low, top, 0, 1, top - 1, top // 2, 7, 6] + [RANDOM.randint(low, top) for _ in range(8)]
@@ -277,36 +286,36 @@ def whole_numbers():
             a[6], b[6], a[7], b[7], a[3], b[3] = -7, 2, 7, -3, -1, 5
         s = [RANDOM.randrange(width) for _ in range(16)]
 
-        def quotient(x, y):
+        def divide_floor(x, y):
             return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
         rows = [
-            [own(x + y) for x, y in zip(a, b)],
-            [own(x - y) for x, y in zip(a, b)],
-            [own(x * y) for x, y in zip(a, b)],
-            [own(quotient(x, y)) for x, y in zip(a, b)],
-            [own(x - y * quotient(x, y)) for x, y in zip(a, b)],
+            [wrap_integer(x + y) for x, y in zip(a, b)],
+            [wrap_integer(x - y) for x, y in zip(a, b)],
+            [wrap_integer(x * y) for x, y in zip(a, b)],
+            [wrap_integer(divide_floor(x, y)) for x, y in zip(a, b)],
+            [wrap_integer(x - y * divide_floor(x, y)) for x, y in zip(a, b)],
             [x >> n for x, n in zip(a, s)],
-            [own(x << n) for x, n in zip(a, s)],
-            [own((x & y) ^ (x | y)) for x, y in zip(a, b)],
+            [wrap_integer(x << n) for x, n in zip(a, s)],
+            [wrap_integer((x & y) ^ (x | y)) for x, y in zip(a, b)],
             [min(x, y) for x, y in zip(a, b)],
             [max(x, y) for x, y in zip(a, b)],
         ]
-        case(
+        write_case(
             "integers",
             {"x": (dtype, a), "y": (dtype, b), "shift": (dtype, s), "out": (dtype, 160)},
             {"out": [value for row in rows for value in row]},
         )
         if width >= 32:
             mask = (1 << width) - 1
-            case(
+            write_case(
                 "high",
                 {"x": (dtype, a), "y": (dtype, b), "out": (dtype, 16)},
-                {"out": [own((x & mask) * (y & mask) >> width) for x, y in zip(a, b)]},
+                {"out": [wrap_integer((x & mask) * (y & mask) >> width) for x, y in zip(a, b)]},
             )
 
 
-def fractions():
+def write_fractions():
     for dtype in ("f32", "f64", "f16"):
         precision, _, _, width = FLOATS[dtype]
 
@@ -331,19 +340,19 @@ def fractions():
         ):
             a[at], b[at], c[at] = x, y, z
 
-        def word(value, dtype=dtype, width=width):
-            return signed(bits(value, dtype), width)
+        def word_of(value, dtype=dtype, width=width):
+            return sign_extend(bits_of(value, dtype), width)
 
         rows = [
-            [word(x + y) for x, y in zip(a, b)],
-            [word(x - y) for x, y in zip(a, b)],
-            [word(x * y) for x, y in zip(a, b)],
-            [word(x * y + z) for x, y, z in zip(a, b, c)],
-            [word(min(x, y)) for x, y in zip(a, b)],
-            [word(max(x, y)) for x, y in zip(a, b)],
-            [word(abs(x)) for x in a],
+            [word_of(x + y) for x, y in zip(a, b)],
+            [word_of(x - y) for x, y in zip(a, b)],
+            [word_of(x * y) for x, y in zip(a, b)],
+            [word_of(x * y + z) for x, y, z in zip(a, b, c)],
+            [word_of(min(x, y)) for x, y in zip(a, b)],
+            [word_of(max(x, y)) for x, y in zip(a, b)],
+            [word_of(abs(x)) for x in a],
         ]
-        case(
+        write_case(
             "floats",
             {"x": (dtype, a), "y": (dtype, b), "z": (dtype, c), "bits": (f"i{width}", 112)},
             {"bits": [value for row in rows for value in row]},
@@ -351,20 +360,20 @@ def fractions():
         )
         if dtype == "f32":
 
-            def root(value):
+            def exact_root(value):
                 # Far more digits than the float has: what is left out cannot be a tie.
                 scale = 200
                 return Fraction(isqrt(value.numerator * (1 << (2 * scale)) // value.denominator), 1 << scale)
 
             rows = [
-                [word(x / y) for x, y in zip(a, b)],
-                [word(root(abs(x))) for x in a],
-                [word(Fraction(x.numerator // x.denominator)) for x in a],
-                [word(-Fraction(-x.numerator // x.denominator)) for x in a],
+                [word_of(x / y) for x, y in zip(a, b)],
+                [word_of(exact_root(abs(x))) for x in a],
+                [word_of(Fraction(x.numerator // x.denominator)) for x in a],
+                [word_of(-Fraction(-x.numerator // x.denominator)) for x in a],
             ]
             # A number between -1 and 0 is rounded up to -0.
             rows[3] = [-(1 << 31) if -1 < x < 0 else value for x, value in zip(a, rows[3])]
-            case(
+            write_case(
                 "rounded",
                 {"x": (dtype, a), "y": (dtype, b), "bits": ("i32", 64)},
                 {"bits": [value for row in rows for value in row]},
@@ -380,7 +389,7 @@ def fractions():
             [-1.0, 1.0, 2.0, -1.0, 2.0, -1.0, -1.0, 2.0],
             [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0],
         ]
-        case(
+        write_case(
             "not_numbers",
             {"x": (dtype, x), "out": (dtype, 48)},
             {"out": [value for row in want for value in row]},
@@ -388,10 +397,10 @@ def fractions():
 
 
 if __name__ == "__main__":
-    casts()
+    write_casts()
     integers_and_floats()
     whole_numbers()
-    fractions()
-    with open("known.yaml", "w", encoding="utf-8") as file:
-        file.write("# Written by `known.py`.\n" + "---\n".join(CASES))
+    write_fractions()
+    with open("results.yaml", "w", encoding="utf-8") as file:
+        file.write("# Written by `results.py`.\n" + "---\n".join(CASES))
     print(len(CASES), "cases")

@@ -13,7 +13,7 @@ pub fn keep_in(folder: PathBuf) {
     let _ = FOLDER.set(folder);
 }
 
-/// Where the answer to a frame is or will be.
+/// The path of a frame's answer, which may not exist yet.
 pub(crate) fn place(toolchain: &str, frame: &[u8]) -> Option<PathBuf> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(toolchain.as_bytes()).update(b"\0").update(frame);

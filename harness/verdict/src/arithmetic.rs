@@ -1,21 +1,21 @@
 //! Arithmetic with known results, which the reference does before any that counts.
 //!
-//! What the reference computes, and what it accepts from others, rest on one arithmetic. If that is wrong, an engine that is
-//! right is convicted, and another may agree by chance. So casts, and the operations that round once or not at all, are compared
-//! with their results by definition; `known/known.py` works those out with Python's whole numbers and fractions.
+//! The reference's results, and its acceptance of others' results, depend on one arithmetic. If that is wrong, an engine that is
+//! right is blamed, and another may agree by chance. So casts, and the operations that round once or not at all, are compared
+//! with their results by definition; `arithmetic/results.py` works those out with Python's whole numbers and fractions.
 //!
-//! Left out: functions with only an error bound, and everything but arithmetic (`cases/given`).
+//! It does not test functions with only an error bound, or anything other than arithmetic (`cases/given`).
 
 use cerith_case::{Corpus, Input};
 use cerith_engine::{Engine, Reference};
 use cerith_tile::rules::Rules;
 
-use crate::given::compare_given;
+use crate::given_contents::compare_given;
 
-const KERNELS: &str = include_str!("known/kernels.py");
-const CASES: &str = include_str!("known/known.yaml");
+const KERNELS: &str = include_str!("arithmetic/kernels.py");
+const CASES: &str = include_str!("arithmetic/results.yaml");
 
-/// What the reference gets wrong in this arithmetic, a sentence for each case.
+/// The reference's mistakes in this arithmetic, a sentence for each case.
 pub(crate) fn check_arithmetic(reference: &Reference) -> Vec<String> {
     let files = CASES.split("---\n").enumerate().map(|(at, text)| {
         let name = format!("known_{at}.yaml");

@@ -88,7 +88,7 @@ impl StreamEnd {
 }
 
 impl Check {
-    /// Takes in an event and its line. Answers with what is wrong with the run that ends here.
+    /// Adds an event and its line. Returns the problems of a run that ends here.
     pub(crate) fn check_event(&mut self, event: &Event, line: &[u8]) -> &[String] {
         let before = self.end.gaps.len();
         match event {
@@ -174,7 +174,7 @@ impl Run {
         gaps
     }
 
-    /// The counts that are compared: a name, as counted in the lines, and as the summary has it.
+    /// The counts to compare: a name, the count of lines, and the summary's count.
     fn collect_counts(&self, said: &Summary) -> Vec<(&'static str, u64, u64)> {
         let counted = &self.counted;
         let mut counts = vec![

@@ -1,4 +1,4 @@
-"""Kernels of arithmetic whose results are known without Cerith: see `known.py`, which works them out."""
+"""Kernels of arithmetic whose results are known without Cerith: see `results.py`, which computes them."""
 
 import triton
 import triton.language as tl

@@ -1,10 +1,10 @@
-//! Reading `found:`. Left out: what it is for (see [`crate::found`]).
+//! Reading `found:`. Left out: what it is for (see [`crate::discovery`]).
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
 use super::reader::Reader;
-use crate::found::{Discovery, Finder, FoundState};
+use crate::discovery::{Discovery, Finder, FoundState};
 use crate::yaml::{Node, Yaml};
 use cerith_python::nearest::list;
 

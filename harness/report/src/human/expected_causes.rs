@@ -1,5 +1,5 @@
-//! Differences that are as expected, grouped by cause and printed at the end. Left out: why a cause is known (the verdicts say
-//! it), and unexpected differences, which are printed as they come.
+//! Differences that are as expected, grouped by cause and printed at the end. Verdicts have the reason why a cause is known.
+//! Unexpected differences are printed as they come.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;

@@ -54,7 +54,7 @@ fn end(stream: &str) -> StreamEnd {
     read(stream.as_bytes(), |_| {}).expect("a stream")
 }
 
-/// Holds every reader to what must be wrong with a stream.
+/// Checks that every reader reports the problems of a stream.
 #[track_caller]
 fn is_noticed(stream: &str, expected: &str) {
     let found = end(stream);
@@ -81,7 +81,7 @@ fn is_noticed(stream: &str, expected: &str) {
         })
         .expect("merged");
     assert_eq!(merged.summary.exit, 2, "{:?}", merged.faults);
-    // What is written then says that it is not as expected, and is whole itself.
+    // The output then reports a failure, and is complete itself.
     let again = read(writer.take().as_slice(), |_| {}).expect("a stream");
     assert_eq!(again.fault(), None);
 }

@@ -10,6 +10,20 @@ pub const KERNEL: &str = "kernel.py";
 /// The name of a case's file.
 pub const CASE: &str = "case.yaml";
 
+/// An error in the texts of a case.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// A file cannot be read as a case or a kernel.
+    #[error("{0}")]
+    File(String),
+    /// The case file has no case.
+    #[error("there is no case in it")]
+    NoCase,
+    /// The case is wrong, for each of these reasons.
+    #[error("{}", .0.join("; "))]
+    Case(Vec<String>),
+}
+
 /// A case with its texts.
 pub struct CaseSource {
     /// The kernel's file.
@@ -27,7 +41,7 @@ impl CaseSource {
     ///
     /// # Errors
     /// What is wrong with them.
-    pub fn read(name: &str, kernel: &str, yaml: &str, folder: &Path) -> Result<Self, String> {
+    pub fn read(name: &str, kernel: &str, yaml: &str, folder: &Path) -> Result<Self, SourceError> {
         Self::read_named(name, CASE, kernel, yaml, folder)
     }
 
@@ -38,19 +52,18 @@ impl CaseSource {
         kernel: &str,
         yaml: &str,
         folder: &Path,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SourceError> {
         let input = |file: &str, text: &str| Input {
             name: folder.join(name).join(file).display().to_string(),
             ..Input::from_text(format!("{name}/{file}"), text)
         };
         let corpus = Corpus::load([input(case, yaml), input(KERNEL, kernel)]);
         if let Some(problem) = corpus.problems().first() {
-            return Err(problem.message.clone());
+            return Err(SourceError::File(problem.message.clone()));
         }
-        let entry = corpus.entries().next().ok_or("there is no case in it")?;
+        let entry = corpus.entries().next().ok_or(SourceError::NoCase)?;
         let case = entry.resolve().map_err(|problems| {
-            let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
-            messages.join("; ")
+            SourceError::Case(problems.into_iter().map(|problem| problem.message).collect())
         })?;
         Ok(Self {
             kernel: kernel.to_owned(),

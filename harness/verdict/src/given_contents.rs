@@ -1,7 +1,8 @@
 //! Compares the reference with what the case file gives ([`Case::given`]).
 //!
 //! All engines get a case's tensors, layouts and arguments from the same code of ours. If that code is wrong, they may all agree.
-//! What a case file gives comes from elsewhere, so a reference that leaves something else is wrong, whoever agrees with it.
+//! The contents in a case file come from elsewhere, so a reference with other contents is wrong, no matter which engines agree
+//! with it.
 
 use cerith_case::{Case, VerdictKind};
 use cerith_engine::{EngineId, Finished, Outcome, Trap};
@@ -11,8 +12,8 @@ use cerith_tile::quirk::Quirks;
 use crate::difference::{BitForBit, Comparison, compare};
 use crate::verdict::{Difference, Kind, Standing, Verdict};
 
-/// Convicts the reference where it leaves something else than what is given. `outcomes` are all engines', the reference's
-/// under every set of rules among them.
+/// Blames the reference if its final contents are not the given ones. `outcomes` are those of all engines, including the
+/// reference under every set of rules.
 pub(crate) fn hold<'a>(
     case: &Case,
     verdict: &mut Verdict,
@@ -51,7 +52,8 @@ pub(crate) fn hold<'a>(
     }
 }
 
-/// How an outcome differs from what is given, if it does. An outcome without an answer, or a refusal, does not differ.
+/// The difference of an outcome from the given contents, if any. An outcome without an answer, or a rejection, does not
+/// differ.
 pub(crate) fn compare_given(case: &Case, outcome: &Outcome) -> Option<Comparison> {
     match outcome {
         Outcome::Finished(finished) => of_memory(case, finished),

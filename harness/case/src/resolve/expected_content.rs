@@ -4,9 +4,9 @@ use cerith_memory::{ByteState, Storages};
 use cerith_tile::diagnostic::Diagnostic;
 
 use super::state::Resolver;
+use crate::expected_content::ExpectedContent;
 use crate::expr::Value;
 use crate::fill::Fill;
-use crate::given::ExpectedContent;
 use crate::schema::StorageSchema;
 use crate::yaml::Key;
 use cerith_python::nearest::suggestion;

@@ -76,7 +76,7 @@ impl<'a> CandidateTester<'a> {
             panel,
             marks,
             keeps: bounds.keeps,
-            filter: filter(case, trial, marks),
+            filter: build_filter(case, trial, marks),
             jobs: bounds.jobs.max(if batches { BATCH_SIZE } else { 1 }),
             host: bounds.host,
             end: Instant::now() + bounds.time,
@@ -156,7 +156,7 @@ fn can_read_back(candidate: &Candidate, case: &Case) -> bool {
 
 /// The reference that filters candidates, with the answer that it must give by which rules. `None` if it says nothing about the case
 /// itself.
-fn filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference, Vec<(Rules, Expected)>)> {
+fn build_filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference, Vec<(Rules, Expected)>)> {
     if trial.references.is_empty() {
         return None;
     }

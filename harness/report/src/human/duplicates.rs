@@ -1,5 +1,5 @@
-//! Diagnostics that say the same: the same kernel, the same line, the same kind. The first is printed in full, and the others are
-//! named under it, or at the end if something else came between. Left out: what a diagnostic looks like ([`super`]).
+//! Diagnostics that say the same: the same kernel, the same line, the same kind. The first is printed in full, and the
+//! others are named under it, or at the end if something else came between. See [`super`] for the form of a diagnostic.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -115,7 +115,7 @@ impl Human {
     }
 }
 
-/// What two verdicts must have in common to say the same: kernels, lines and kind. `None` if the kernel is not known.
+/// The key of verdicts that show the same failure: kernels, lines and kind. `None` if the kernel is unknown.
 pub(super) fn build_key(verdict: &Verdict) -> Option<String> {
     let mut key = build_kernel_key(verdict)?;
     for part in [verdict.verdict.name(), &verdict.blame.join(",")] {
@@ -158,7 +158,7 @@ pub(super) fn build_key(verdict: &Verdict) -> Option<String> {
     Some(key)
 }
 
-/// The same of two failures of Cerith. A message has its place in our source at the end.
+/// The key of two equal failures of Cerith. A message has its location in our source at the end.
 pub(super) fn internal_key(internal: &Internal) -> String {
     format!(
         "internal|{}|{}",
@@ -167,7 +167,7 @@ pub(super) fn internal_key(internal: &Internal) -> String {
     )
 }
 
-/// The kernels with the lines that have to do with what differs. Streams without exhibits say the case's file only.
+/// The kernels with the lines that belong to differences. Streams without exhibits only have the case's file.
 fn build_kernel_key(verdict: &Verdict) -> Option<String> {
     let Some(exhibit) = &verdict.exhibit else {
         let at = verdict.position.as_ref()?;
