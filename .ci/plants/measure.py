@@ -246,9 +246,18 @@ def lines_of(finding: Row) -> set[int]:
     return shown | {key_of(finding)[1]}
 
 
+def list_failures(row: Row, kernel: str) -> list[Row]:
+    """Everything that makes a kernel fail: its findings, and its preconditions under a kind that names the condition."""
+    conditions = [
+        f | {"kind": f"{f['kind']} unless {', '.join(f['unless'])}"}
+        for f in findings_of(row, kernel, "preconditions")
+    ]
+    return findings_of(row, kernel) + conditions
+
+
 def judge(base: Row, now: Row, kernel: str, first: int, last: int) -> Row:
-    known = {key_of(f) for f in findings_of(base, kernel)}
-    new = [f for f in findings_of(now, kernel) if key_of(f) not in known]
+    known = {key_of(f) for f in list_failures(base, kernel)}
+    new = [f for f in list_failures(now, kernel) if key_of(f) not in known]
     here = set(range(first, last + 1))
     said: Row = {"rc": now["rc"]}
     if new:
@@ -259,6 +268,10 @@ def judge(base: Row, now: Row, kernel: str, first: int, last: int) -> Row:
             "text": best["text"],
         }
     result = {r["kernel"]: r["result"] for r in now["rows"]}.get(kernel, "none")
+    known = {(f["kind"], f.get("place")) for f in findings_of(base, kernel, "warnings")}
+    warned = [f for f in findings_of(now, kernel, "warnings") if (f["kind"], f.get("place")) not in known]
+    if warned:
+        return said | {"result": "warned", "finding": warned[0]["kind"], "text": warned[0]["text"]}
     known = {key_of(f) for f in findings_of(base, kernel, "not_judged")}
     doubts = [f for f in findings_of(now, kernel, "not_judged") if key_of(f) not in known]
     if now["rc"] in (2, 124, 101, 134, 137) or result == "none":
@@ -370,6 +383,7 @@ def write_table(rows: list[Row]) -> list[str]:
         "found",
         "at",
         "caused",
+        "warned",
         "not judged",
         "some not judged",
         "adapted",
@@ -392,7 +406,7 @@ def write_table(rows: list[Row]) -> list[str]:
         hit = [r for r in real if r["result"] in ("at", "caused")]
         undefined = [r for r in real if group(r["truth"]) == "undefined"]
         wrong = [r for r in real if group(r["truth"]) in ("wrong", "undefined bytes")]
-        known = ("at", "caused", "not judged", "some not judged", "adapted", "silent")
+        known = ("at", "caused", "warned", "not judged", "some not judged", "adapted", "silent")
         cells = [
             len(real),
             f"{len(hit)} ({len(hit) * 100 // max(len(real), 1)} %)",

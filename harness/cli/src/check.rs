@@ -10,6 +10,7 @@ mod fitting;
 mod hidden;
 mod launch;
 mod line;
+mod relations;
 mod reports;
 mod subject;
 mod target;
@@ -172,13 +173,26 @@ fn add_reference(named: &[EngineId]) -> Vec<EngineId> {
     reference.into_iter().chain(named.iter().cloned()).collect()
 }
 
-/// Adds what the launches of a judged kernel leave open: elements that nothing writes, and sizes that only blocks bound.
+/// Adds what the launches of a judged kernel leave open: elements that nothing writes, sizes that only blocks bound, conditions that
+/// the text states, and values that layouts and blocks change.
 fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) {
     let Some(survey) = subject.surveys.get(nth) else {
         return;
     };
+    if survey.not_tried.is_some() || subject.is_late() {
+        return;
+    }
+    for condition in &survey.contracts {
+        findings.add_condition(&subject.display_name, survey, condition);
+    }
+    // A launch that shows something has its line already.
+    let is_clean = |nth: usize| !findings.is_shown(survey, nth);
+    let dependent = subject.find_dependent(survey, is_clean);
+    for dependent in dependent {
+        findings.add_dependent(&subject.display_name, survey, &dependent);
+    }
     let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
-    if !matches!(standing, Standing::Clean | Standing::Found(_)) || subject.is_late() {
+    if !matches!(standing, Standing::Clean | Standing::Found(_)) {
         return;
     }
     for unwritten in subject.find_unwritten(survey) {
@@ -187,6 +201,7 @@ fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) {
     if let Some(unmasked) = &survey.unmasked {
         findings.add_unmasked(&subject.display_name, survey, unmasked);
     }
+    findings.add_doubtful(&subject.display_name, survey);
 }
 
 /// Removes the launches of a kernel for which no time was left, and returns what was special about them.

@@ -6,6 +6,7 @@
 //! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a
 //! loop. A bound that is off by one is still the bound of its parameter.
 
+mod contract;
 mod control;
 pub mod library;
 pub mod polynomial;
@@ -16,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ruff_python_ast::Expr;
 use ruff_python_ast::visitor::{self, Visitor};
 
+pub use self::contract::Contract;
+use self::contract::{find_overlaps, find_repeated_axes, find_unused_stride};
 use self::library::{Library, Texts};
 use self::polynomial::{Atom, Extent, Polynomial, Product, divide_product};
 use self::reader::Reader;
@@ -60,6 +63,8 @@ pub struct Usage {
     pub descriptors: BTreeMap<String, DescriptorUse>,
     /// How many accesses are through addresses whose tensor the text does not tell.
     pub lost: usize,
+    /// Conditions on its launches that the text states.
+    pub contracts: Vec<Contract>,
 }
 
 /// A tensor descriptor that the host makes.
@@ -96,6 +101,10 @@ pub struct TensorUse {
     pub mirrors: BTreeSet<String>,
     /// Whether the text tells how many elements it has: then an access outside of them is the kernel's mistake.
     pub certain: bool,
+    /// Whether other accesses tell how many elements it has, and one that is moved or bounded in another way does not fit them.
+    pub stated: bool,
+    /// The first store to it in the module, in bytes.
+    pub stored_at: Option<u32>,
     /// The first access that nothing but the grid and this block bounds, and where it is in the module, in bytes: the block must
     /// divide the number of elements.
     pub unmasked: Option<(Extent, u32)>,
@@ -213,9 +222,16 @@ pub fn read_usage(library: &Library<'_>, module: &str, function: &Function, flag
     stacker::maybe_grow(READING_STACK, READING_STACK, || named.visit_body(body));
     usage.control = control::find_control(body);
     usage.unused = parameters
-        .into_iter()
-        .filter(|name| !named.0.contains(name))
+        .iter()
+        .filter(|name| !named.0.contains(*name))
+        .cloned()
         .collect();
+    usage.contracts = find_repeated_axes(body, &usage.control);
+    let stores = reader.accesses.iter().filter(|access| access.stores);
+    let stores = stores.map(|access| (&access.offset, access.at));
+    usage.contracts.extend(find_overlaps(stores));
+    let stride = find_unused_stride(&parameters, &usage.unused, body);
+    usage.contracts.extend(stride);
     usage
 }
 
@@ -272,6 +288,11 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
                 bound: Bound::Size(size),
             }];
         }
+        let mut stated = certain;
+        if !certain && let Some(other) = find_stated(&accesses, reader, parameters) {
+            stated = true;
+            dimensions = other;
+        }
         let is_flat = matches!(dimensions.as_slice(), [one] if matches!(one.bound, Bound::Size(_)));
         let unmasked = if certain && !is_flat {
             find_unmasked(&accesses, reader)
@@ -281,6 +302,11 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
         usage.tensors.push(TensorUse {
             name: name.clone(),
             certain,
+            stated,
+            stored_at: accesses
+                .iter()
+                .filter(|access| access.stores)
+                .find_map(|access| access.at),
             unmasked,
             mirrors: find_mirrors(name, &reader.accesses),
             dimensions,
@@ -316,6 +342,96 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
         .map(|axis| axis_use(axis as u8, reader))
         .collect();
     usage
+}
+
+/// The dimensions of a tensor by the accesses that nothing moves, if others are moved by a number of elements. `None` if these don't tell
+/// the size, or several parts of the tensor are accessed on purpose.
+fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String]) -> Option<Vec<Dimension>> {
+    let is_shifted = |access: &&&Access| access.offset.number_term() > 0;
+    if accesses.iter().any(|access| is_moved_by_size(access)) {
+        return None;
+    }
+    let (shifted, plain): (Vec<&Access>, Vec<&Access>) =
+        accesses.iter().copied().partition(|access| is_shifted(&access));
+    if shifted.is_empty() && plain.len() < 2 {
+        return None;
+    }
+    // Neighbours of scalars are one table, such as the offsets of sequences.
+    if !shifted.is_empty() && !plain.is_empty() && !shifted.iter().any(|access| has_lanes(access)) {
+        return None;
+    }
+    let unshifted: Vec<Access>;
+    let stating: Vec<&Access> = if plain.is_empty() {
+        unshifted = shifted.iter().map(|access| without_number(access)).collect();
+        unshifted.iter().collect()
+    } else {
+        plain
+    };
+    let complete: Vec<&&Access> = stating
+        .iter()
+        .filter(|access| !counts_twice(access) && is_bounded(access, reader))
+        .collect();
+    let widest = complete.iter().max_by_key(|access| access.dimensions.len())?;
+    // Accesses in other strides are of another layout.
+    let strides = |access: &Access| -> BTreeSet<(Vec<Atom>, i64)> {
+        let dimensions = access.dimensions.iter();
+        dimensions
+            .map(|(product, factor, _)| (product.clone(), *factor))
+            .collect()
+    };
+    let known = strides(widest);
+    if stating.iter().any(|access| !strides(access).is_subset(&known)) {
+        return None;
+    }
+    let mut dimensions: Vec<(usize, Dimension)> = widest
+        .dimensions
+        .iter()
+        .map(|(product, factor, index)| {
+            let stride = to_stride(product, *factor);
+            let bound = find_bound(index, reader);
+            (place(&stride, parameters), Dimension { stride, bound })
+        })
+        .collect();
+    dimensions.sort_by_key(|&(place, _)| place);
+    Some(dimensions.into_iter().map(|(_, dimension)| dimension).collect())
+}
+
+fn is_moved_by_size(access: &Access) -> bool {
+    let mut terms = access.offset.terms();
+    terms.any(|(product, _)| !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_))))
+}
+
+fn has_lanes(access: &Access) -> bool {
+    access.offset.atoms().any(|atom| matches!(atom, Atom::Lane(_)))
+}
+
+/// The access without the number of elements that moves it.
+fn without_number(access: &Access) -> Access {
+    let offset = access.offset.without_number();
+    Access {
+        moved: false,
+        dimensions: access
+            .dimensions
+            .iter()
+            .map(|(product, factor, index)| (product.clone(), *factor, index.without_number()))
+            .collect(),
+        offset,
+        ..access.clone()
+    }
+}
+
+/// Whether the text bounds every index of an access by a size, or by the grid.
+fn is_bounded(access: &Access, reader: &Reader<'_>) -> bool {
+    access
+        .dimensions
+        .iter()
+        .all(|(_, _, index): &(_, _, Polynomial)| {
+            index.number_term() <= 0
+                && matches!(
+                    find_bound(index, reader),
+                    Bound::Size(_) | Bound::Programs(_) | Bound::Lanes(_) | Bound::Blocks(..)
+                )
+        })
 }
 
 /// Finds the parameter that whole offsets of all accesses are compared with: a flat tensor has so many elements.
@@ -472,13 +588,18 @@ fn strides_that_bound_nothing(usage: &mut Usage, reader: &Reader<'_>) {
             match &dimension.stride {
                 Stride::Sizes(names, 1) if names.len() == 1 && free.contains(&names[0]) => {
                     dimension.stride = Stride::Param(names[0].clone());
-                    tensor.certain = false;
+                    (tensor.certain, tensor.stated) = (false, false);
                 }
                 Stride::Param(name) if is_compared(name) => {
                     tensor.certain &= bounds.contains(name);
+                    tensor.stated &= bounds.contains(name);
                     dimension.stride = Stride::Sizes(vec![name.clone()], 1);
                 }
-                Stride::Sizes(names, _) => tensor.certain &= !names.iter().any(|name| free.contains(name)),
+                Stride::Sizes(names, _) => {
+                    let is_bound = !names.iter().any(|name| free.contains(name));
+                    tensor.certain &= is_bound;
+                    tensor.stated &= is_bound;
+                }
                 _ => {}
             }
         }

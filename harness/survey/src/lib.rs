@@ -8,10 +8,11 @@ mod amount;
 mod place;
 mod plan;
 mod reading;
+mod scaled;
 mod varied;
 mod written;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::rules::Version;
@@ -19,6 +20,7 @@ use cerith_tile::source::SourceId;
 
 use self::plan::Planner;
 pub use self::reading::Reading;
+pub use self::scaled::Scaling;
 pub use cerith_launcher::Change;
 use cerith_launcher::skeleton::storage_name;
 use cerith_launcher::{HostLaunch, Origin, read_launches};
@@ -59,6 +61,12 @@ pub struct Survey {
     /// The storages of tensors of which the text tells how many elements they have. Of others there are more than enough, which
     /// says nothing about the kernel.
     pub certain: BTreeSet<String>,
+    /// The storages of tensors whose other accesses tell how many elements they have: one does not fit them, or the tensor is larger.
+    pub stated: BTreeSet<String>,
+    /// The conditions that the kernel's text states.
+    pub contracts: Vec<Condition>,
+    /// The lines of the first stores to tensors, from 1, by their parameters.
+    pub stores: BTreeMap<String, usize>,
     /// The storages whose elements cannot meet by a guess of ours: the text tells the extent of every dimension except the outermost,
     /// or the kernel computes addresses from no stride that a launch passes.
     pub distinct: BTreeSet<String>,
@@ -80,6 +88,19 @@ pub struct Survey {
     pub host: Option<String>,
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: Vec<&'static str>,
+}
+
+/// A condition on the launches of a kernel that its text states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its kind, for reports.
+    pub kind: &'static str,
+    /// The reason for it.
+    pub message: String,
+    /// The condition.
+    pub demand: String,
+    /// The line, from 1.
+    pub line: usize,
 }
 
 /// Accesses that nothing but the grid and a block bounds: the block must divide the number of elements.
@@ -247,6 +268,9 @@ impl Draft {
             attempts: tried,
             not_tried,
             certain: self.find_certain_storages(&usage),
+            stated: find_stated_storages(&usage),
+            contracts: self.find_conditions(&usage),
+            stores: self.find_stores(&usage),
             distinct: find_distinct(&usage),
             outputs: find_outputs(&usage, &self.function),
             unmasked: self.find_unmasked(&usage),
@@ -262,6 +286,9 @@ impl Draft {
             attempts: Vec::new(),
             not_tried: None,
             certain: BTreeSet::new(),
+            stated: BTreeSet::new(),
+            contracts: Vec::new(),
+            stores: self.find_stores(&self.usage),
             distinct: BTreeSet::new(),
             outputs: BTreeSet::new(),
             unmasked: None,
@@ -320,6 +347,24 @@ impl Draft {
         self.build_planner(&usage, reading, config).first()
     }
 
+    /// The plain launch with blocks of other sizes, and the sizes and tensors of the plain one. Empty if the size of a tensor depends
+    /// on a block, or may.
+    pub fn list_block_attempts(&self, reading: &Reading) -> Vec<Attempt> {
+        let usage = self.usage_by(reading);
+        let mut configs = self.metadata.configs.clone();
+        configs.sort_by_key(tuning::compute_volume);
+        let config = configs.into_iter().next().unwrap_or_default();
+        if self.not_tried().is_some() {
+            return Vec::new();
+        }
+        self.build_planner(&usage, reading, config).list_block_attempts()
+    }
+
+    /// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same.
+    pub fn scale_blocks(&self, grid: [u32; 3], find_integer: impl Fn(&str) -> Option<i64>) -> Vec<Scaling> {
+        scaled::scale_blocks(&self.usage, &self.function, grid, find_integer)
+    }
+
     /// A case file that varies sizes, dtypes and rows in its matrix; none if no launch can be written of what the text tells.
     pub fn case_file(&self, reading: &Reading) -> Option<String> {
         if self.not_tried().is_some() {
@@ -363,12 +408,15 @@ impl Draft {
                     is_whole: false,
                     mirrors: BTreeSet::new(),
                     certain: false,
+                    stated: false,
+                    stored_at: None,
                     unmasked: None,
                 });
             }
         }
         for tensor in &mut usage.tensors {
             tensor.certain &= !reading.rooms.contains_key(&tensor.name);
+            tensor.stated &= !reading.rooms.contains_key(&tensor.name);
         }
         usage
     }
@@ -394,6 +442,29 @@ impl Draft {
         }
     }
 
+    /// The line of a byte of the module, from 1.
+    fn line_of(&self, at: u32) -> usize {
+        let before = self.text.get(..at as usize).unwrap_or_default();
+        before.matches('\n').count() + 1
+    }
+
+    fn find_conditions(&self, usage: &Usage) -> Vec<Condition> {
+        let stated = usage.contracts.iter();
+        let conditions = stated.map(|one| Condition {
+            kind: one.kind,
+            message: one.message.clone(),
+            demand: one.demand.clone(),
+            line: self.line_of(one.offset),
+        });
+        conditions.collect()
+    }
+
+    fn find_stores(&self, usage: &Usage) -> BTreeMap<String, usize> {
+        let stored = usage.tensors.iter();
+        let lines = stored.filter_map(|one| Some((one.name.clone(), self.line_of(one.stored_at?))));
+        lines.collect()
+    }
+
     /// Finds the tensors that nothing but the grid and one block bounds.
     fn find_unmasked(&self, usage: &Usage) -> Option<Unmasked> {
         let all = || {
@@ -407,11 +478,10 @@ impl Draft {
             Extent::Text(_) => return None,
         };
         let tensors = all().filter(|(_, (other, _))| other == block);
-        let before = self.text.get(..*at as usize).unwrap_or_default();
         Some(Unmasked {
             tensors: tensors.map(|(name, _)| name.clone()).collect(),
             block: text,
-            line: before.matches('\n').count() + 1,
+            line: self.line_of(*at),
         })
     }
 
@@ -432,6 +502,15 @@ impl Draft {
         let certain = usage.tensors.iter().filter(is_told);
         certain.map(|tensor| storage_name(&tensor.name)).collect()
     }
+}
+
+/// Finds the storages of tensors whose sizes only other accesses tell.
+fn find_stated_storages(usage: &Usage) -> BTreeSet<String> {
+    let stated = usage
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.stated && !tensor.certain);
+    stated.map(|tensor| storage_name(&tensor.name)).collect()
 }
 
 /// Finds the storages of tensors that are only written, and of which the text tells the size. A grid that decorators compute may

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::amount::Amount;
 use super::place::{self, Layout, ROW_PADDING};
 use super::reading::Reading;
+use super::scaled::{DOT_BLOCK, SCALES, depends_on_blocks, scale_block};
 use super::{Attempt, ELEMENTS_MOST};
 use cerith_launcher::skeleton::{guess_of, required_parameters};
 use cerith_launcher::{Change, is_same_launch};
@@ -16,9 +17,6 @@ use cerith_module::usage::{Bound, Flags, Stride, TensorUse, Usage};
 
 /// Lanes of a block whose size is a parameter.
 pub(super) const BLOCK: i64 = 32;
-
-/// Lanes of a block of a kernel with products of matrices.
-const DOT_BLOCK: i64 = 16;
 
 /// Programs of an axis that any number will do for.
 const PERSISTENT: i64 = 2;
@@ -118,6 +116,37 @@ impl Planner<'_> {
             change: plan.change,
             text,
         })
+    }
+
+    /// The plain launch with blocks of other sizes, and otherwise the same sizes. Empty if the size of a tensor depends on a
+    /// block.
+    pub fn list_block_attempts(&self) -> Vec<Attempt> {
+        let usage = self.usage;
+        if depends_on_blocks(usage) {
+            return Vec::new();
+        }
+        let base = self.base();
+        let attempts = SCALES.into_iter().filter_map(|(words, times, by)| {
+            let mut config = self.config.clone();
+            let mut is_changed = false;
+            let blocks = required_parameters(self.function).filter(|one| usage.blocks.contains(&one.name));
+            for parameter in blocks {
+                let name = &parameter.name;
+                let lanes = self.count_lanes(&Extent::Param(name.clone()))?;
+                if let Some(lanes) = scale_block(usage, name, lanes, (times, by)) {
+                    config.insert(name.clone(), Some(lanes.to_string()));
+                    is_changed = true;
+                }
+            }
+            let planner = Planner { config, ..*self };
+            let text = is_changed.then(|| planner.render_case(&base))??;
+            Some(Attempt {
+                variant: format!("blocks {words} as large"),
+                change: Change::Other,
+                text,
+            })
+        });
+        attempts.collect()
     }
 
     pub fn add_all(&self, tried: &mut Vec<Attempt>) {

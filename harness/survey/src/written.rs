@@ -144,7 +144,7 @@ impl Planner<'_> {
                     _ => extent,
                 })
                 .collect();
-            if tensor.certain {
+            if tensor.certain || tensor.stated {
                 return Some(shape);
             }
             let least = match shape.len() {
@@ -159,7 +159,7 @@ impl Planner<'_> {
             });
             return Some(roomy.collect());
         };
-        if !tensor.certain {
+        if !tensor.certain && !tensor.stated {
             return Some(vec![Amount::from_number(ROOM << (2 * doublings).min(4))]);
         }
         let spans = shape.iter().zip(&steps).map(|(extent, step)| extent.times(step));
@@ -221,6 +221,7 @@ impl Planner<'_> {
             if known.dimensions != tensor.dimensions {
                 tensor.dimensions.clone_from(&known.dimensions);
                 tensor.certain = known.certain && !self.reading.rooms.contains_key(&tensor.name);
+                tensor.stated = known.stated && !self.reading.rooms.contains_key(&tensor.name);
             }
         }
         Some(usage)

@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 
 use cerith_report::event::{Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind};
 use cerith_report::{Palette, Tone};
-use cerith_survey::{Change, NotTried, Survey, Unmasked};
+use cerith_survey::{Change, Condition, NotTried, Survey, Unmasked};
 use cerith_tile::rules::Version;
 
 use super::baseline::{Baseline, Entry, Ids};
 use super::config::Config;
-use super::fitting::Unwritten;
+use super::fitting::{Dependent, Unwritten};
 use super::hidden::{self, Filter, Hidden};
 use super::launch::{Coverage, wrap};
 use super::subject::{Subject, format_case_id};
@@ -271,6 +271,7 @@ impl Findings {
             storage,
             elements: (missing, all),
             first,
+            launch,
         } = unwritten;
         let message = format!(
             "{missing} of the {all} elements of `{storage}` are never written, the first is number {first}"
@@ -288,12 +289,117 @@ impl Findings {
         };
         note(
             &mut self.warned,
-            &format_case_id(survey, 0),
+            &format_case_id(survey, *launch),
             key,
             None,
             text,
             summary,
         );
+    }
+
+    /// Whether a launch of a kernel shows something.
+    pub fn is_shown(&self, survey: &Survey, nth: usize) -> bool {
+        let id = format_case_id(survey, nth);
+        let mut all = self.entries.iter().chain(&self.warned);
+        all.any(|finding| finding.is_of(&id))
+    }
+
+    /// Notes a value that two launches on the same data don't leave alike.
+    pub fn add_dependent(&mut self, file: &str, survey: &Survey, dependent: &Dependent) {
+        let code = dependent.relation.code();
+        let message = &dependent.difference.text;
+        let line = survey.stores.get(&dependent.difference.parameter);
+        let place = line.map_or_else(String::new, |line| format!("{file}:{line}"));
+        let arrow = if place.is_empty() {
+            String::new()
+        } else {
+            format!(" --> {place}\n")
+        };
+        let key = Key {
+            engine: "reference".to_owned(),
+            outcome: Some(OutcomeKind::Finished),
+            code: code.to_owned(),
+            place,
+        };
+        let summary = Summary {
+            message: format!("reference: {code}: {message}"),
+            position: line.map(|line| to_position(file, *line)),
+            storages: dependent.difference.moved.clone(),
+        };
+        let mut text = format!(
+            "error[{code}]: {message}\n{arrow}  = note: both launches have the same elements in all tensors\n"
+        );
+        for storage in &dependent.difference.moved {
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
+                "  = note: storage `{storage}` is laid out in another way in the second"
+            );
+        }
+        let case = format_case_id(survey, dependent.launch);
+        self.note(&case, key, Some(OutcomeKind::Trapped), text, summary);
+    }
+
+    /// Notes a condition that the kernel's text states.
+    pub fn add_condition(&mut self, file: &str, survey: &Survey, condition: &Condition) {
+        let Condition { kind, message, .. } = condition;
+        let place = format!("{file}:{}", condition.line);
+        let finding = Finding {
+            text: format!("precondition[{kind}]: {message}\n --> {place}\n"),
+            key: Key {
+                engine: "reference".to_owned(),
+                outcome: None,
+                code: (*kind).to_owned(),
+                place,
+            },
+            summary: Summary {
+                message: format!("reference: {kind}: {message}"),
+                position: Some(to_position(file, condition.line)),
+                storages: Vec::new(),
+            },
+            outcome: Some(OutcomeKind::Trapped),
+            cases: Vec::new(),
+        };
+        let unless = vec![condition.demand.clone()];
+        let launch = Vec::new();
+        self.add_precondition(
+            survey,
+            Precondition {
+                unless,
+                finding,
+                launch,
+            },
+        );
+    }
+
+    /// Notes traps of some launches of a judged kernel that a guess may cause: the guess is the condition.
+    pub fn add_doubtful(&mut self, file: &str, survey: &Survey) {
+        if survey.host.is_some() {
+            return;
+        }
+        let report = KernelReport::new(self, file, survey);
+        if !matches!(report.standing(), Standing::Clean | Standing::Found(_)) {
+            return;
+        }
+        let known: Vec<Key> = report
+            .preconditions
+            .iter()
+            .map(|one| one.precondition.finding.key.clone())
+            .collect();
+        let doubtful = report
+            .findings
+            .iter()
+            .filter(|one| is_conditional(one, survey) && !known.contains(&one.finding.key));
+        let conditions: Vec<Precondition> = doubtful
+            .map(|one| Precondition {
+                unless: vec![describe_guess(one.finding, survey)],
+                finding: one.finding.clone(),
+                launch: Vec::new(),
+            })
+            .collect();
+        for precondition in conditions {
+            self.add_precondition(survey, precondition);
+        }
     }
 
     /// Notes that nothing but a block bounds accesses of a kernel: the block must divide the number of elements.
@@ -312,12 +418,7 @@ impl Findings {
             },
             summary: Summary {
                 message: format!("reference: unmasked: {message}"),
-                position: Some(Position {
-                    file: file.to_owned(),
-                    line: u32::try_from(line).unwrap_or(u32::MAX),
-                    column: 0,
-                    text: String::new(),
-                }),
+                position: Some(to_position(file, line)),
                 storages: Vec::new(),
             },
             outcome: Some(OutcomeKind::Trapped),
@@ -498,6 +599,13 @@ impl<'a> KernelReport<'a> {
         });
         let preconditions = findings.preconditions.iter();
         let preconditions = preconditions.filter(|(kernel, _)| *kernel == survey.kernel);
+        let preconditions: Vec<&Precondition> = preconditions.map(|(_, one)| one).collect();
+        // A precondition has the failure.
+        let is_conditional = |one: &KernelFinding<'_>| {
+            let mut conditions = preconditions.iter();
+            !one.wrong && conditions.any(|condition| condition.finding.key == one.finding.key)
+        };
+        let shown = shown.filter(|one| !is_conditional(one));
         Self {
             file,
             kernel: &survey.kernel,
@@ -505,7 +613,8 @@ impl<'a> KernelReport<'a> {
             findings: shown.chain(broken).collect(),
             warned,
             preconditions: preconditions
-                .map(|(_, precondition)| KernelPrecondition {
+                .iter()
+                .map(|&precondition| KernelPrecondition {
                     precondition,
                     id: String::new(),
                 })
@@ -774,8 +883,9 @@ const SIZELESS: [(OutcomeKind, &str); 5] = [
 ];
 
 /// Warnings that are mistakes if the kernel's own launcher passes the arguments.
-const BROKEN_BY_HOSTS: [(OutcomeKind, &str); 2] = [
+const BROKEN_BY_HOSTS: [(OutcomeKind, &str); 3] = [
     (OutcomeKind::Finished, "false-promise"),
+    (OutcomeKind::Finished, "never-written"),
     (OutcomeKind::Finished, "outside-tensor"),
 ];
 
@@ -827,6 +937,38 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
         }
         Some(_) => false,
         None => passed > 0 && !finding.key.engine.is_empty(),
+    }
+}
+
+/// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not tell.
+fn is_conditional(one: &KernelFinding<'_>, survey: &Survey) -> bool {
+    let code = one.finding.key.code.as_str();
+    let is_excused = |change: Change| matches!(change, Change::EmptySize | Change::Flag);
+    !one.wrong
+        && one.finding.outcome == Some(OutcomeKind::Trapped)
+        && code != "descriptor-demand"
+        && code != "division-by-zero"
+        && !list_changes(one.finding, survey).all(is_excused)
+}
+
+/// The guess that a failure depends on.
+fn describe_guess(finding: &Finding, survey: &Survey) -> String {
+    if !survey.guessed.is_empty() {
+        let names = survey.guessed.join("`, `");
+        let verb = if survey.guessed.len() == 1 {
+            "has another value"
+        } else {
+            "have other values"
+        };
+        return format!("`{names}` {verb}");
+    }
+    let is_open = |storage: &&String| !survey.certain.contains(*storage);
+    match finding.summary.storages.iter().find(is_open) {
+        Some(storage) if finding.key.code == "out-of-bounds" => {
+            format!("`{storage}` has more elements than its other accesses tell")
+        }
+        Some(storage) => format!("`{storage}` has another layout"),
+        None => "other arguments are passed".to_owned(),
     }
 }
 
@@ -938,6 +1080,15 @@ impl<'a> Place<'a> {
             line: subject.find_kernel_line(kernel),
             text: finding.key.place.clone(),
         }
+    }
+}
+
+fn to_position(file: &str, line: usize) -> Position {
+    Position {
+        file: file.to_owned(),
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: 0,
+        text: String::new(),
     }
 }
 

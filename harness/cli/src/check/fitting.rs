@@ -14,10 +14,11 @@ use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
-use cerith_survey::{Draft, Reading, Survey};
+use cerith_survey::{Attempt, Change, Draft, Reading, Survey};
 use cerith_tile::rules::{Rules, Version};
 
 use super::declared;
+use super::relations::{Difference, MAX_RELATED, Relation, build_related, scale_blocks};
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
@@ -182,39 +183,155 @@ pub struct Unwritten {
     pub elements: (usize, usize),
     /// The first that is not.
     pub first: usize,
+    /// The launch.
+    pub launch: usize,
 }
 
-/// Finds the elements of outputs that the plain launch does not write, if it finishes.
+/// Finds the elements of outputs that a launch does not write, if it finishes: the plain one, and those with other sizes of the kernel's
+/// launcher.
 pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<Unwritten> {
-    let Some(plain) = survey.attempts.first().filter(|_| !survey.outputs.is_empty()) else {
-        return Vec::new();
-    };
     let fitter = Fitter::new(subject, draft, survey.version);
-    let Some((case, outcome)) = fitter.run_text(&plain.text) else {
-        return Vec::new();
-    };
-    let Outcome::Finished(finished) = &outcome else {
-        return Vec::new();
-    };
-    let memory = &finished.memory;
-    let outputs = case.declared.iter().zip(memory.ids());
-    outputs
-        .filter(|(_, id)| survey.outputs.contains(memory.name(*id)))
-        .filter_map(|(declared, id)| {
+    let is_hosted = survey.host.is_some();
+    let mut found: Vec<Unwritten> = Vec::new();
+    for (nth, attempt) in survey.attempts.iter().enumerate() {
+        let is_all_known = survey
+            .outputs
+            .iter()
+            .all(|one| found.iter().any(|known| known.storage == *one));
+        if is_all_known || nth > 0 && !(is_hosted && attempt.change == Change::InputSize) {
+            continue;
+        }
+        let Some((case, Outcome::Finished(finished))) = fitter.run_text(&attempt.text) else {
+            continue;
+        };
+        // A launcher that launches no program leaves everything as it was.
+        let is_idle = is_hosted && case.launches.iter().any(|launch| launch.grid.contains(&0));
+        let memory = &finished.memory;
+        let outputs = case.declared.iter().zip(memory.ids());
+        for (declared, id) in outputs {
+            let storage = memory.name(id);
+            if !survey.outputs.contains(storage) || found.iter().any(|known| known.storage == storage) {
+                continue;
+            }
             let elements = memory.states(id).chunks(declared.dtype.size().max(1));
             let is_missing = |element: &[ByteState]| element.contains(&ByteState::Uninit);
-            let first = elements.clone().position(is_missing)?;
+            let Some(first) = elements.clone().position(is_missing) else {
+                continue;
+            };
             let all = elements.len();
             let missing = elements.filter(|element| is_missing(element)).count();
             // A branch that this launch does not take may write it.
-            let is_partly = missing < all;
-            is_partly.then(|| Unwritten {
-                storage: memory.name(id).to_owned(),
-                elements: (missing, all),
-                first,
-            })
-        })
-        .collect()
+            if missing < all || is_idle {
+                found.push(Unwritten {
+                    storage: storage.to_owned(),
+                    elements: (missing, all),
+                    first,
+                    launch: nth,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// A value that depends on the layout of tensors or on the blocks of a launch.
+pub struct Dependent {
+    /// The change that must not matter.
+    pub relation: Relation,
+    /// The difference.
+    pub difference: Difference,
+    /// The launch, if it is one of the kernel's.
+    pub launch: usize,
+}
+
+/// Compares the plain launch with other clean ones on the same data. Returns the first difference of each kind.
+pub fn find_dependent(
+    subject: &Subject,
+    draft: &Draft,
+    survey: &Survey,
+    is_clean: impl Fn(usize) -> bool,
+) -> Vec<Dependent> {
+    let mut found: Vec<Dependent> = Vec::new();
+    let fitter = Fitter::new(subject, draft, survey.version);
+    let Some(first) = survey.attempts.first() else {
+        return found;
+    };
+    let Some((plain, Outcome::Finished(finished))) = fitter.run_text(&first.text) else {
+        return found;
+    };
+    if finished.tracked.is_some_and(|tracked| tracked.order_dependent) {
+        return found;
+    }
+    // Kernels that take the last stride for 1 are many, and their launchers' callers know it.
+    let is_usual = |attempt: &Attempt| survey.host.is_none() || attempt.change != Change::TransposedInput;
+    let attempts = survey.attempts.iter().enumerate().skip(1);
+    let attempts = attempts.filter(|(nth, attempt)| is_usual(attempt) && is_clean(*nth));
+    let layouts = attempts.filter_map(|(nth, attempt)| {
+        let case = fitter.resolve(&attempt.text)?;
+        Some((
+            nth,
+            find_relation(&attempt.variant),
+            attempt.variant.clone(),
+            case,
+        ))
+    });
+    // A number that is guessed may have to follow the blocks.
+    let is_guessed = !survey.guessed.is_empty() || !survey.changed.is_empty();
+    let rewritten = if survey.host.is_some() || is_guessed {
+        Vec::new()
+    } else {
+        draft.list_block_attempts(&survey.reading)
+    };
+    let rewritten = rewritten.into_iter().filter_map(|attempt| {
+        let case = fitter.resolve(&attempt.text)?;
+        Some((0, Relation::Blocks, attempt.variant, case))
+    });
+    let scaled = match (&survey.host, plain.launches.as_slice()) {
+        (Some(_), [launch]) => scale_blocks(draft, launch),
+        _ => Vec::new(),
+    };
+    let scaled = scaled.into_iter().map(|(variant, launch)| {
+        let launches = vec![launch];
+        let case = Case {
+            launches,
+            ..plain.clone()
+        };
+        (0, Relation::Blocks, variant, case)
+    });
+    let mut compared = 0;
+    for (launch, relation, variant, other) in scaled.chain(rewritten).chain(layouts) {
+        if compared == MAX_RELATED || found.iter().any(|known| known.relation == relation) {
+            continue;
+        }
+        let Some(related) = build_related(&plain, other, relation) else {
+            continue;
+        };
+        compared += 1;
+        let Some(Outcome::Finished(other)) = fitter.run(&related.case) else {
+            continue;
+        };
+        if other.tracked.is_some_and(|tracked| tracked.order_dependent) {
+            continue;
+        }
+        let names = ("the plain launch", variant.as_str());
+        let launches = ((&plain, &finished.memory), &other.memory);
+        let difference = related.compare(launches, names, &fitter.reference, fitter.rules);
+        found.extend(difference.map(|difference| Dependent {
+            relation,
+            difference,
+            launch,
+        }));
+    }
+    found
+}
+
+/// The relation of a launch with this difference to the plain one.
+fn find_relation(variant: &str) -> Relation {
+    if variant.ends_with(" programs") || variant.starts_with("configuration ") {
+        Relation::Blocks
+    } else {
+        Relation::Layout
+    }
 }
 
 impl<'a> Fitter<'a> {
@@ -304,21 +421,32 @@ impl<'a> Fitter<'a> {
 
     /// Runs a case file. `None` if it has no good case.
     fn run_text(&self, text: &str) -> Option<(Case, Outcome)> {
+        let case = self.resolve(text)?;
+        let outcome = self.run(&case)?;
+        Some((case, outcome))
+    }
+
+    /// The case of a case file.
+    fn resolve(&self, text: &str) -> Option<Case> {
         let corpus = self
             .subject
             .build_corpus(std::iter::once(("plain".to_owned(), text.to_owned())));
-        self.run_case(&corpus, "plain")
+        resolve_case(&corpus, "plain")
+    }
+
+    fn run(&self, case: &Case) -> Option<Outcome> {
+        let run = catch_panic(|| self.reference.run(case, self.rules)).ok()?.ok()?;
+        Some(run.outcome)
     }
 
     fn run_case(&self, corpus: &Corpus, id: &str) -> Option<(Case, Outcome)> {
-        let entry = corpus.entries().find(|entry| entry.id == id)?;
-        let case = catch_panic(|| entry.resolve()).ok()?.ok()?;
+        let case = resolve_case(corpus, id)?;
         let kernel = self.draft.kernel();
         if self.subject.count_kept(kernel, &case) < self.subject.list_requirements(kernel).count() {
             return None;
         }
-        let run = catch_panic(|| self.reference.run(&case, self.rules)).ok()?.ok()?;
-        Some((case, run.outcome))
+        let outcome = self.run(&case)?;
+        Some((case, outcome))
     }
 
     /// How far a run gets; nowhere without an outcome.
@@ -347,6 +475,11 @@ impl<'a> Fitter<'a> {
             Outcome::Trapped(_, complaint) => failed(Stage::Trapped, &complaint),
         }
     }
+}
+
+fn resolve_case(corpus: &Corpus, id: &str) -> Option<Case> {
+    let entry = corpus.entries().find(|entry| entry.id == id)?;
+    catch_panic(|| entry.resolve()).ok()?.ok()
 }
 
 /// The names that a failure is about. A storage is named after its parameter.

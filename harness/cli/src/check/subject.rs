@@ -20,7 +20,7 @@ use cerith_tile::source::{SourceFile, Sources};
 
 use super::code;
 use super::config::Config;
-use super::fitting::{self, Unwritten};
+use super::fitting::{self, Dependent, Unwritten};
 use super::target::{CheckTarget, display_path, home_of};
 
 /// A file with kernels.
@@ -320,6 +320,14 @@ impl Subject {
     pub fn find_unwritten(&self, survey: &Survey) -> Vec<Unwritten> {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel);
         draft.map_or_else(Vec::new, |draft| fitting::find_unwritten(self, draft, survey))
+    }
+
+    /// Values that launches of a kernel on the same data don't leave alike. Only clean launches are compared.
+    pub fn find_dependent(&self, survey: &Survey, is_clean: impl Fn(usize) -> bool) -> Vec<Dependent> {
+        let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel);
+        draft.map_or_else(Vec::new, |draft| {
+            fitting::find_dependent(self, draft, survey, is_clean)
+        })
     }
 
     /// The last line of a kernel that a failure is about; 0 if it is about none. Its primary span may be in a function that the kernel

@@ -251,9 +251,15 @@ fn arguments_are_not_fitted_to_a_fault() {
         ),
         (
             "later_blocks",
-            0,
+            1,
             "warning[never-written]: 32 of the 49 elements of `out_ptr`",
             "",
+        ),
+        (
+            "later_blocks",
+            1,
+            "error[block-dependent]: `out_ptr[32]` is written with the plain launch, and not with blocks twice as large",
+            "tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n, other=0.0), mask=at < n)",
         ),
         (
             "block_pointer",
@@ -279,6 +285,93 @@ fn arguments_are_not_fitted_to_a_fault() {
         };
         check(&folder, &[&format!("honest.py:{kernel}")]).assert_ends(code, place, &[]);
     }
+}
+
+/// Each fault of `related.py` shows only if launches are compared, or an access with the others of its tensor.
+#[test]
+fn launches_and_accesses_are_compared() {
+    let text = read_data("related.py");
+    let folder = place(&[("related.py", &text)]);
+    for (kernel, expected, part) in [
+        (
+            "moved_load",
+            &[
+                "error[out-of-bounds]: load of 4 bytes just past the end of storage `x_ptr`",
+                "= precondition: unless `x_ptr` has more room",
+            ][..],
+            "tl.load(x_ptr + at + 1",
+        ),
+        (
+            "moved_store",
+            &["error[race]: load of bytes that program (0, 0, 0) writes"],
+            "out = tl.load(out_ptr + at",
+        ),
+        (
+            "other_axis",
+            &[
+                "precondition[repeated-axis]: all programs on axis 0",
+                "= precondition: unless axis 0 of the grid has one program",
+            ],
+            "tl.program_id(1)",
+        ),
+        (
+            "lost_offset",
+            &[
+                "precondition[repeated-axis]: all programs on axis 0",
+                "no address depends on its number",
+            ],
+            "start = tl.program_id(0)",
+        ),
+        (
+            "whole_blocks",
+            &[
+                "error[block-dependent]: `out_ptr[0]` is ",
+                " with blocks twice as large",
+            ],
+            "tl.store(out_ptr + row, tl.sum(total, axis=0))",
+        ),
+        (
+            "mean_by_stride",
+            &[
+                "error[layout-dependent]: `out_ptr[0]` is ",
+                " with x_ptr with padded rows",
+            ],
+            "tl.sum(x, axis=0) / stride)",
+        ),
+        (
+            "masked_variance",
+            &[
+                "error[block-dependent]: `out_ptr[0]` is ",
+                "launched as `compute_variance` launches it",
+            ],
+            "tl.sum(apart * apart, axis=0) / n)",
+        ),
+    ] {
+        let line = format!("related.py:{}", line_of(&text, part));
+        let shown: Vec<&str> = expected.iter().copied().chain([line.as_str()]).collect();
+        check(&folder, &[&format!("related.py:{kernel}")]).assert_ends(1, &shown, &[]);
+    }
+    check(&folder, &["related.py:short_grid"]).assert_ends(
+        1,
+        &[
+            "warning[never-written]: 33 of the 97 elements of `out`",
+            "launched as `copy` launches it",
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn launches_that_leave_the_same_are_left_alone() {
+    let folder = place(&[("unrelated.py", &read_data("unrelated.py"))]);
+    let shown = [
+        "unrelated.py:moved_load  12 launches: nothing found",
+        "unrelated.py:masked_variance  14 launches: nothing found",
+        "unrelated.py:block_amax  14 launches: nothing found",
+        "launched as `copy` launches it",
+    ];
+    let summary = "8 kernels: 0 with findings, 8 with nothing found, 0 not judged, 0 not tried";
+    check(&folder, &["unrelated.py"]).assert_ends(0, &shown, &[summary]);
 }
 
 #[test]
