@@ -50,8 +50,17 @@ pub enum Change {
     Dtype,
     /// Inputs of a launcher have other sizes.
     InputSize,
+    /// The rows of an input of a launcher are padded.
+    PaddedInput,
     /// An input of a launcher is transposed.
     TransposedInput,
+}
+
+impl Change {
+    /// Whether it is the layout of an input.
+    pub fn is_of_layout(self) -> bool {
+        matches!(self, Self::PaddedInput | Self::TransposedInput)
+    }
 }
 
 /// A launch that a function of the kernel's file makes, or why it could not be evaluated.
