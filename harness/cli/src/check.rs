@@ -6,6 +6,7 @@ mod line;
 mod reports;
 mod subject;
 mod target;
+mod text;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -191,6 +192,9 @@ impl Checking<'_> {
             self.judge(&subject, surveys, version, &panel, &mut findings);
         }
         self.find_preconditions(&mut subject, &mut findings, &panel);
+        for survey in &subject.surveys {
+            findings.add_layouts(survey);
+        }
         add_contracts(&subject, &mut findings);
         self.keep(&subject, asked)?;
         Ok(self.report_kernels(&subject, &findings))
@@ -336,14 +340,15 @@ impl Checking<'_> {
             pipeline::count_jobs(self.args.jobs),
             || stop.load(Ordering::Relaxed),
             |entry, result| {
-                let events = match result {
+                let mut events = match result {
                     CaseResult::Events(events) => events,
                     CaseResult::Wrong(_, problems) => problems
                         .iter()
                         .map(|problem| Event::Problem(describe::to_problem(problem, sources)))
                         .collect(),
                 };
-                for event in &events {
+                for event in &mut events {
+                    subject.cells.relocate_event(&subject.display_name, event);
                     findings.add(&entry.id, event);
                 }
                 terminal.advance(findings.len() as u64);

@@ -21,6 +21,7 @@ mod merge;
 mod name;
 mod names;
 mod place;
+mod reach;
 mod recorded;
 mod slips;
 mod streams;
