@@ -50,7 +50,7 @@ pub enum Change {
     Dtype,
     /// Inputs of a launcher have other sizes.
     InputSize,
-    /// The rows of an input of a launcher are padded.
+    /// Rows of a launcher's input are padded.
     PaddedInput,
     /// An input of a launcher is transposed.
     TransposedInput,

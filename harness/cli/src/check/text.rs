@@ -31,12 +31,16 @@ pub fn is_notebook(file: &Path) -> bool {
 }
 
 impl CheckedText {
-    /// Reads a file, or standard input.
-    pub fn read(file: &Path) -> io::Result<Self> {
-        let plain = |text| Self {
+    /// The text of a module.
+    pub fn from_module(text: String) -> Self {
+        Self {
             text,
             cells: Cells::default(),
-        };
+        }
+    }
+
+    /// Reads a file, or standard input.
+    pub fn read(file: &Path) -> io::Result<Self> {
         if file == Path::new(STDIN) {
             let mut text = String::new();
             let limit = MAX_TEXT as u64;
@@ -45,10 +49,10 @@ impl CheckedText {
                 let message = format!("it has more than {limit} bytes");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
-            return Ok(plain(text));
+            return Ok(Self::from_module(text));
         }
         if !is_notebook(file) {
-            return cerith_files::read_text(file, MAX_TEXT as u64).map(plain);
+            return cerith_files::read_text(file, MAX_TEXT as u64).map(Self::from_module);
         }
         let notebook = cerith_files::read_text(file, MAX_NOTEBOOK)?;
         join_cells(&notebook).ok_or_else(|| {
@@ -108,6 +112,11 @@ impl Cells {
     fn find(&self, line: u32) -> Option<(usize, u32)> {
         let (cell, first) = self.0.iter().rfind(|(_, first)| *first <= line)?;
         Some((*cell, line - first + 1))
+    }
+
+    /// Whether the text is that of a module.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// A file and a line of it, as a report names them.
