@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use cerith_memory::Storages;
-use cerith_python::nearest::{nearest, suggestion};
+use cerith_python::nearest::{find_nearest, suggest_spelling};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceId, Span};
 use ruff_python_ast::token::TokenKind;
@@ -91,7 +91,7 @@ impl Requirement {
             return Err(BadRequirement {
                 message: format!("the kernel has no parameter `{name}`"),
                 range: range.clone(),
-                help: suggestion(name, parameters),
+                help: suggest_spelling(name, parameters),
             });
         }
         if names.is_empty() {
@@ -380,7 +380,7 @@ impl Reader<'_> {
             "requires" => self.read_requirement(comment, after.trim(), &statement),
             "ignore" => self.read_ignore(comment, after, &statement),
             _ => {
-                let near = nearest(word, DIRECTIVES);
+                let near = find_nearest(word, DIRECTIVES);
                 let help = near.map_or_else(
                     || "write `# cerith: requires EXPRESSION` or `# cerith: ignore[CODE] REASON`".to_owned(),
                     |near| format!("did you mean `{near}`?"),

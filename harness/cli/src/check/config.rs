@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cerith_engine::EngineId;
 use cerith_files::Folder;
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 use cerith_report::describe;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceFile, SourceId, Sources, Span};
@@ -337,7 +337,7 @@ impl Reader<'_> {
         };
         let unknown = table.keys().filter(is_unknown).map(|key| {
             let problem = self.build_error(key.span(), format!("unknown key `{}`", key.get_ref()));
-            match suggestion(key.get_ref(), known.iter().copied()) {
+            match suggest_spelling(key.get_ref(), known.iter().copied()) {
                 Some(help) => problem.help(help),
                 None => problem,
             }

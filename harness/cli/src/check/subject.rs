@@ -10,7 +10,7 @@ use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, read_decla
 use cerith_engine::SourceLines;
 use cerith_engine::catch_panic;
 use cerith_module::excerpt::{Part, Read, extract_functions, join_modules, rename_jit};
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 use cerith_report::describe;
 use cerith_runner::corpus::is_python;
 use cerith_runner::mistyped::describe_read_error;
@@ -222,7 +222,7 @@ impl Subject {
         for entry in config.kernels.iter().filter(|entry| entry.file == *relative) {
             let place = &entry.place;
             if !all.contains(&entry.kernel) {
-                let help = suggestion(&entry.kernel, all.iter().map(String::as_str));
+                let help = suggest_spelling(&entry.kernel, all.iter().map(String::as_str));
                 let help = help.map_or_else(String::new, |help| format!("\n  = help: {help}"));
                 return Err(format!(
                     "error[bad-configuration]: no kernel `{}` in {relative}\n --> {place}{help}",
