@@ -14,6 +14,7 @@ mod relations;
 mod reports;
 mod subject;
 mod target;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -482,6 +483,9 @@ impl Checking<'_> {
             coverage = other;
             untried = remove_untried(subject, nth, &coverage);
         }
+        if let Some(survey) = subject.surveys.get(nth) {
+            findings.add_layouts(survey);
+        }
         add_contracts(subject, nth, &mut findings);
         let survey = subject.surveys.get(nth)?;
         let mut report = KernelReport::new(&findings, &subject.display_name, survey);
@@ -497,7 +501,9 @@ impl Checking<'_> {
             },
             survey,
         );
-        if let Some(after) = edit::suggest_edit(&report, edited)
+        if subject.cells.is_empty()
+            && asked.file != Path::new(text::STDIN)
+            && let Some(after) = edit::suggest_edit(&report, edited)
             && can_compile(asked, &self.settings.config, &survey.kernel, &after)
         {
             report.edits = edit::render_diff(&subject.display_name, edited, &after);
@@ -705,14 +711,15 @@ impl Checking<'_> {
                 Some((entry, result, facts))
             },
             |(entry, result, facts)| {
-                let events = match result {
+                let mut events = match result {
                     CaseResult::Events(events) => events,
                     CaseResult::Wrong(_, problems) => problems
                         .iter()
                         .map(|problem| Event::Problem(describe::to_problem(problem, sources)))
                         .collect(),
                 };
-                for event in &events {
+                for event in &mut events {
+                    subject.cells.relocate_event(&subject.display_name, event);
                     if let Event::Verdict(verdict) = event {
                         for engine in list_finished(verdict) {
                             *coverage.engines.entry(engine.clone()).or_default() += 1;

@@ -241,6 +241,8 @@ impl<'a> Machine<'a> {
                     _ => Value::unknown(format!("`{path}` of {}", value.kind())),
                 }
             }
+            ("str", Some(Value::Device)) => Value::str("cuda:0"),
+            ("str", Some(text @ Value::Str(..))) => text,
             ("str" | "repr", _) => Value::str("text"),
             ("print" | "super" | "id", _) => Value::NONE,
             ("min" | "max", Some(value)) => {

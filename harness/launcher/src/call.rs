@@ -7,7 +7,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use super::arguments::Arguments;
 use super::machine::Flow;
 use super::machine::{Eval, Machine};
-use super::module::Global;
+use super::module::{Global, is_guarded};
 use super::value::{Body, Closure, Value};
 use cerith_module::module;
 
@@ -253,8 +253,12 @@ impl<'a> Machine<'a> {
             },
             Body::Expr(_) => self.functions.last().cloned().unwrap_or_default(),
         };
+        let guarded = match closure.body {
+            Body::Function(def) if is_guarded(def) => Some(self.make_contiguous(args)?),
+            _ => None,
+        };
         let scope = self.enter(&name, closure.scope.clone())?;
-        let bound = self.bind_arguments(closure.parameters, args, &scope);
+        let bound = self.bind_arguments(closure.parameters, guarded.as_ref().unwrap_or(args), &scope);
         let bytes = self.module.text_bytes;
         let result = match bound {
             Ok(()) => module::with_stack_of(bytes, || match closure.body {
@@ -268,6 +272,18 @@ impl<'a> Machine<'a> {
         };
         self.leave();
         result
+    }
+
+    /// Arguments whose tensors are contiguous.
+    fn make_contiguous(&mut self, args: &Arguments<'a>) -> Eval<'a, Arguments<'a>> {
+        let mut dense = args.clone();
+        let values = dense.positional.iter_mut();
+        for value in values.chain(dense.keywords.iter_mut().map(|(_, value)| value)) {
+            if let Value::Tensor(tensor) = value {
+                *value = self.tensor_method(&tensor.clone(), "contiguous", &Arguments::default())?;
+            }
+        }
+        Ok(dense)
     }
 
     fn bind_arguments(

@@ -190,7 +190,8 @@ impl<'a> Machine<'a> {
                 return Ok(flow);
             };
             let value = self.eval(test, scope)?;
-            let is_true = if let Some(is_true) = self.truth(&value)? {
+            let truth = self.truth(&value)?;
+            let is_true = if let Some(is_true) = truth {
                 is_true
             } else {
                 let rest = clauses.get(at + 1..).unwrap_or_default();
@@ -204,7 +205,11 @@ impl<'a> Machine<'a> {
                 scope: Rc::clone(scope),
             });
             if is_true {
-                let flow = self.run(body, scope)?;
+                let doubts = self.doubts;
+                self.doubts += usize::from(truth.is_none());
+                let flow = self.run(body, scope);
+                self.doubts = doubts;
+                let flow = flow?;
                 let rest = clauses.get(at + 1..).unwrap_or_default();
                 self.note_missed(&skipped, Some(test), body, &flow, rest, scope);
                 self.conditions.truncate(depth);
@@ -250,11 +255,26 @@ impl<'a> Machine<'a> {
 
     fn repeat(&mut self, each: &'a ast::StmtFor, scope: &Scope<'a>) -> Eval<'a, Flow<'a>> {
         let iterated = self.eval(&each.iter, scope)?;
+        let doubts = self.doubts;
         let values = match self.iterate(&iterated)? {
             Ok(values) => values,
             // Once, with names that are not known.
-            Err(reason) => vec![Value::unknown(reason)],
+            Err(reason) => {
+                self.doubts += 1;
+                vec![Value::unknown(reason)]
+            }
         };
+        let flow = self.run_turns(each, values, scope);
+        self.doubts = doubts;
+        flow
+    }
+
+    fn run_turns(
+        &mut self,
+        each: &'a ast::StmtFor,
+        values: Vec<Value<'a>>,
+        scope: &Scope<'a>,
+    ) -> Eval<'a, Flow<'a>> {
         for value in values.into_iter().take(MAX_TURNS) {
             self.step()?;
             self.assign(&each.target, value, scope)?;

@@ -56,6 +56,13 @@ pub enum Change {
     TransposedInput,
 }
 
+impl Change {
+    /// Whether it is the layout of an input.
+    pub fn is_of_layout(self) -> bool {
+        matches!(self, Self::PaddedInput | Self::TransposedInput)
+    }
+}
+
 /// A launch that a function of the kernel's file makes, or why it could not be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostLaunch {

@@ -45,6 +45,9 @@ impl<'a> Machine<'a> {
         if reasons.is_empty() {
             self.fit(&usage, &bindings)?;
         }
+        if self.doubts > 0 {
+            self.assume_written(&usage, &bindings);
+        }
         if is_target {
             let host = self.functions.last().cloned().unwrap_or_default();
             reasons.extend(missing(function, &bindings));
@@ -84,6 +87,21 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(Value::NONE)
+    }
+
+    /// Takes tensors that a kernel reads for written: an earlier turn of a loop may have written them, or another branch.
+    fn assume_written(&mut self, usage: &Usage, bindings: &Bindings<'a>) {
+        for (name, value) in &bindings.values {
+            let Value::Tensor(tensor) = value else { continue };
+            let is_read = usage.tensors.iter().any(|one| one.name == *name && one.read);
+            let is_new = self
+                .storages
+                .get(tensor.storage)
+                .is_some_and(|one| one.fill == Fill::Uninit);
+            if is_read && is_new {
+                self.change(tensor.storage, Fill::Computed);
+            }
+        }
     }
 
     /// The inputs that nothing decides, and that a launch passes.
@@ -156,34 +174,7 @@ impl<'a> Machine<'a> {
                 bindings.values.push((name, value));
             }
         }
-        // Heuristics see the arguments, and those below them in the text run first.
-        for decorator in def.decorator_list.iter().rev() {
-            let ast::Expr::Call(call) = &decorator.expression else {
-                continue;
-            };
-            if !is_heuristics(&call.func) {
-                continue;
-            }
-            let Some(values) = call.arguments.find_argument_value("values", 0) else {
-                continue;
-            };
-            let is_literal = values.is_dict_expr();
-            let scope = self.enter(def.name.as_str(), None)?;
-            let dict = self.eval(values, &scope);
-            self.leave();
-            let Value::Dict(items) = dict? else { continue };
-            let items = items.borrow().clone();
-            for (key, heuristic) in items {
-                let Value::Str(key, _) = key else { continue };
-                let meta = self.meta(def, &bindings)?;
-                let value = self.apply(&heuristic, &Arguments::of(vec![meta]))?;
-                if is_literal {
-                    bindings.given.push(key.to_string());
-                }
-                bindings.values.retain(|(name, _)| **name != *key);
-                bindings.values.push((key.to_string(), value));
-            }
-        }
+        self.apply_heuristics(def, &mut bindings)?;
         // Configurations that are computed elsewhere: any block is one that the tuner may try.
         let is_tuned = def.decorator_list.iter().any(|one| {
             let is_opaque = || match &one.expression {
@@ -214,6 +205,43 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(bindings)
+    }
+
+    /// Adds what the kernel's heuristics compute.
+    pub(super) fn apply_heuristics(
+        &mut self,
+        def: &'a ast::StmtFunctionDef,
+        bindings: &mut Bindings<'a>,
+    ) -> Eval<'a, ()> {
+        // Heuristics see the arguments, and those below them in the text run first.
+        for decorator in def.decorator_list.iter().rev() {
+            let ast::Expr::Call(call) = &decorator.expression else {
+                continue;
+            };
+            if !is_heuristics(&call.func) {
+                continue;
+            }
+            let Some(values) = call.arguments.find_argument_value("values", 0) else {
+                continue;
+            };
+            let is_literal = values.is_dict_expr();
+            let scope = self.enter(def.name.as_str(), None)?;
+            let dict = self.eval(values, &scope);
+            self.leave();
+            let Value::Dict(items) = dict? else { continue };
+            let items = items.borrow().clone();
+            for (key, heuristic) in items {
+                let Value::Str(key, _) = key else { continue };
+                let meta = self.meta(def, bindings)?;
+                let value = self.apply(&heuristic, &Arguments::of(vec![meta]))?;
+                if is_literal {
+                    bindings.given.push(key.to_string());
+                }
+                bindings.values.retain(|(name, _)| **name != *key);
+                bindings.values.push((key.to_string(), value));
+            }
+        }
+        Ok(())
     }
 
     /// An argument, with what later arguments have decided about it.
@@ -354,7 +382,7 @@ fn missing(function: &Function, bindings: &Bindings<'_>) -> Vec<String> {
 }
 
 /// A value of a case file's words.
-fn from_words<'a>(words: &str) -> Value<'a> {
+pub(super) fn from_words<'a>(words: &str) -> Value<'a> {
     match words {
         "true" => Value::bool(true),
         "false" => Value::bool(false),

@@ -1,5 +1,6 @@
 //! Launches of a kernel as the functions beside it make them: evaluates these functions with stand-in tensors, and writes the
-//! case files of the launches that they reach. Left out: running anything, and functions of other files.
+//! case files of the launches that they reach. Left out: running anything. Functions of other files are in the
+//! text if the caller joins them ([`cerith_module::excerpt::join_modules`]).
 //!
 //! An evaluation never sees elements. What depends on them is unknown, and poisons only what is computed from it. Conditions of a
 //! launcher (`assert`, `raise`) change the inputs until they hold ([`repair`]).
@@ -10,6 +11,7 @@ mod call;
 mod eval;
 mod exec;
 mod fit;
+mod heuristic;
 mod host;
 mod launch;
 mod launched;
@@ -32,6 +34,7 @@ mod write;
 use cerith_tile::source::SourceId;
 use ruff_python_ast::PySourceType;
 
+pub use self::heuristic::evaluate_heuristics;
 pub use self::host::{Change, HostLaunch, HostTensor, Origin, is_same_launch};
 use self::module::{HostModule, MODULE, Root};
 use self::solve::Solver;
@@ -47,6 +50,11 @@ const MAX_HOSTS: usize = 12;
 /// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text. `text` is the whole
 /// original module, and `path` the module's path as case files name it.
 pub fn read_launches(text: &str, path: &str, kernel: &str) -> Vec<HostLaunch> {
+    read_launches_after(text, path, kernel, 0)
+}
+
+/// As [`read_launches`], of a text whose first lines are of other modules.
+pub fn read_launches_after(text: &str, path: &str, kernel: &str, lines_before: u32) -> Vec<HostLaunch> {
     let Ok(contents) = parsing::parse(SourceId(0), text) else {
         return Vec::new();
     };
@@ -54,7 +62,7 @@ pub fn read_launches(text: &str, path: &str, kernel: &str) -> Vec<HostLaunch> {
     parsing::with_stack(text, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
         let library = Library::new(&texts);
-        let module = HostModule::new(
+        let mut module = HostModule::new(
             text,
             path,
             kernel,
@@ -62,6 +70,7 @@ pub fn read_launches(text: &str, path: &str, kernel: &str) -> Vec<HostLaunch> {
             contents.functions,
             &library,
         );
+        module.lines_before = lines_before;
         read_module(&module)
     })
 }

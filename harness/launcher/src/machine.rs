@@ -54,6 +54,8 @@ pub(super) struct Machine<'a> {
     pub conditions: Vec<Condition<'a>>,
     /// Conditions that kept the evaluation from launches.
     pub missed: Vec<Condition<'a>>,
+    /// How many unknown conditions and loops the running statement is under.
+    pub doubts: usize,
     /// Dimensions of inputs whose sizes the launcher reads.
     pub observed: BTreeSet<(usize, usize)>,
     /// Inputs that nothing decides.
@@ -82,6 +84,7 @@ impl<'a> Machine<'a> {
             launches: Vec::new(),
             conditions: Vec::new(),
             missed: Vec::new(),
+            doubts: 0,
             observed: BTreeSet::new(),
             assumed: BTreeSet::new(),
             spread: None,

@@ -169,6 +169,8 @@ impl<'a> Machine<'a> {
                 self.property(&tensor, name)
             }
             Value::Kernel(_) if name == "fn" => object,
+            // The value of a `tl.constexpr`.
+            Value::Int(_) | Value::Bool(..) | Value::Float(_) | Value::Str(..) if name == "value" => object,
             _ => Value::Method(Rc::new((object.clone(), name.to_owned()))),
         })
     }

@@ -9,7 +9,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use cerith_module::excerpt::tuning::{self, Config};
-use cerith_module::excerpt::{is_kernel, visit_bodies};
+use cerith_module::excerpt::{is_kernel, strip_arguments, visit_bodies};
 use cerith_module::kernel::Function;
 use cerith_module::usage::library::Library;
 use cerith_module::usage::{Flags, Usage, read_usage};
@@ -61,6 +61,8 @@ pub(super) struct HostModule<'a> {
     library: &'a Library<'a>,
     usages: RefCell<HashMap<String, Rc<Usage>>>,
     lines: Vec<usize>,
+    /// Lines of other modules before those of this one.
+    pub lines_before: u32,
     /// Names that lead to launches of the kernel: the kernel's, and those of functions and classes.
     names: HashSet<&'a str>,
     methods: HashSet<&'a str>,
@@ -96,6 +98,7 @@ impl<'a> HostModule<'a> {
             library,
             usages: RefCell::default(),
             lines: text.match_indices('\n').map(|(at, _)| at).collect(),
+            lines_before: 0,
             names: HashSet::from([kernel.rsplit('.').next().unwrap_or(kernel)]),
             methods: HashSet::new(),
             roots: Vec::new(),
@@ -107,7 +110,11 @@ impl<'a> HostModule<'a> {
 
     pub fn line_of(&self, node: &impl Ranged) -> u32 {
         let start = node.range().start().to_usize();
-        self.lines.partition_point(|line| *line < start) as u32 + 1
+        let line = self.lines.partition_point(|line| *line < start) as u32 + 1;
+        // A line of another module keeps its number in the joined text.
+        line.checked_sub(self.lines_before)
+            .filter(|line| *line > 0)
+            .unwrap_or(line)
     }
 
     /// A kernel by its own name.
@@ -270,6 +277,28 @@ fn is_skipped(def: &ast::StmtFunctionDef) -> bool {
         || ["test", "bench", "main"]
             .iter()
             .any(|word| name.starts_with(word))
+}
+
+/// Decorators of libraries that make a function's tensors contiguous.
+const GUARDS: [&str; 5] = [
+    "ensure_contiguous",
+    "input_guard",
+    "contiguous",
+    "contiguous_args",
+    "make_contiguous",
+];
+
+/// Whether a decorator makes all tensors contiguous that a function takes.
+pub(super) fn is_guarded(def: &ast::StmtFunctionDef) -> bool {
+    def.decorator_list.iter().any(|decorator| {
+        let is_partial = matches!(&decorator.expression, Expr::Call(call) if !call.arguments.is_empty());
+        let name = match strip_arguments(&decorator.expression) {
+            Expr::Name(name) => name.id.as_str(),
+            Expr::Attribute(attribute) => attribute.attr.as_str(),
+            _ => return false,
+        };
+        GUARDS.contains(&name) && !is_partial
+    })
 }
 
 fn all_functions<'a>(globals: &HashMap<&'a str, Global<'a>>) -> Vec<Root<'a>> {

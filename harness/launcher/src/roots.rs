@@ -26,7 +26,7 @@ fn has_decorator(def: &ast::StmtFunctionDef, name: &str) -> bool {
 }
 
 /// The function whose parameters are inputs: `forward` for a `backward` of the same class.
-fn outer(root: Root<'_>) -> &ast::StmtFunctionDef {
+pub(super) fn find_outer(root: Root<'_>) -> &ast::StmtFunctionDef {
     forward_of(root).unwrap_or_else(|| root.def())
 }
 
@@ -56,7 +56,7 @@ fn is_context(def: &ast::StmtFunctionDef) -> bool {
 /// The first plan for a root.
 pub(super) fn first_plan(root: Root<'_>) -> Plan {
     let mut plan = Plan::new();
-    let def = outer(root);
+    let def = find_outer(root);
     for (at, parameter) in parameters(def).enumerate() {
         let name = parameter.parameter.name.as_str();
         if is_receiver(root, def, at) {
@@ -176,7 +176,7 @@ fn annotate(plan: &mut Plan, input: usize, annotation: &Expr) {
 impl<'a> Machine<'a> {
     /// Calls a root with the plan's inputs.
     pub fn run_root(&mut self, root: Root<'a>) -> Eval<'a, ()> {
-        let def = outer(root);
+        let def = find_outer(root);
         let scope = self.enter(&format_name(root, def), None)?;
         let context = new_object();
         let mut context_name = None;

@@ -4,9 +4,9 @@ use ruff_text_size::Ranged;
 
 use super::host::{Change, HostLaunch, HostTensor, is_same_launch};
 use super::machine::{Condition, Eval, Halt, Machine};
-use super::module::{HostModule, Root};
+use super::module::{HostModule, Root, is_guarded};
 use super::plan::Plan;
-use super::roots::first_plan;
+use super::roots::{find_outer, first_plan};
 use super::variants::{self, Variant};
 
 /// The most evaluations for the plain launch.
@@ -46,7 +46,8 @@ impl<'a> Solver<'a> {
         let base = self.resize(base);
         let mut found = Vec::new();
         self.collect(&base, ("", Change::Other), 2, &mut found);
-        for Variant { name, change, plan } in variants::list_variants(self.module, &base) {
+        let has_layouts = !is_guarded(find_outer(self.root));
+        for Variant { name, change, plan } in variants::list_variants(self.module, &base, has_layouts) {
             if found.len() >= most {
                 break;
             }

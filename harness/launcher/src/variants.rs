@@ -26,10 +26,12 @@ impl Variant {
 }
 
 /// Lists variants, the most different first.
-pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<Variant> {
+pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_layouts: bool) -> Vec<Variant> {
     let plan = &base.plan;
     let mut all = Vec::new();
-    add_layouts(plan, &mut all);
+    if has_layouts {
+        add_layouts(plan, &mut all);
+    }
     add_relations(base, plan, &mut all);
     add_flags(plan, &mut all);
     add_dtypes(plan, &mut all);

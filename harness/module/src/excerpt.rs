@@ -8,9 +8,11 @@
 //!
 //! Left out: reading files (the caller does), and imports inside of functions.
 
+mod alias;
 mod branches;
 mod decorators;
 mod imports;
+mod joined;
 pub mod tuning;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +23,13 @@ use cerith_tile::source::{SourceFile, Sources};
 use ruff_python_ast::{ModModule, PySourceType, Stmt};
 use ruff_python_parser::Parsed;
 
-pub use self::decorators::{is_autotune, is_gluon, is_heuristics, is_jit, is_kernel, strip_arguments};
+pub use self::alias::rename_jit;
+pub use self::decorators::{
+    is_autotune, is_gluon, is_heuristics, is_jit, is_kernel, is_static_kernel, strip_arguments,
+};
 pub use self::imports::visit_bodies;
 use self::imports::{Alias, Import, ImportedItem, imports_of};
+pub use self::joined::{Joined, join_modules};
 use crate::dependency::{blank_lines, find_needed_pieces, lines_of};
 use crate::module;
 use crate::piece::{Piece, read_pieces};

@@ -9,7 +9,7 @@ use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{self as ast, Expr, PySourceType, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use crate::excerpt::{is_gluon, is_jit};
+use crate::excerpt::{is_gluon, is_jit, is_static_kernel};
 use crate::kernel::{Function, Parameter, ParameterKind};
 use crate::piece::{Piece, read_pieces};
 
@@ -44,6 +44,7 @@ pub fn body_of<'a>(body: &'a [Stmt], name: &str) -> Option<&'a [Stmt]> {
     let (first, rest) = name.split_once('.').map_or((name, None), |(a, b)| (a, Some(b)));
     let found = body.iter().rev().find_map(|stmt| match stmt {
         Stmt::FunctionDef(def) if def.name.as_str() == first => Some(&def.body[..]),
+        Stmt::ClassDef(def) if def.name.as_str() == first && rest.is_some() => Some(&def.body[..]),
         Stmt::FunctionDef(_) | Stmt::ClassDef(_) => None,
         _ => {
             let mut found = None;
@@ -180,6 +181,7 @@ impl Walk<'_> {
     fn read_statement(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::FunctionDef(def) => self.read_function(def),
+            Stmt::ClassDef(def) => self.read_class(def),
             Stmt::Import(import) => {
                 self.contents
                     .imports
@@ -264,6 +266,20 @@ impl Walk<'_> {
             .functions
             .iter()
             .find(|function| function.name == name)
+    }
+
+    /// Reads the kernels that are static methods of a class.
+    fn read_class(&mut self, def: &ast::StmtClassDef) {
+        let outer = format!("{}{}.", self.prefix, def.name);
+        let outer = std::mem::replace(&mut self.prefix, outer);
+        for stmt in &def.body {
+            if let Stmt::FunctionDef(method) = stmt
+                && is_static_kernel(method)
+            {
+                self.read_function(method);
+            }
+        }
+        self.prefix = outer;
     }
 
     fn read_function(&mut self, def: &ast::StmtFunctionDef) {

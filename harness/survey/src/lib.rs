@@ -23,9 +23,9 @@ pub use self::reading::Reading;
 pub use self::scaled::Scaling;
 pub use cerith_launcher::Change;
 use cerith_launcher::skeleton::storage_name;
-use cerith_launcher::{HostLaunch, Origin, read_launches};
-use cerith_module::excerpt::Part;
+use cerith_launcher::{HostLaunch, Origin, read_launches, read_launches_after};
 use cerith_module::excerpt::tuning::{self, Config, KernelMetadata};
+use cerith_module::excerpt::{Joined, Part};
 use cerith_module::kernel::{Function, ParameterKind};
 use cerith_module::module;
 use cerith_module::usage::library::{Library, Texts};
@@ -86,6 +86,8 @@ pub struct Survey {
     pub is_searched: bool,
     /// The function of the file that launches the kernel in this way, if one was evaluated.
     pub host: Option<String>,
+    /// The inputs of that function that nothing decides: sizes that may have to be equal, numbers without a default.
+    pub assumed: Vec<String>,
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: Vec<&'static str>,
 }
@@ -252,6 +254,9 @@ impl Draft {
             let planner = |config: Config| self.build_planner(&usage, reading, config);
             let first = planner(configs.first().cloned().unwrap_or_default());
             first.add_all(&mut tried);
+            for (size, number) in &self.metadata.thresholds {
+                first.add_threshold(size, *number, &mut tried);
+            }
             guessed = first.guessed();
             let changed = reading.parameters().into_iter().cloned();
             guessed.extend(changed.filter(|name| !first.guessed().contains(name)));
@@ -298,15 +303,44 @@ impl Draft {
             version: None,
             is_searched: false,
             host: None,
+            assumed: Vec::new(),
             omitted: self.metadata.hooks.clone(),
+        }
+    }
+
+    /// Whether functions of the kernel's file make launches that are known.
+    pub fn has_host(&self) -> bool {
+        self.hosts.iter().any(is_known)
+    }
+
+    /// Looks for launches in a text that has more than the kernel's file: what it imports, or another file that launches the kernel,
+    /// by its name.
+    pub fn add_hosts(&mut self, joined: &Joined, file: Option<&str>) {
+        let (name, before) = (&self.function.name, joined.lines_before);
+        let mut hosts = read_launches_after(&joined.text, &self.path, name, before);
+        if let Some(file) = file {
+            for launch in &mut hosts {
+                launch.host = format!("{file}:{}", launch.host);
+            }
+        }
+        let is_better = hosts.iter().any(is_known) || self.assumed_survey().is_none();
+        if is_better {
+            self.hosts = hosts;
         }
     }
 
     /// The launches that functions of the kernel's file make; none if no such function was evaluated.
     pub fn host_survey(&self) -> Option<Survey> {
-        // What an input is assumed to be may not fit, as a guess may not.
-        let is_certain = |launch: &&HostLaunch| launch.unknown.is_empty() && launch.assumed.is_empty();
-        let launches = || self.hosts.iter().filter(is_certain);
+        self.survey_launches(is_known)
+    }
+
+    /// As [`Self::host_survey`], with inputs that nothing decides. They may not fit, as a guess may not.
+    pub fn assumed_survey(&self) -> Option<Survey> {
+        self.survey_launches(|launch| launch.unknown.is_empty())
+    }
+
+    fn survey_launches(&self, is_usable: fn(&HostLaunch) -> bool) -> Option<Survey> {
+        let launches = || self.hosts.iter().filter(|launch| is_usable(launch));
         let first = launches().next()?;
         let mut outputs = BTreeSet::new();
         let mut storages = BTreeSet::new();
@@ -334,6 +368,7 @@ impl Draft {
             distinct: storages,
             outputs,
             host: Some(first.host.clone()),
+            assumed: first.assumed.clone(),
             ..self.start_survey(&Reading::ALL[0])
         })
     }
@@ -378,14 +413,17 @@ impl Draft {
     }
 
     fn build_planner<'a>(&'a self, usage: &'a Usage, reading: &'a Reading, config: Config) -> Planner<'a> {
-        Planner {
+        let planner = Planner {
             function: &self.function,
             usage,
             by_flags: &self.by_flags,
             path: &self.path,
+            text: &self.text,
+            computed: &self.metadata.computed,
             config,
             reading,
-        }
+        };
+        planner.with_heuristics(&planner.base()).unwrap_or(planner)
     }
 
     /// The parameters that are sizes.
@@ -511,6 +549,11 @@ fn find_stated_storages(usage: &Usage) -> BTreeSet<String> {
         .iter()
         .filter(|tensor| tensor.stated && !tensor.certain);
     stated.map(|tensor| storage_name(&tensor.name)).collect()
+}
+
+/// Whether all of a launch is known.
+fn is_known(launch: &HostLaunch) -> bool {
+    launch.unknown.is_empty() && launch.assumed.is_empty()
 }
 
 /// Finds the storages of tensors that are only written, and of which the text tells the size. A grid that decorators compute may

@@ -9,7 +9,7 @@ use super::reading::Reading;
 use super::scaled::{DOT_BLOCK, SCALES, depends_on_blocks, scale_block};
 use super::{Attempt, ELEMENTS_MOST};
 use cerith_launcher::skeleton::{guess_of, required_parameters};
-use cerith_launcher::{Change, is_same_launch};
+use cerith_launcher::{Change, evaluate_heuristics, is_same_launch};
 use cerith_module::excerpt::tuning::Config;
 use cerith_module::kernel::{Function, Parameter};
 use cerith_module::usage::polynomial::Extent;
@@ -102,11 +102,65 @@ pub(super) struct Planner<'a> {
     pub usage: &'a Usage,
     pub by_flags: &'a [(Flags, Vec<TensorUse>)],
     pub path: &'a str,
+    /// The module.
+    pub text: &'a str,
+    /// The parameters that the kernel's heuristics compute.
+    pub computed: &'a [String],
     pub config: Config,
     pub reading: &'a Reading,
 }
 
 impl Planner<'_> {
+    /// The planner with the blocks that heuristics compute for a launch. Returns `None` if they compute none, or the same ones.
+    pub fn with_heuristics(&self, plan: &Plan) -> Option<Self> {
+        if !self.computed.iter().any(|name| self.usage.blocks.contains(name)) {
+            return None;
+        }
+        let mut args = self.build_launch_text(plan)?.args;
+        let config = self
+            .config
+            .iter()
+            .filter(|(name, _)| !self.computed.contains(name));
+        args.extend(config.filter_map(|(name, value)| Some((name.clone(), value.clone()?))));
+        let mut config = self.config.clone();
+        for (name, value) in evaluate_heuristics(self.text, &self.function.name, &args) {
+            config.insert(name, Some(value));
+        }
+        (config != self.config).then_some(Self { config, ..*self })
+    }
+
+    /// Adds a launch with a size that the kernel's heuristics compare with others.
+    pub fn add_threshold(&self, size: &str, number: i64, tried: &mut Vec<Attempt>) {
+        if !self.base().sizes.contains_key(size) || !(1..=ELEMENTS_MOST).contains(&number) {
+            return;
+        }
+        for value in [number, number + 1] {
+            let mut reading = self.reading.clone();
+            if self
+                .block_of(size)
+                .is_some_and(|(lanes, covers)| covers && lanes < value)
+            {
+                reading.block = Some(value.unsigned_abs().next_power_of_two() as i64);
+            }
+            let set = |plan: Plan| {
+                let mut plan = Plan {
+                    variant: format!("{size}={value}"),
+                    ..plan
+                };
+                plan.sizes.insert(size.to_owned(), value);
+                plan
+            };
+            let planner = Planner {
+                reading: &reading,
+                config: self.config.clone(),
+                ..*self
+            };
+            let computed = planner.with_heuristics(&set(planner.base()));
+            let planner = computed.unwrap_or(planner);
+            planner.add(set(planner.base()), tried);
+        }
+    }
+
     /// The plain launch.
     pub fn first(&self) -> Option<Attempt> {
         let plan = self.base();
@@ -292,6 +346,8 @@ impl Planner<'_> {
             let value = chosen.unwrap_or_else(|| match self.block_of(&size) {
                 _ if self.reading.even => self.choose_even_size(&size),
                 Some((lanes, true)) => (lanes - 3).max(1),
+                // A size of 2 blocks would be even.
+                Some((2, false)) => 3,
                 Some((lanes, false)) => lanes + lanes / 2 + 1,
                 None => 5,
             });

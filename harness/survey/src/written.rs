@@ -176,6 +176,13 @@ impl Planner<'_> {
 
     /// The case file of a launch; none if it would be too large, or takes something that the text does not tell.
     pub fn render_case(&self, plan: &Plan) -> Option<String> {
+        if let Some(planner) = self.with_heuristics(plan) {
+            return planner.render_launch(plan);
+        }
+        self.render_launch(plan)
+    }
+
+    fn render_launch(&self, plan: &Plan) -> Option<String> {
         let mut written = self.build_launch_text(plan)?;
         if let Some(usage) = self.find_usage(&written.args) {
             let planner = Planner {

@@ -439,6 +439,49 @@ impl Findings {
         );
     }
 
+    /// Notes that a kernel's launcher passes inputs on that have to be contiguous: the only launches that fail have an input with
+    /// padding. Kernels that take the last stride for 1 are many, and their callers know it.
+    pub fn add_layouts(&mut self, survey: &Survey) {
+        if survey.host.is_none() {
+            return;
+        }
+        let mut inputs: Vec<&str> = Vec::new();
+        let mut first: Option<Finding> = None;
+        for finding in self.entries.iter().chain(&self.warned) {
+            let is_trap = finding.outcome == Some(OutcomeKind::Trapped);
+            let is_excused = list_changes(finding, survey).all(Change::is_of_layout);
+            if !(is_trap || finding.key.is_one_of(&BROKEN_BY_HOSTS))
+                || !is_excused
+                || !is_certain(finding, survey)
+            {
+                continue;
+            }
+            let attempts = survey.attempts.iter().enumerate();
+            for (nth, tried) in attempts.filter(|(_, tried)| tried.change == Change::PaddedInput) {
+                if !finding.is_of(&format_case_id(survey, nth)) {
+                    continue;
+                }
+                let input = tried.variant.strip_prefix("padded ").unwrap_or(&tried.variant);
+                if !inputs.contains(&input) {
+                    inputs.push(input);
+                }
+                first.get_or_insert_with(|| finding.clone());
+            }
+        }
+        let Some(finding) = first else { return };
+        let verb = if inputs.len() == 1 { "is" } else { "are" };
+        let unless = vec![format!("`{}` {verb} contiguous", inputs.join("`, `"))];
+        let launch = Vec::new();
+        self.add_precondition(
+            survey,
+            Precondition {
+                unless,
+                finding,
+                launch,
+            },
+        );
+    }
+
     /// Notes that a kernel finishes only if something holds.
     pub fn add_precondition(&mut self, survey: &Survey, precondition: Precondition) {
         self.preconditions.push((survey.kernel.clone(), precondition));
@@ -491,6 +534,8 @@ pub struct KernelReport<'a> {
     pub omitted: &'a [&'static str],
     /// The function of the file whose launches these are.
     pub host: Option<&'a str>,
+    /// The inputs of that function that nothing decides.
+    assumed: &'a [String],
     /// The version of Triton by whose language the kernel is judged, if not the newest.
     pub version: Option<Version>,
     /// How many launches showed nothing.
@@ -573,7 +618,9 @@ impl<'a> KernelReport<'a> {
         // A number that was guessed may not fit the tensors.
         let warned = warned.filter(|(finding, _)| is_certain(finding, survey));
         let warned = warned.map(|(finding, launches)| KernelFinding {
-            wrong: survey.host.is_some() && finding.key.is_one_of(&BROKEN_BY_HOSTS),
+            wrong: survey.host.is_some()
+                && finding.key.is_one_of(&BROKEN_BY_HOSTS)
+                && !list_changes(finding, survey).all(Change::is_of_layout),
             first: first_of(finding).unwrap_or_default(),
             finding,
             launches,
@@ -581,6 +628,12 @@ impl<'a> KernelReport<'a> {
             launch: Vec::new(),
             others: Vec::new(),
         });
+        let preconditions: Vec<&Precondition> = (findings.preconditions.iter())
+            .filter(|(kernel, _)| *kernel == survey.kernel)
+            .map(|(_, one)| one)
+            .collect();
+        let is_condition = |finding: &Finding| preconditions.iter().any(|one| one.finding.key == finding.key);
+        let warned = warned.filter(|one| one.wrong || !is_condition(one.finding));
         let (broken, warned): (Vec<_>, Vec<_>) = warned.partition(|one| one.wrong);
         let of_kernel = of_kernel(&findings.entries);
         let passes = |(id, _): &&(String, &str)| {
@@ -597,24 +650,17 @@ impl<'a> KernelReport<'a> {
             launch: Vec::new(),
             others: Vec::new(),
         });
-        let preconditions = findings.preconditions.iter();
-        let preconditions = preconditions.filter(|(kernel, _)| *kernel == survey.kernel);
-        let preconditions: Vec<&Precondition> = preconditions.map(|(_, one)| one).collect();
-        // A precondition has the failure.
-        let is_conditional = |one: &KernelFinding<'_>| {
-            let mut conditions = preconditions.iter();
-            !one.wrong && conditions.any(|condition| condition.finding.key == one.finding.key)
-        };
-        let shown = shown.filter(|one| !is_conditional(one));
         Self {
             file,
             kernel: &survey.kernel,
             launches: variants.len(),
-            findings: shown.chain(broken).collect(),
+            findings: shown
+                .filter(|one| one.wrong || !is_condition(one.finding))
+                .chain(broken)
+                .collect(),
             warned,
-            preconditions: preconditions
-                .iter()
-                .map(|&precondition| KernelPrecondition {
+            preconditions: (preconditions.into_iter())
+                .map(|precondition| KernelPrecondition {
                     precondition,
                     id: String::new(),
                 })
@@ -624,6 +670,7 @@ impl<'a> KernelReport<'a> {
             changed: &survey.changed,
             omitted: &survey.omitted,
             host: survey.host.as_deref(),
+            assumed: &survey.assumed,
             version: survey.version,
             passed,
             hidden: Vec::new(),
@@ -796,7 +843,11 @@ impl<'a> KernelReport<'a> {
         }
         add_lines(&mut text, &self.listed);
         if let Some(host) = self.host {
-            let _ = writeln!(text, "  = note: launched as `{host}` launches it");
+            let assumed = match self.assumed {
+                [] => String::new(),
+                names => format!(", with assumed values of `{}`", names.join("`, `")),
+            };
+            let _ = writeln!(text, "  = note: launched as `{host}` launches it{assumed}");
         }
         if !self.changed.is_empty() && self.preconditions.is_empty() {
             let _ = writeln!(
@@ -903,8 +954,10 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
     if is_all(Change::EmptySize) {
         return false;
     }
-    // Kernels that take the last stride for 1 are many, and their callers know it.
-    if survey.host.is_some() && is_all(Change::TransposedInput) {
+    if survey.host.is_some() && list_changes(finding, survey).all(Change::is_of_layout) {
+        return false;
+    }
+    if !survey.assumed.is_empty() && is_all(Change::InputSize) {
         return false;
     }
     // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.

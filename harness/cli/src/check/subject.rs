@@ -9,7 +9,7 @@ use std::time::Instant;
 use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, read_declarations};
 use cerith_engine::SourceLines;
 use cerith_engine::catch_panic;
-use cerith_module::excerpt::{Part, extract_functions};
+use cerith_module::excerpt::{Part, Read, extract_functions, join_modules, rename_jit};
 use cerith_python::nearest::suggest_spelling;
 use cerith_report::describe;
 use cerith_runner::corpus::is_python;
@@ -21,12 +21,21 @@ use cerith_tile::source::{SourceFile, Sources};
 use super::code;
 use super::config::Config;
 use super::fitting::{self, Dependent, Unwritten};
-use super::target::{CheckTarget, display_path, home_of};
+use super::target::{CheckTarget, display_path, home_by_imports};
+use super::text::{Cells, CheckedText, STDIN, is_notebook};
+
+/// The most files of a folder that are read for launches of a kernel.
+const MAX_FOLDER: usize = 256;
+
+/// The most files that are evaluated for launches of a kernel.
+const MAX_CALLERS: usize = 4;
 
 /// A file with kernels.
 pub struct Subject {
     /// The file as the user names it.
     pub display_name: String,
+    /// The cells of a notebook.
+    pub cells: Cells,
     root: PathBuf,
     parts: Vec<Part>,
     drafts: Vec<Draft>,
@@ -52,13 +61,21 @@ impl Subject {
     /// Reads a file; none if it was found in a folder and has no kernels. Fails with what to tell the user.
     /// `edited` replaces the text of the file.
     pub fn open(asked: &CheckTarget, config: &Config, edited: Option<&str>) -> Result<Option<Self>, String> {
-        let name = asked.file.display().to_string();
+        let is_stdin = asked.file == Path::new(STDIN);
+        let name = if is_stdin {
+            "<stdin>".to_owned()
+        } else {
+            asked.file.display().to_string()
+        };
         let read = edited.map_or_else(
-            || cerith_files::read_text(&asked.file, MAX_TEXT as u64),
-            |text| Ok(text.to_owned()),
+            || CheckedText::read(&asked.file),
+            |text| Ok(CheckedText::from_module(text.to_owned())),
         );
-        let text = match read {
-            Ok(text) => text,
+        let CheckedText {
+            text: original,
+            cells,
+        } = match read {
+            Ok(read) => read,
             // Most files of a package have nothing to do with Triton, whatever their encoding and length.
             Err(_) if !asked.explicit && !mentions_jit(&asked.file) => return Ok(None),
             Err(error) => {
@@ -69,23 +86,29 @@ impl Subject {
                 ));
             }
         };
-        if !is_python(&asked.file) {
+        if !is_stdin && !is_python(&asked.file) && !is_notebook(&asked.file) {
             return Err(format!(
-                "error: {name} is no Python file\n  = help: name a file that ends in `.py`"
+                "error: {name} is not a Python file\n  = help: name a file that ends in `.py` or `.ipynb`, or `-` for standard input"
             ));
         }
+        let text = rename_jit(&original).into_owned();
         if !asked.explicit && !text.contains("jit") {
             return Ok(None);
         }
+        let file = if is_stdin {
+            Path::new("stdin.py")
+        } else {
+            &asked.file
+        };
         let (root, path) =
-            home_of(&asked.file).ok_or_else(|| format!("error: the path {name} is not UTF-8"))?;
+            home_by_imports(file, &text).ok_or_else(|| format!("error: the path {name} is not UTF-8"))?;
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new(name.as_str(), text.as_str()));
         let rendered = |problems: Vec<_>| {
             let shown = problems
                 .iter()
                 .map(|problem| describe::to_problem(problem, &sources).rendered);
-            shown.collect::<Vec<_>>().join("\n")
+            cells.relocate_text(&name, &shown.collect::<Vec<_>>().join("\n"))
         };
         let all = list_kernels(source, &text).map_err(rendered)?;
         if all.is_empty() && !asked.explicit {
@@ -107,12 +130,13 @@ impl Subject {
             .filter(|one| asked.kernels.is_empty() || asked.kernels.contains(one))
             .map(String::as_str)
             .collect();
-        let main = path.clone();
-        let read = |path: &str| match edited {
-            Some(text) if path == main => Some(text.to_owned()),
-            _ => cerith_files::read_text(root.join(path), MAX_TEXT as u64).ok(),
+        let read = |other: &str| {
+            if other == path {
+                return Some(text.clone());
+            }
+            cerith_files::read_text(root.join(other), MAX_TEXT as u64).ok()
         };
-        let stem = asked.file.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let parts = extract_functions(&path, &stem, &wanted, &read).map_err(|(path, problems)| {
             let at = root.join(&path);
             let mut sources = Sources::default();
@@ -124,10 +148,13 @@ impl Subject {
             shown.collect::<Vec<_>>().join("\n")
         })?;
         let only: Vec<&str> = asked.kernels.iter().map(String::as_str).collect();
+        // The text was read before.
+        let mut drafts = build_drafts(source, &parts, &text, &only).unwrap_or_default();
+        find_hosts(&mut drafts, &root, &path, &text, &read);
         let mut subject = Self {
-            display_name: name,
-            // The text was read before.
-            drafts: build_drafts(source, &parts, &text, &only).unwrap_or_default(),
+            display_name: name.clone(),
+            cells: cells.clone(),
+            drafts,
             parts,
             surveys: Vec::new(),
             module_path: path,
@@ -139,7 +166,7 @@ impl Subject {
             texts: Vec::new(),
             root,
         };
-        subject.read_comments(&text)?;
+        subject.read_comments(&original)?;
         subject.add_configured(config, &all)?;
         Ok(Some(subject))
     }
@@ -396,6 +423,56 @@ impl Subject {
         }
         Ok(())
     }
+}
+
+/// Looks for launches of kernels that no function of their file makes alone: together with what the file imports, and in the files
+/// of its folder.
+fn find_hosts(drafts: &mut [Draft], root: &Path, path: &str, text: &str, read: &Read<'_>) {
+    if drafts.iter().all(Draft::has_host) {
+        return;
+    }
+    let joined = join_modules(path, None, read);
+    let mut others: Option<Vec<(String, String)>> = None;
+    for draft in drafts.iter_mut().filter(|draft| !draft.has_host()) {
+        if let Some(joined) = &joined {
+            draft.add_hosts(joined, None);
+        }
+        if draft.has_host() {
+            continue;
+        }
+        let others = others.get_or_insert_with(|| read_folder(root, path, read));
+        let name = draft.kernel().to_owned();
+        let launches = |text: &str| text.contains(&format!("{name}["));
+        let mut callers = others.iter().filter(|(_, text)| launches(text)).take(MAX_CALLERS);
+        let _ = callers.any(|(other, _)| {
+            if let Some(joined) = join_modules(other, Some((path, text)), read) {
+                let file = other.rsplit('/').next();
+                draft.add_hosts(&joined, file);
+            }
+            draft.has_host()
+        });
+    }
+}
+
+/// The other Python files of a file's folder, by their paths from the root.
+fn read_folder(root: &Path, path: &str, read: &Read<'_>) -> Vec<(String, String)> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
+        return Vec::new();
+    };
+    let names = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| is_python(Path::new(name))).collect();
+    names.sort();
+    let paths = names.into_iter().take(MAX_FOLDER).map(|name| match folder {
+        "" => name,
+        _ => format!("{folder}/{name}"),
+    });
+    let others = paths.filter(|other| other != path);
+    others
+        .filter_map(|other| read(&other).map(|text| (other, text)))
+        .collect()
 }
 
 /// Whether the beginning of a file, in whatever encoding, has the word that every kernel needs. Yes if it cannot be read.

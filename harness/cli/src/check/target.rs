@@ -5,8 +5,12 @@ use cerith_runner::kernels::{find_launched_kernels, is_case_file};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::text::is_notebook;
 /// Folders may nest this deep.
 const DEPTH_MOST: usize = 32;
+
+/// Imports lead at most this many folders out.
+const MAX_LEVELS: usize = 8;
 
 /// A file, and which of its kernels are meant; none: all of them.
 #[derive(Debug)]
@@ -83,7 +87,7 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         }
         if kind.is_dir() && depth < DEPTH_MOST {
             collect(&path, depth + 1, found);
-        } else if kind.is_file() && is_python(&path) {
+        } else if kind.is_file() && (is_python(&path) || is_notebook(&path)) {
             found.push(path);
         }
     }
@@ -115,6 +119,53 @@ pub fn home_of(file: &Path) -> Option<(PathBuf, String)> {
     }
     parts.reverse();
     Some((root, parts.join("/")))
+}
+
+/// As [`home_of`], but further out if an import of the file leads there: a package needs no `__init__.py`. Only folders around the
+/// file count whose name an import begins with, or to which a relative import leads.
+pub fn home_by_imports(file: &Path, text: &str) -> Option<(PathBuf, String)> {
+    let (root, path) = home_of(file)?;
+    let Ok(full) = root.canonicalize() else {
+        return Some((root, path));
+    };
+    let around: Vec<&Path> = full.ancestors().take(MAX_LEVELS).collect();
+    let folders = path.matches('/').count();
+    let mut levels = 0;
+    for line in text.lines() {
+        let line = line.trim_start();
+        let Some(named) = line
+            .strip_prefix("from ")
+            .or_else(|| line.strip_prefix("import "))
+        else {
+            continue;
+        };
+        let named = named.trim_start();
+        let dots = named.len() - named.trim_start_matches('.').len();
+        if dots > 0 {
+            levels = levels.max((dots - 1).saturating_sub(folders));
+            continue;
+        }
+        let end = named
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(named.len());
+        let first = named.get(..end).unwrap_or_default();
+        if first.is_empty() || root.join(first).exists() || root.join(format!("{first}.py")).exists() {
+            continue;
+        }
+        let is_named = |folder: &&Path| folder.file_name().is_some_and(|name| name == first);
+        if let Some(at) = around.iter().position(is_named) {
+            levels = levels.max(at + 1);
+        }
+    }
+    let outer = around.get(levels).filter(|_| levels > 0);
+    let inner = outer.and_then(|outer| full.strip_prefix(outer).ok()?.to_str());
+    Some(match (outer, inner) {
+        (Some(outer), Some(inner)) => {
+            let path = format!("{}/{path}", inner.replace('\\', "/"));
+            (outer.to_path_buf(), path)
+        }
+        _ => (root, path),
+    })
 }
 
 /// How a file below a folder is shown: as a path from here where it is one.

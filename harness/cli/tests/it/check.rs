@@ -420,7 +420,7 @@ fn bad_input_is_told_with_the_mend() {
     );
     check(&folder, &["broken.py"]).assert_ends(2, &[], &["error[kernel-syntax]", "broken.py:1"]);
     check(&folder, &["none.py"]).assert_ends(2, &[], &["there is no kernel in none.py", "@triton.jit"]);
-    check(&folder, &["notes.txt"]).assert_ends(2, &[], &["notes.txt is no Python file"]);
+    check(&folder, &["notes.txt"]).assert_ends(2, &[], &["notes.txt is not a Python file"]);
     check(&folder, &["mended.py:rase"]).assert_ends(2, &[], &["no kernel `rase` in mended.py"]);
     check(&folder, &["never.py"]).assert_ends(
         1,

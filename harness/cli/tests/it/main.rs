@@ -22,6 +22,7 @@ mod merge;
 mod name;
 mod names;
 mod place;
+mod reach;
 mod recorded;
 mod slips;
 mod streams;

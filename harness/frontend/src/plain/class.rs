@@ -21,8 +21,31 @@ use cerith_language::value::plain::{
 use cerith_language::value::{Aggregate, Value};
 
 impl Runner<'_, '_> {
-    /// The value of a `class` statement.
+    /// The value of a `class` statement. Its static kernels are bound beside it by their dotted names, which no other name is.
     pub(super) fn define_class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
+        let value = self.class_value(scope, def)?;
+        if matches!(value, Plain::Class(_) | Plain::Unknown(_)) {
+            for stmt in &def.body {
+                let Stmt::FunctionDef(method) = stmt else {
+                    continue;
+                };
+                let is_static = |decorator: &ast::Decorator| matches!(&decorator.expression, Expr::Name(name) if name.id == "staticmethod");
+                let mut function = method.clone();
+                function.decorator_list.retain(|one| !is_static(one));
+                if function.decorator_list.is_empty() {
+                    continue;
+                }
+                let kernel = self.define(scope, &Rc::new(function))?;
+                if matches!(kernel, Plain::Jit(_)) {
+                    self.modules
+                        .bind(scope, &format!("{}.{}", def.name, method.name), kernel);
+                }
+            }
+        }
+        Ok(value)
+    }
+
+    fn class_value(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
         let span = span_of(self.modules.source_of(scope), def.name.range());
         let mut is_tuple = false;
         let mut is_plain = true;

@@ -164,6 +164,11 @@ impl<'a> Tracer<'a> {
     fn find_kernel(&mut self, module: ScopeId) -> Traced<Rc<UserFunction>> {
         let request = self.request;
         let mut scope = module;
+        let names = self.modules.scope(module).map(|scope| &scope.names);
+        // A static method of a class.
+        if let Some(Plain::Jit(function)) = names.and_then(|names| names.get(request.kernel.as_str())) {
+            return Ok(Rc::clone(function));
+        }
         let mut parts = request.kernel.split('.').peekable();
         while let Some(part) = parts.next() {
             let found = self

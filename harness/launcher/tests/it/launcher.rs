@@ -473,3 +473,31 @@ fn hostile_launchers_end() {
         drop(read("add", launcher));
     }
 }
+
+#[test]
+fn what_an_earlier_turn_of_an_unknown_loop_may_write_is_written() {
+    let launcher = |loops: &str| {
+        format!(
+            "def plus(x, y):\n    out = torch.empty_like(x)\n    {loops}:\n        \
+             add[(1,)](out, y, x, x.numel(), BLOCK=64)\n        out[0].copy_(x[0])\n    return out\n"
+        )
+    };
+    let fill = |loops: &str| {
+        let launches = read("add", &launcher(loops));
+        let plain = launches.first().expect("a launch").text.clone();
+        let line = plain.lines().find(|line| line.starts_with("  out:"));
+        line.is_some_and(|line| line.contains("uninit"))
+    };
+    assert!(fill("if True"));
+    assert!(!fill("for i in range(int(x.sum().item()))"));
+    assert!(!fill("if x.sum().item() > 2"));
+}
+
+#[test]
+fn values_of_constexprs_and_names_of_devices_are_known() {
+    let launcher = "WIDTH = tl.constexpr(64)\n\ndef plus(x, y):\n    assert 'cuda' in str(x.device)\n    \
+                    out = torch.empty_like(x)\n    add[(1,)](x, y, out, x.numel(), BLOCK=WIDTH.value)\n    return out\n";
+    let launches = read("add", launcher);
+    let plain = launches.first().expect("a launch");
+    assert!(plain.text.contains("BLOCK: 64"), "{plain:#?}");
+}

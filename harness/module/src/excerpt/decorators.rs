@@ -34,6 +34,13 @@ pub fn is_kernel(def: &ast::StmtFunctionDef) -> bool {
         .any(|decorator| is_jit(strip_arguments(&decorator.expression)))
 }
 
+/// Whether a method is a kernel that does not take an instance. Methods of aggregates do, and a kernel calls them.
+pub fn is_static_kernel(def: &ast::StmtFunctionDef) -> bool {
+    let first = def.parameters.iter_non_variadic_params().next();
+    let takes_instance = first.is_some_and(|one| matches!(one.parameter.name.as_str(), "self" | "cls"));
+    is_kernel(def) && !takes_instance
+}
+
 /// What a decorator is, without its arguments.
 pub fn strip_arguments(decorator: &Expr) -> &Expr {
     match decorator {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{self as ast, Expr, Number, Operator, PySourceType, Stmt};
 
-use super::decorators::{is_autotune, is_gluon, is_kernel, strip_arguments};
+use super::decorators::{is_autotune, is_gluon, is_heuristics, is_kernel, is_static_kernel, strip_arguments};
 use crate::module;
 
 /// The most configurations of a kernel that are read.
@@ -32,6 +32,10 @@ pub struct KernelMetadata {
     pub is_function: bool,
     /// Whether it is written in Gluon.
     pub is_gluon: bool,
+    /// Parameters that its heuristics compute.
+    pub computed: Vec<String>,
+    /// Parameters that its heuristics compare with numbers.
+    pub thresholds: Vec<(String, i64)>,
 }
 
 /// What a module's text tells of its kernels, by their names.
@@ -59,6 +63,20 @@ pub fn read_metadata(text: &str) -> HashMap<String, KernelMetadata> {
                     reader.collect_configs(configs, &Names::new(), 0);
                 }
             }
+            let mut thresholds = ThresholdFinder::default();
+            let mut computed = Vec::new();
+            for decorator in &def.decorator_list {
+                if let Expr::Call(call) = &decorator.expression
+                    && is_heuristics(&call.func)
+                {
+                    thresholds.visit_expr(&decorator.expression);
+                    if let Some(Expr::Dict(values)) = call.arguments.find_argument_value("values", 0) {
+                        let keys = values.items.iter().filter_map(|item| item.key.as_ref());
+                        let names = keys.filter_map(|key| key.as_string_literal_expr());
+                        computed.extend(names.map(|name| name.value.to_string()));
+                    }
+                }
+            }
             let mut decorators = def.decorator_list.iter();
             let found = KernelMetadata {
                 configs: reader.configs,
@@ -66,6 +84,8 @@ pub fn read_metadata(text: &str) -> HashMap<String, KernelMetadata> {
                 is_function: !calls.launched.contains(def.name.as_str())
                     && (calls.by_kernels.contains(def.name.as_str()) || has_return_value(&def.body)),
                 is_gluon: decorators.any(|decorator| is_gluon(strip_arguments(&decorator.expression))),
+                computed,
+                thresholds: thresholds.thresholds,
             };
             all.insert(name, found);
         });
@@ -84,6 +104,43 @@ fn hooks_of(call: &ast::ExprCall) -> Vec<&'static str> {
     let own = ["reset_to_zero", "restore_value", "post_hook"];
     let own = own.into_iter().filter(|name| given(call, name));
     own.chain(found.has_pre_hook.then_some("pre_hook")).collect()
+}
+
+/// Finds comparisons of a heuristic's arguments with numbers: `args["N"] < 64`.
+#[derive(Default)]
+struct ThresholdFinder {
+    thresholds: Vec<(String, i64)>,
+}
+
+impl<'a> Visitor<'a> for ThresholdFinder {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Compare(compare) = expr
+            && let [other] = &*compare.comparators
+        {
+            let number = |expr: &Expr| match expr {
+                Expr::NumberLiteral(literal) => match &literal.value {
+                    Number::Int(int) => int.as_i64(),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let argument = |expr: &Expr| {
+                Some(
+                    expr.as_subscript_expr()?
+                        .slice
+                        .as_string_literal_expr()?
+                        .value
+                        .to_string(),
+                )
+            };
+            let found = argument(&compare.left)
+                .zip(number(other))
+                .or_else(|| argument(other).zip(number(&compare.left)));
+            self.thresholds
+                .extend(found.filter(|one| !self.thresholds.contains(one)));
+        }
+        walk_expr(self, expr);
+    }
 }
 
 /// Finds a `pre_hook` among the arguments of calls.
@@ -143,9 +200,11 @@ impl<'a> Visitor<'a> for Calls<'a> {
                     self.by_kernels.insert(&name.id);
                 }
                 Expr::Subscript(subscript) => {
-                    if let Expr::Name(name) = &*subscript.value {
-                        self.launched.insert(&name.id);
-                    }
+                    match &*subscript.value {
+                        Expr::Name(name) => self.launched.insert(name.id.as_str()),
+                        Expr::Attribute(attribute) => self.launched.insert(attribute.attr.as_str()),
+                        _ => false,
+                    };
                 }
                 _ => {}
             }
@@ -168,6 +227,15 @@ fn visit_kernels<'a>(
                 visit(name.clone(), def);
             }
             visit_kernels(&def.body, &format!("{name}."), visit);
+        }
+        if let Stmt::ClassDef(class) = stmt {
+            for stmt in &class.body {
+                if let Stmt::FunctionDef(def) = stmt
+                    && is_static_kernel(def)
+                {
+                    visit(format!("{prefix}{}.{}", class.name, def.name), def);
+                }
+            }
         }
         let mut bodies = Vec::new();
         super::imports::visit_bodies(stmt, &mut |body| bodies.push(body));

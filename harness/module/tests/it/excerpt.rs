@@ -1,6 +1,6 @@
 //! Kernels are taken out of their package with what they need.
 
-use cerith_module::excerpt::extract_functions;
+use cerith_module::excerpt::{extract_functions, join_modules};
 
 const PACKAGE: [(&str, &str); 4] = [
     (
@@ -142,4 +142,61 @@ fn a_package_inside_of_another_imports_itself_by_its_name() {
             "def twice(x): return x + x",
         ]
     );
+}
+
+#[test]
+fn a_module_is_joined_with_what_its_launchers_call() {
+    let files = [
+        (
+            "lib/rows.py",
+            "import torch\nfrom .sizes import block as b, other\nfrom .names import NAME\ndef run(x): return b(other(x), NAME)\n",
+        ),
+        (
+            "lib/sizes.py",
+            "import torch\nfrom .names import WIDTH\ndef block(x): return WIDTH\ndef other(x): return x\ndef unused(x): return x\n",
+        ),
+        ("lib/names.py", "WIDTH = 4\nNAME = 'rows'\n"),
+        ("lib/alone.py", "import torch\ndef run(x): return x\n"),
+        (
+            "lib/caller.py",
+            "from . import sizes\nfrom .rows import run\ndef call(x): return run(x)\n",
+        ),
+    ];
+    let read = |path: &str| {
+        let found = files.iter().find(|(one, _)| *one == path);
+        found.map(|(_, text)| (*text).to_owned())
+    };
+    let check = |path: &str, kernels: Option<(&str, &str)>, expected: Option<&str>| {
+        let joined = join_modules(path, kernels, &read);
+        if let Some(joined) = &joined {
+            let lines = joined.text.lines().skip(joined.lines_before as usize);
+            let own = read(path).expect("a file");
+            assert_eq!(lines.count(), own.lines().count());
+        }
+        let shown = joined.map(|joined| {
+            let lines = joined.text.lines().filter(|line| !line.is_empty());
+            lines.collect::<Vec<_>>().join("\n")
+        });
+        assert_eq!(shown.as_deref(), expected, "{path}");
+    };
+    check(
+        "lib/rows.py",
+        None,
+        Some(
+            "WIDTH = 4\nNAME = 'rows'\npass\ndef block(x): return WIDTH\ndef other(x): return x\n\
+             import torch\nb = block\npass\ndef run(x): return b(other(x), NAME)",
+        ),
+    );
+    check("lib/alone.py", None, None);
+    check("lib/absent.py", None, None);
+    // The kernels' own text replaces its excerpt.
+    check(
+        "lib/caller.py",
+        Some(("lib/rows.py", "RAW = 1\ndef run(x): return x\n")),
+        Some(
+            "WIDTH = 4\nNAME = 'rows'\npass\ndef block(x): return WIDTH\ndef other(x): return x\n\
+             RAW = 1\ndef run(x): return x\nfrom . import sizes\npass\ndef call(x): return run(x)",
+        ),
+    );
+    check("lib/alone.py", Some(("lib/rows.py", "RAW = 1\n")), None);
 }
