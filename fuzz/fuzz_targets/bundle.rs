@@ -1,4 +1,4 @@
-//! Bundles to their reader; what it takes, to the writer and back.
+//! Fuzzes the reader of bundles; accepted bundles are written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

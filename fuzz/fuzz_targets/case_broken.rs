@@ -1,4 +1,4 @@
-//! Generated cases that break a rule on purpose to the reference, which must notice.
+//! Runs generated cases that break a rule on purpose in the reference, which must detect it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Case files to the case format.
+//! Fuzzes the reader of case files.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

@@ -1,6 +1,7 @@
-//! Generated cases to Triton's interpreter, beside the reference: a difference that no known bug explains is a crash.
+//! Compares Triton's interpreter with the reference on generated cases: a difference that no known bug explains is a
+//! crash.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(init: cerith_fuzz::interpreter::ready(), |data: &[u8]| cerith_fuzz::interpreter::hold(data));
+fuzz_target!(init: cerith_fuzz::interpreter::start_engines(), |data: &[u8]| cerith_fuzz::interpreter::hold(data));

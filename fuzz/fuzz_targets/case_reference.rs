@@ -1,4 +1,4 @@
-//! Generated cases to the reference, each with its twins.
+//! Runs generated cases in the reference, each with its twins.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

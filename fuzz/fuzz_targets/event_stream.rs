@@ -1,4 +1,4 @@
-//! Streams of events to their reader; what it takes, to every printer.
+//! Fuzzes the reader of event streams, and prints accepted streams with every printer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

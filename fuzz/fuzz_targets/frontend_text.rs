@@ -1,4 +1,4 @@
-//! Python files to the frontend; what it accepts, to the interpreter.
+//! Fuzzes the frontend with Python files, and interprets accepted kernels.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

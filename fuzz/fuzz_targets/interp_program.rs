@@ -1,4 +1,4 @@
-//! Typed IR to the interpreter.
+//! Fuzzes the interpreter with typed IR.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

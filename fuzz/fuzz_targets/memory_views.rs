@@ -1,4 +1,4 @@
-//! Chains of torch's operations to the memory model.
+//! Fuzzes the memory model with chains of torch's operations.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Texts to the reader of Triton's IR; what it takes, to the interpreter.
+//! Fuzzes the parser of Triton's IR, and interprets accepted modules.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

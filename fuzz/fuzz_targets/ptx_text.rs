@@ -1,4 +1,4 @@
-//! PTX texts to the parser; what it accepts, to launches.
+//! Fuzzes the parser of PTX, and launches accepted modules.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

@@ -1,4 +1,4 @@
-//! Part files and data archives to their readers; what is taken, to the collector.
+//! Fuzzes the readers of part files and data archives; the collector gets the accepted ones.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

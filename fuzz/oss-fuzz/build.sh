@@ -4,10 +4,10 @@
 source=${CERITH_SOURCE:-$SRC/cerith}
 work=${WORK:-$(mktemp -d)}
 
-# Targets that ask Triton's interpreter: a farm has none.
+# Targets that run Triton's interpreter: a farm has none.
 left_out=" case_interpreter "
 
-# What is fuzzed has no `unsafe` code, so that without the address sanitizer nothing of ours is missed.
+# The fuzzed code has no `unsafe` code, so without the address sanitizer no bug of Cerith is missed.
 sanitizer=none
 if [ "${SANITIZER:-address}" = address ]; then sanitizer=address; fi
 

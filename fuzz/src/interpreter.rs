@@ -1,5 +1,5 @@
-//! The panel of the target `case_interpreter`: the reference, and Triton's interpreter in a worker that lives as long as the target.
-//! Left out: other engines (`cerith fuzz`).
+//! The engines of the target `case_interpreter`: the reference, and Triton's interpreter in a worker that lives as long
+//! as the target.
 
 use std::process;
 use std::sync::{Arc, OnceLock};
@@ -18,14 +18,14 @@ const VARIABLE: &str = "CERITH_FUZZ_TRITON";
 
 static PANEL: OnceLock<(Panel, Limits)> = OnceLock::new();
 
-/// Starts the engines. Where there is none the target ends here, before libFuzzer takes an end for a crash.
-pub fn ready() {
-    PANEL.get_or_init(panel);
+/// Starts the engines. Without a toolchain the process exits here, before libFuzzer would report an exit as a crash.
+pub fn start_engines() {
+    PANEL.get_or_init(open_panel);
 }
 
-/// Holds the interpreter to the reference on the case that some bytes are.
+/// Compares the interpreter with the reference on the case that the bytes encode.
 pub fn hold(bytes: &[u8]) {
-    let (panel, limits) = PANEL.get_or_init(panel);
+    let (panel, limits) = PANEL.get_or_init(open_panel);
     let form = Form {
         limits: *limits,
         ..Form::default()
@@ -33,7 +33,7 @@ pub fn hold(bytes: &[u8]) {
     let generated =
         Generated::new("kernel", form, &mut Unstructured::new(bytes)).expect("any bytes are a case");
     let case = read(&generated).unwrap_or_else(|fault| panic!("{fault}"));
-    let trial = try_case(&case, panel).expect("nobody stops it");
+    let trial = try_case(&case, panel).expect("the case is not cancelled");
     if let Some(failed) = trial.failed.first() {
         panic!("{}: {}", failed.engine, failed.message);
     }
@@ -56,10 +56,10 @@ pub fn hold(bytes: &[u8]) {
     );
 }
 
-/// The engines; a target without a toolchain ends, with words and no crash.
-fn panel() -> (Panel, Limits) {
-    match started() {
-        Ok(started) => started,
+/// Starts the engines. Without a toolchain the process exits with a message, without a crash.
+fn open_panel() -> (Panel, Limits) {
+    match build_panel() {
+        Ok(panel) => panel,
         Err(why) => {
             eprintln!("case_interpreter has nothing to do: {why}");
             process::exit(0);
@@ -67,9 +67,9 @@ fn panel() -> (Panel, Limits) {
     }
 }
 
-fn started() -> Result<(Panel, Limits), String> {
+fn build_panel() -> Result<(Panel, Limits), String> {
     let home = Home::discover().map_err(|error| error.to_string())?;
-    let mend = "`cerith toolchain add 3.9.0` installs one";
+    let help = "`cerith toolchain add 3.9.0` installs one";
     let toolchain = match std::env::var(VARIABLE) {
         Ok(named) => {
             let id = named
@@ -82,11 +82,11 @@ fn started() -> Result<(Panel, Limits), String> {
         Err(_) => {
             let all = home.list().map_err(|error| error.to_string())?;
             let newest = all.into_iter().max_by_key(|one| one.id.triton());
-            newest.ok_or_else(|| format!("no Triton is installed; {mend}"))?
+            newest.ok_or_else(|| format!("no Triton is installed; {help}"))?
         }
     };
     let version: Version = toolchain.id.triton();
-    // Nothing is read but what a request has in it.
+    // The worker reads only the contents of requests.
     let pool = Pool::new(toolchain, 1).map_err(|error| format!("a worker does not start: {error}"))?;
     let limits = cerith_toolchain::Limits {
         time: Duration::from_secs(20),

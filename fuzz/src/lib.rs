@@ -1,21 +1,22 @@
-//! What the targets share: randomness for structured changes out of libFuzzer's seed, and the way from a fault to a crash.
+//! Common parts of the targets: randomness for structured mutations from libFuzzer's seed, and the conversion of a
+//! fault to a crash.
 
 pub mod interpreter;
 
 use arbitrary::Unstructured;
 use cerith_gen::TrialResult;
 
-/// Random bytes that a change takes.
+/// Random bytes for a mutation.
 const RANDOM: usize = 1024;
 
-/// A fault is a crash, which libFuzzer keeps the input of.
+/// Panics on a fault, so that libFuzzer keeps the input.
 pub fn hold(trial: TrialResult) {
     if let Err(fault) = trial {
         panic!("{fault}");
     }
 }
 
-/// Changes the text in a buffer of libFuzzer's; gives its new length. What does not fit is cut off.
+/// Mutates the text in libFuzzer's buffer, and returns its new length. Text that doesn't fit is truncated.
 pub fn change(
     data: &mut [u8],
     size: usize,

@@ -131,7 +131,7 @@ fn bound_combinations(
         if range.nan && !nan {
             return None;
         }
-        hull = Some(hull.map_or(range, |hull| hull.hull(range)));
+        hull = Some(hull.map_or(range, |hull| hull.hull_with(range)));
     }
     let Range { low, high, nan } = hull?;
     // A bound that grows by steps may be one unit more between the ends.

@@ -1,27 +1,27 @@
-//! The constraints of assembly (`"=r,=h,r,n"`): which kind of register each operand is in. Left out: what LLVM offers beyond what
-//! kernels for NVIDIA's GPUs use.
+//! Parses the constraints of assembly (`"=r,=h,r,n"`): the kind of register of each operand. Only LLVM's constraints in
+//! kernels for NVIDIA GPUs are supported.
 
 /// The constraints of a snippet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Constraints {
-    /// Of the results.
+    /// The constraints of the results.
     pub outputs: Vec<Place>,
-    /// Of the operands.
+    /// The constraints of the operands.
     pub inputs: Vec<Place>,
 }
 
-/// Where an operand is.
+/// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In a register of so many bits; a predicate has 1.
+    /// A register with this many bits; a predicate has 1.
     Register(u32),
-    /// In the text itself: a number that is known.
+    /// An immediate: a constant in the text.
     Number,
-    /// In the register of a result.
+    /// The same register as a result.
     Tied(usize),
 }
 
-/// Reads constraints. The error is the one that was not understood.
+/// Parses constraints. The error is the first unsupported one.
 pub(crate) fn parse(text: &str) -> Result<Constraints, String> {
     let mut constraints = Constraints::default();
     for constraint in text

@@ -1,8 +1,9 @@
-//! `mov` and `cvt`.
+//! Lowers `mov` and `cvt`.
 //!
-//! A conversion to an 8-bit float is the one that Triton's own casts compile to (`cvt.rn.satfinite.e4m3x2.f32`), so it is a cast
-//! of the IR. A float becomes `tf32` by rounding, ties away from zero. Left out: conversions to and from 4- and 6-bit floats,
-//! `ue8m0`, other roundings to `tf32`, stochastic rounding, `.relu` and `.sat`.
+//! A conversion to an 8-bit float is the instruction that Triton's own casts compile to
+//! (`cvt.rn.satfinite.e4m3x2.f32`), so it becomes a cast of the IR. A float becomes `tf32` by rounding, ties away from
+//! zero. Unsupported: conversions to and from 4- and 6-bit floats, `ue8m0`, other roundings to `tf32`, stochastic
+//! rounding, `.relu` and `.sat`.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Rounding, UnaryOp, ValueId};
@@ -14,7 +15,7 @@ use crate::refusal::Assembled;
 use crate::text::{Instruction, Operand};
 use crate::word::{Slots, Word};
 
-/// The float type of a name that holds one float.
+/// Parses the name of a float type.
 fn float_dtype(name: &str) -> Option<DType> {
     Some(match name {
         "f16" => DType::F16,
@@ -25,7 +26,7 @@ fn float_dtype(name: &str) -> Option<DType> {
     })
 }
 
-/// The float type of a name that holds two.
+/// Parses the name of a packed pair of floats.
 fn pair_dtype(name: &str) -> Option<DType> {
     Some(match name {
         "f16x2" => DType::F16,
@@ -36,7 +37,7 @@ fn pair_dtype(name: &str) -> Option<DType> {
     })
 }
 
-/// How `cvt` narrows.
+/// Parses the rounding of a narrowing `cvt`.
 const fn parse_rounding(mode: &str) -> Option<Rounding> {
     Some(match mode.as_bytes() {
         b"rn" => Rounding::NearestEven,
@@ -46,7 +47,7 @@ const fn parse_rounding(mode: &str) -> Option<Rounding> {
 }
 
 impl Machine<'_> {
-    /// `mov`: a copy, or a register taken apart or put together.
+    /// `mov`: copies, packs or unpacks registers.
     pub(crate) fn lower_mov(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let [_, ty] = i.name.as_slice() else {
             return Ok(None);
@@ -63,7 +64,7 @@ impl Machine<'_> {
         };
         let word = match from {
             Operand::Several(parts) => self.join_operands(parts, bits)?,
-            // A number is one of the type.
+            // A literal has the type of the instruction.
             Operand::Float(_) => match float_dtype(ty) {
                 Some(dtype) => self
                     .read_value(from, dtype)?
@@ -118,17 +119,17 @@ impl Machine<'_> {
             _ => None,
         };
         let Some(mut word) = word else { return Ok(None) };
-        // An integer may go to a wider register.
+        // An integer may be read from a wider register.
         if let (Some(dtype), Some(operand)) = (integer_dtype(to), i.operands.first())
-            && let Some(width) = self.width(operand)
+            && let Some(width) = self.register_width(operand)
             && width > word.bits
         {
-            word = self.resize(&word, width, dtype.is_signed_int())?;
+            word = self.resize_word(&word, width, dtype.is_signed_int())?;
         }
         self.write_result(i, word)
     }
 
-    /// Two floats narrowed into one register, the first into its high half.
+    /// Narrows two floats into one register, the first into its high half.
     fn pack_floats(
         &mut self,
         modes: &[&str],
@@ -153,7 +154,7 @@ impl Machine<'_> {
         self.join(&words).map(Some)
     }
 
-    /// Two floats in one register as two of another type.
+    /// Converts a packed pair of floats to another type.
     fn convert_pair(
         &mut self,
         modes: &[&str],
@@ -193,15 +194,15 @@ impl Machine<'_> {
         ) {
             (Some(to), Some(from), ..) if modes.is_empty() => {
                 // The operand may be in a wider register.
-                let width = self.width(operand).unwrap_or(from.bits());
+                let width = self.register_width(operand).unwrap_or(from.bits());
                 let Some(word) = self.read(operand, width)? else {
                     return Ok(None);
                 };
                 if width < from.bits() {
                     return Ok(None);
                 }
-                let word = self.resize(&word, from.bits(), false)?;
-                self.resize(&word, to.bits(), from.is_signed_int()).map(Some)
+                let word = self.resize_word(&word, from.bits(), false)?;
+                self.resize_word(&word, to.bits(), from.is_signed_int()).map(Some)
             }
             (None, Some(from), Some(to), _) => {
                 let Some((value, depends)) = self.read_value(operand, from)? else {
@@ -256,7 +257,7 @@ impl Machine<'_> {
         depends: Slots,
     ) -> Option<Word> {
         if to == "tf32" {
-            // The register holds a float whose last bits are zero.
+            // The register holds a float whose low bits are zero.
             let symbol = match modes {
                 ["rna"] if from == DType::F32 => find_instruction("cvt.rna.tf32.f32")?,
                 _ => return None,

@@ -1,7 +1,8 @@
-//! Instructions of floats.
+//! Lowers float instructions.
 //!
-//! A sum or product without a rounding may be fused with what follows; one with a rounding is rounded there, once (PTX ISA,
-//! `add`). So the first is the operation of the IR, which engines may contract, and the second an instruction of its own.
+//! A sum or product without a rounding modifier may be fused with later operations; one with a modifier is rounded
+//! once, in place (PTX ISA, `add`). So the first becomes an operation of the IR, which engines may contract, and the
+//! second an instruction of its own.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, TernaryOp, UnaryOp, ValueId};
@@ -12,7 +13,7 @@ use crate::refusal::Assembled;
 use crate::text::{Instruction, Operand};
 use crate::word::{Slots, Word};
 
-/// The float type that an instruction ends with, and how many of them a register holds.
+/// Parses the float type of an instruction, and the number of floats in a register.
 fn float_type(name: &str) -> Option<(DType, usize)> {
     Some(match name {
         "f16" => (DType::F16, 1),
@@ -25,10 +26,10 @@ fn float_type(name: &str) -> Option<(DType, usize)> {
     })
 }
 
-/// How close an instruction is to the exact result.
+/// The accuracy of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Closeness {
-    /// Rounded once.
+    /// Correctly rounded.
     #[default]
     Rounded,
     /// `.full`
@@ -37,7 +38,7 @@ enum Closeness {
     Approximate,
 }
 
-/// What stands between an instruction's name and its type.
+/// The modifiers between an instruction's name and its type.
 #[derive(Clone, Copy, Debug, Default)]
 struct Modifiers<'n> {
     rounding: Option<&'n str>,
@@ -64,13 +65,13 @@ impl<'n> Modifiers<'n> {
         Some(modifiers)
     }
 
-    /// Only what every sum has: a rounding and flushing.
+    /// Whether there are only modifiers of every sum: a rounding and flushing.
     fn is_plain(self) -> bool {
         self.closeness == Closeness::Rounded && !self.nan
     }
 }
 
-/// What the library calls a rounding.
+/// The library's name of a rounding.
 const fn name_rounding(rounding: Option<&str>) -> &'static str {
     match rounding {
         Some(rounding) => match rounding.as_bytes() {
@@ -83,14 +84,14 @@ const fn name_rounding(rounding: Option<&str>) -> &'static str {
     }
 }
 
-/// The function of the library that is an operation of `f32` with `.ftz`.
+/// Finds the library's function for an operation of `f32` with `.ftz`.
 fn find_ftz_symbol(stem: &str, rounding: Option<&str>, operands: usize) -> Option<&'static Symbol> {
     let way = name_rounding(rounding);
     find_symbol(&format!("{stem}_{way}"), [DType::F32; 3].get(..operands)?)
 }
 
 impl Machine<'_> {
-    /// An instruction of floats. None: it is none.
+    /// Lowers a float instruction. Returns `None` for any other instruction.
     pub(crate) fn lower_float(&mut self, i: &Instruction) -> Assembled<Option<Word>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let [stem, middle @ .., ty] = name.as_slice() else {
@@ -126,7 +127,7 @@ impl Machine<'_> {
         self.join(&words).map(Some)
     }
 
-    /// A register of two floats.
+    /// Reads a register of two floats.
     fn read_halves(&mut self, operand: &Operand, dtype: DType) -> Assembled<Option<Vec<(ValueId, Slots)>>> {
         let Some(word) = self.read(operand, 32)? else {
             return Ok(None);
@@ -200,7 +201,7 @@ impl Machine<'_> {
             return Some(self.emit_library_call(symbol, values));
         }
         match (stem, rounding, dtype) {
-            // An operation that is rounded once wherever it stands.
+            // This operation is rounded once in any context.
             ("fma", Some("rn"), _) => {
                 Some(self.emit_operation(OpKind::Ternary(TernaryOp::Fma), values, dtype))
             }
@@ -225,7 +226,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Functions of `f32`.
+    /// Lowers an operation of `f32`.
     fn lower_f32(&mut self, stem: &str, modifiers: Modifiers<'_>, values: &[ValueId]) -> Option<ValueId> {
         let dtype = DType::F32;
         if let Some(rounding) = modifiers.rounding {
@@ -266,7 +267,7 @@ impl Machine<'_> {
         Some(self.emit_library_call(symbol, values))
     }
 
-    /// A result whose subnormal numbers are zeros: the product with 1, which flushes.
+    /// Flushes subnormal results to zero: the product with 1 does.
     fn flush_result(&mut self, value: ValueId, flushes: bool, dtype: DType) -> Option<ValueId> {
         if !flushes {
             return Some(value);
@@ -276,7 +277,7 @@ impl Machine<'_> {
         Some(self.emit_library_call(product, &[value, one]))
     }
 
-    /// `setp`: a comparison, with another predicate perhaps.
+    /// `setp`: a comparison, optionally combined with another predicate.
     pub(crate) fn lower_setp(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let [_, predicate, middle @ .., ty] = name.as_slice() else {
@@ -348,7 +349,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a comparison holds. Comparisons of floats are false of a NaN, but for those that end in `u`.
+    /// Lowers a comparison. Float comparisons are false for a NaN, except the ones that end in `u`.
     fn lower_comparison(&mut self, name: &str, x: ValueId, y: ValueId, float: bool) -> Option<ValueId> {
         let (name, unordered) = match name {
             "num" | "nan" if float => (name, false),
@@ -388,7 +389,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether there is an instruction of floats of this name with so many operands.
+/// Whether there is a float instruction with this name and number of operands.
 fn is_known(stem: &str, operands: usize) -> bool {
     match stem {
         "neg" | "abs" | "sqrt" | "rsqrt" | "rcp" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => operands == 1,

@@ -1,4 +1,4 @@
-//! Instructions of integers and bits.
+//! Lowers instructions on integers and bits.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, UnaryOp, ValueId};
@@ -9,7 +9,7 @@ use crate::refusal::Assembled;
 use crate::text::{Instruction, Operand};
 use crate::word::{Slots, Word, low_mask, unsigned_dtype};
 
-/// The integer type that an instruction ends with: its width, and whether it is signed.
+/// Parses the integer type of an instruction: its width and signedness.
 fn integer_type(name: &str) -> Option<(u32, bool)> {
     let (signed, bits) = match name.split_at_checked(1)? {
         ("s", bits) => (true, bits),
@@ -19,13 +19,13 @@ fn integer_type(name: &str) -> Option<(u32, bool)> {
     matches!(bits, "8" | "16" | "32" | "64").then(|| Some((bits.parse().ok()?, signed)))?
 }
 
-/// The dtype of an integer type's name.
+/// Parses the name of an integer type as a dtype.
 pub(crate) fn integer_dtype(name: &str) -> Option<DType> {
     integer_type(name).map(|(bits, signed)| integer_of(bits, signed))
 }
 
 impl Machine<'_> {
-    /// An instruction of integers or bits. None: it is none.
+    /// Lowers an instruction on integers or bits. Returns `None` for any other instruction.
     pub(crate) fn lower_integer(&mut self, i: &Instruction) -> Assembled<Option<Word>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let operands = i.operands.get(1..).unwrap_or_default();
@@ -82,7 +82,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `selp`: one of two registers, whatever they hold.
+    /// `selp`: selects one of two registers of any content.
     fn lower_selp(
         &mut self,
         ty: &str,
@@ -106,7 +106,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Operands as values of dtypes, and what they depend on.
+    /// Reads operands as values of these dtypes, with the elements that they depend on.
     fn read_values(
         &mut self,
         operands: &[&Operand],
@@ -124,7 +124,7 @@ impl Machine<'_> {
         Ok(Some((values, from)))
     }
 
-    /// An operation whose every byte depends on all of its operands.
+    /// Emits an operation whose every byte depends on all operands.
     fn lower_operation(
         &mut self,
         kind: OpKind,
@@ -138,7 +138,7 @@ impl Machine<'_> {
         Ok(Some(Word::from_value(value, dtype.bits(), from)))
     }
 
-    /// A function of the library.
+    /// Calls a function of the library.
     fn call_library(
         &mut self,
         function: &str,
@@ -168,7 +168,7 @@ impl Machine<'_> {
         Ok(Some(Word::from_value(product, to.bits(), from)))
     }
 
-    /// A sum, difference or low product: no byte depends on higher ones.
+    /// Lowers a sum, difference or low product, where no byte depends on higher ones.
     fn lower_carry_op(
         &mut self,
         op: BinaryOp,
@@ -207,7 +207,7 @@ impl Machine<'_> {
         let (a, b) = (self.make_unsigned(&x)?, self.make_unsigned(&y)?);
         let value = self.emit_binary(op, a, b, unsigned_dtype(bits));
         let mut word = Word::from_value(value, bits, 0);
-        // A byte that the other operand decides alone depends on nothing else.
+        // A byte that the other operand alone determines depends only on it.
         let decided = |other: &Word, nth: usize| {
             let byte = other.known_bits.map(|known| (known >> (8 * nth)) as u8);
             matches!(
@@ -240,7 +240,7 @@ impl Machine<'_> {
         }))
     }
 
-    /// `shl` and `shr`: a count beyond the width leaves zeros, or copies of the sign.
+    /// `shl` and `shr`: a count beyond the width gives zeros, or copies of the sign.
     fn lower_shift(
         &mut self,
         x: &Operand,
@@ -285,7 +285,7 @@ impl Machine<'_> {
         Ok(Some(word))
     }
 
-    /// `lop3`: a function of three bits, by the table of its eight results.
+    /// `lop3`: a function of three bits, given by its truth table.
     fn lop3(&mut self, operands: [&Operand; 3], table: &Operand) -> Assembled<Option<Word>> {
         let Some(table) = self.read(table, 32)?.and_then(|table| table.known_bits) else {
             return Ok(None);
@@ -322,7 +322,7 @@ impl Machine<'_> {
         Ok(Some(word))
     }
 
-    /// Instructions that move bits by the values of operands.
+    /// Lowers instructions that move bits, controlled by operands.
     fn rearrange_bits(&mut self, name: &str, operands: &[Operand], bits: u32) -> Assembled<Option<Word>> {
         let Some(symbol) = find_instruction(name).filter(|symbol| symbol.operands.len() == operands.len())
         else {
@@ -363,7 +363,7 @@ impl Machine<'_> {
     }
 }
 
-/// What the bytes of a word depend on that was shifted by so many bits.
+/// Shifts the elements that each byte of a word depends on.
 fn shift_slots(word: &mut Word, x: &Word, by: u64, left: bool, fills: bool) {
     let bytes = word.bytes() as i64;
     let from = |at: i64| {

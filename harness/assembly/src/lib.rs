@@ -1,16 +1,17 @@
 //! PTX inside of kernels (`tl.inline_asm_elementwise`, `tt.elementwise_inline_asm`) as operations of the IR.
 //!
-//! A snippet is read (`text`) and executed on registers (`machine`) whose values are blocks of lanes. What an instruction does
-//! is the PTX ISA's section on it; how elements are put into registers is `ElementwiseInlineAsmOpConversion` of Triton's compiler:
-//! elements of less than 32 bits share a register, as many as the pack has. An instruction that is not known refuses the kernel,
-//! with its text.
+//! `text` parses a snippet, and `machine` executes it on registers whose values are blocks of lanes. Instructions have
+//! the meaning of the PTX ISA. Elements are packed into registers as in Triton's compiler
+//! (`ElementwiseInlineAsmOpConversion`): elements of less than 32 bits share a register, up to the pack size. An
+//! unsupported instruction rejects the kernel, with its text.
 //!
-//! Which elements make a pack is not defined ("exactly which elements a piece of assembly processes is unspecified"). Packs are
-//! made of neighbours here, and a result that would depend on another element than its own refuses the kernel.
+//! Triton doesn't define which elements form a pack ("exactly which elements a piece of assembly processes is
+//! unspecified"). Here packs consist of neighbours, and a kernel is rejected if a result depends on any element except
+//! its own.
 //!
-//! Left out: branches and loops, memory, special registers, and whatever threads do together (`shfl`, `redux`).
+//! Unsupported: branches and loops, memory, special registers, and communication between threads (`shfl`, `redux`).
 //!
-//! Invariants: no IO, no engine is known, no input panics; what is made is linear in the text.
+//! Invariants: no IO; depends on no engine; no panic on any input; the output is linear in the text.
 #![warn(missing_docs)]
 
 mod constraint;
@@ -34,7 +35,7 @@ pub use self::refusal::Refusal;
 use self::text::Instruction;
 use self::word::{Word, unsigned_dtype};
 
-/// Elements that one instance of a snippet may take.
+/// Maximum elements of one instance of a snippet.
 pub const MOST_PACKED: usize = 16;
 
 /// An argument of a snippet.
@@ -42,7 +43,7 @@ pub const MOST_PACKED: usize = 16;
 pub struct Argument {
     /// The tensor.
     pub value: ValueId,
-    /// Its bits, if it is a number that is known.
+    /// Its bits, if it is a constant.
     pub known_bits: Option<u64>,
 }
 
@@ -53,14 +54,14 @@ pub struct Snippet<'s> {
     pub asm: &'s str,
     /// Its constraints.
     pub constraints: &'s str,
-    /// How many elements it takes at once.
+    /// The number of elements of one instance.
     pub pack: usize,
     /// The dtypes of its results.
     pub dtypes: Vec<DType>,
 }
 
 impl Snippet<'_> {
-    /// How many statements it has at most.
+    /// Returns an upper bound on the number of statements.
     pub fn statements(&self) -> usize {
         self.asm.matches(';').count()
     }
@@ -69,7 +70,7 @@ impl Snippet<'_> {
 /// Appends a snippet's operations. The arguments have one shape.
 ///
 /// # Errors
-/// Something in the snippet is not known, or it does not fit its arguments and results.
+/// The snippet has an unsupported part, or does not fit its arguments and results.
 pub fn assemble(
     builder: &mut Builder,
     snippet: &Snippet<'_>,
@@ -104,7 +105,7 @@ pub fn assemble(
                 }
                 Place::Number if word.known_bits.is_some() => {
                     let bits = word.bits.max(32);
-                    let word = machine.resize(&word, bits, false)?;
+                    let word = machine.resize_word(&word, bits, false)?;
                     registers.push((bits, Some(word)));
                 }
                 Place::Number => {
@@ -141,7 +142,7 @@ fn refuse_mismatch() -> Refusal {
     Refusal::Wrong("the constraints of the assembly do not fit its arguments and results".to_owned())
 }
 
-/// The widths of the registers that results come in.
+/// Returns the widths of the result registers.
 fn registers_of_results(snippet: &Snippet<'_>, constraints: &Constraints) -> Assembled<Vec<u32>> {
     let wanted: usize = snippet
         .dtypes
@@ -162,7 +163,7 @@ fn registers_of_results(snippet: &Snippet<'_>, constraints: &Constraints) -> Ass
     Ok(widths)
 }
 
-/// How many elements share a register.
+/// Returns the number of elements in a register.
 fn count_per_register(bits: u32, pack: usize) -> usize {
     if bits < 32 {
         (32 / bits as usize).min(pack)
@@ -172,7 +173,7 @@ fn count_per_register(bits: u32, pack: usize) -> usize {
 }
 
 impl Machine<'_> {
-    /// The registers that an argument comes in.
+    /// Loads an argument into registers.
     fn load_argument(
         &mut self,
         argument: &Argument,
@@ -188,7 +189,7 @@ impl Machine<'_> {
                 self.emit_operation(OpKind::Poison, &[], unsigned_dtype(first))
             };
             let bits = self.bits_of_element(value);
-            // A number that is known is the same in every element.
+            // A constant is the same in every element.
             let from = if argument.known_bits.is_some() {
                 0
             } else {
@@ -213,7 +214,7 @@ impl Machine<'_> {
         element_dtype(self.builder, value).map_or(64, DType::bits)
     }
 
-    /// A pointer as its address; numbers as they are.
+    /// Converts a pointer to its address; keeps numbers.
     fn as_bits(&mut self, value: ValueId) -> Assembled<ValueId> {
         if self.builder.ty(value).elem.is_ptr() {
             return bitcast(self.builder, value, Elem::Num(DType::U64));
@@ -221,15 +222,15 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// An argument in the register of its constraint. What is above a narrow one is zero, as the compiler makes it.
+    /// Extends an argument to the register of its constraint. The compiler fills the high bits with zeros.
     fn extend_argument(&mut self, word: &Word, bits: u32) -> Assembled<Word> {
         if word.bits > bits {
             return Err(Refusal::unknown("an argument that is wider than its register"));
         }
-        self.resize(word, bits, false)
+        self.resize_word(word, bits, false)
     }
 
-    /// The results, by place in the pack.
+    /// Collects the results, by position in the pack.
     fn collect_results(&mut self, snippet: &Snippet<'_>, widths: &[u32]) -> Assembled<Vec<Vec<ValueId>>> {
         let mut registers = Vec::with_capacity(widths.len());
         for (nth, &bits) in widths.iter().enumerate() {
@@ -268,14 +269,14 @@ impl Machine<'_> {
         Ok(results)
     }
 
-    /// Executes an instruction. None: it is not known.
+    /// Executes an instruction. Returns `None` if it is unsupported.
     fn execute(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let stem = i.name.first().map_or("", String::as_str);
         match stem {
             "mov" => return self.lower_mov(i),
             "cvt" => return self.lower_cvt(i),
             "setp" => return self.lower_setp(i),
-            // What comes before in any thread of the program comes before what comes after.
+            // Every thread's earlier operations come before every thread's later ones here, so a barrier has no effect.
             "bar" | "barrier"
                 if i.operands == [text::Operand::Int(0)]
                     && i.name.get(1).is_some_and(|how| how == "sync") =>
@@ -283,7 +284,7 @@ impl Machine<'_> {
                 self.builder.add_effect(OpKind::Barrier, &[]);
                 return Ok(Some(()));
             }
-            // When a launch begins beside another one is the launcher's.
+            // The launcher decides whether launches overlap.
             "griddepcontrol" if i.operands.is_empty() => return Ok(Some(())),
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! The registers of a snippet while its instructions become operations: reading, writing, predicates, taking words apart and
-//! putting them together. Left out: what instructions do.
+//! The registers of a snippet while its instructions are lowered: reading, writing, predicates, splitting and joining
+//! words.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use crate::refusal::{Assembled, Refusal};
 use crate::text::{Instruction, Operand, Statement};
 use crate::word::{Slots, Word, low_mask, unsigned_dtype};
 
-/// A register: its width, and what it holds if something was written to it.
+/// A register: its width, and its content if it is initialised.
 type Register = (u32, Option<Word>);
 
 /// A snippet that is being executed.
 pub(crate) struct Machine<'l> {
-    /// Where operations go.
+    /// Receives the operations.
     pub builder: &'l mut Builder,
-    /// The shape of every value; none of scalars.
+    /// The shape of every value; `None` for scalars.
     pub shape: Option<Shape>,
     /// `$0`, `$1` and so on.
     pub arguments: Vec<Register>,
@@ -27,7 +27,7 @@ pub(crate) struct Machine<'l> {
 }
 
 impl<'l> Machine<'l> {
-    /// A machine whose arguments are in these registers.
+    /// Creates a machine with its arguments in these registers.
     pub fn new(builder: &'l mut Builder, shape: Option<Shape>, arguments: Vec<Register>) -> Self {
         Self {
             builder,
@@ -64,7 +64,7 @@ impl<'l> Machine<'l> {
         Ok(())
     }
 
-    /// Writes what an instruction computed to its first operand.
+    /// Writes a result to an instruction's first operand.
     pub fn write_result(&mut self, instruction: &Instruction, word: Word) -> Assembled<Option<()>> {
         match instruction.operands.first() {
             Some(operand) => self.write(instruction, operand, word),
@@ -72,7 +72,8 @@ impl<'l> Machine<'l> {
         }
     }
 
-    /// Writes a register, where the instruction's predicate allows it. None: there is no such register, or it is of another width.
+    /// Writes a register under the instruction's predicate. Returns `None` if there is no such register, or its width
+    /// differs.
     pub fn write(
         &mut self,
         instruction: &Instruction,
@@ -116,12 +117,12 @@ impl<'l> Machine<'l> {
         }
     }
 
-    /// How wide a register is.
-    pub fn width(&mut self, operand: &Operand) -> Option<u32> {
+    /// Returns the width of a register.
+    pub fn register_width(&mut self, operand: &Operand) -> Option<u32> {
         self.register(operand).map(|register| register.0)
     }
 
-    /// An operand as bits of a width. None: it is of another width, or no such thing.
+    /// Reads an operand as bits of a width. Returns `None` for another width, or an invalid operand.
     pub fn read(&mut self, operand: &Operand, bits: u32) -> Assembled<Option<Word>> {
         Ok(match operand {
             Operand::Argument(_) | Operand::Register(_) => match self.register(operand).cloned() {
@@ -150,14 +151,14 @@ impl<'l> Machine<'l> {
         })
     }
 
-    /// An operand as a value of a dtype.
+    /// Reads an operand as a value of a dtype.
     pub fn read_value(&mut self, operand: &Operand, dtype: DType) -> Assembled<Option<(ValueId, Slots)>> {
         let word = match (operand, dtype) {
             (Operand::Float(value), DType::F32) => {
                 Some(self.emit_constant(u64::from((*value as f32).to_bits()), 32))
             }
             (Operand::Float(value), DType::F64) => Some(self.emit_constant(value.to_bits(), 64)),
-            // PTX has no integers where a float is meant.
+            // PTX has no integer literals for floats.
             (Operand::Int(_), DType::F32 | DType::F64) => None,
             _ => self.read(operand, dtype.bits())?,
         };
@@ -168,7 +169,6 @@ impl<'l> Machine<'l> {
     }
 }
 
-/// Words.
 impl Machine<'_> {
     fn type_for(&self, dtype: DType) -> Type {
         match &self.shape {
@@ -193,13 +193,13 @@ impl Machine<'_> {
         self.emit_operation(OpKind::Library(symbol), operands, symbol.result)
     }
 
-    /// The same number in every lane.
+    /// Emits the same number in every lane.
     pub fn emit_number(&mut self, bits: u64, dtype: DType) -> ValueId {
         let ty = self.type_for(dtype);
         self.builder.add_constant(bits & low_mask(dtype.bits()), ty)
     }
 
-    /// A register with the same bits in every lane.
+    /// Emits a register with the same bits in every lane.
     pub fn emit_constant(&mut self, bits: u64, width: u32) -> Word {
         let value = self.emit_number(bits, unsigned_dtype(width));
         Word {
@@ -208,13 +208,13 @@ impl Machine<'_> {
         }
     }
 
-    /// A register that nothing was written to.
+    /// Emits an uninitialised register.
     pub fn emit_poison(&mut self, width: u32) -> Word {
         let value = self.emit_operation(OpKind::Poison, &[], unsigned_dtype(width));
         Word::from_value(value, width, 0)
     }
 
-    /// A register's bits as an unsigned integer.
+    /// Converts a register to an unsigned integer of the same bits.
     pub fn make_unsigned(&mut self, word: &Word) -> Assembled<ValueId> {
         let dtype = unsigned_dtype(word.bits);
         let part_bits = word.bits / word.parts.len().max(1) as u32;
@@ -240,13 +240,13 @@ impl Machine<'_> {
         }
     }
 
-    /// A value's bits as an unsigned integer.
+    /// Converts a value to an unsigned integer of the same bits.
     fn bits_of(&mut self, value: ValueId) -> Assembled<ValueId> {
         let bits = element_dtype(self.builder, value).map_or(64, DType::bits);
         bitcast(self.builder, value, Elem::Num(unsigned_dtype(bits)))
     }
 
-    /// A register's bits as a value of a dtype of its width.
+    /// Converts a register to a value of a dtype of its width.
     pub fn convert_dtype(&mut self, word: &Word, dtype: DType) -> Assembled<ValueId> {
         if let [only] = word.parts.as_slice() {
             return bitcast(self.builder, *only, Elem::Num(dtype));
@@ -255,12 +255,12 @@ impl Machine<'_> {
         bitcast(self.builder, whole, Elem::Num(dtype))
     }
 
-    /// An integer with another width.
+    /// Casts an integer to another width.
     pub fn cast(&mut self, value: ValueId, from: DType, to: DType) -> ValueId {
         self.convert(value, from, to, Rounding::NearestEven)
     }
 
-    /// A value in another dtype.
+    /// Casts a value to another dtype.
     pub fn convert(&mut self, value: ValueId, from: DType, to: DType, rounding: Rounding) -> ValueId {
         if from == to {
             return value;
@@ -269,7 +269,7 @@ impl Machine<'_> {
         self.emit_operation(OpKind::Cast { kind, rounding }, &[value], to)
     }
 
-    /// A register in equal parts, the low one first.
+    /// Splits a register into equal parts, the low one first.
     pub fn split(&mut self, word: &Word, count: usize) -> Assembled<Vec<Word>> {
         let bits = word.bits / count as u32;
         let bytes = bits as usize / 8;
@@ -310,7 +310,7 @@ impl Machine<'_> {
         Ok(parts)
     }
 
-    /// Registers of one width as one register, the low one first.
+    /// Joins registers of one width, the low one first.
     pub fn join(&mut self, words: &[Word]) -> Assembled<Word> {
         let bits = words.first().map_or(8, |word| word.bits);
         let mut joined = Word {
@@ -336,8 +336,8 @@ impl Machine<'_> {
         Ok(joined)
     }
 
-    /// A register with another width: the low bits, or more with zeros or copies of the sign above.
-    pub fn resize(&mut self, word: &Word, bits: u32, signed: bool) -> Assembled<Word> {
+    /// Resizes a register: truncates it, or extends it with zeros or copies of the sign.
+    pub fn resize_word(&mut self, word: &Word, bits: u32, signed: bool) -> Assembled<Word> {
         if bits == word.bits {
             return Ok(word.clone());
         }
@@ -376,10 +376,10 @@ impl Machine<'_> {
         Ok(wide)
     }
 
-    /// One register or another, by a predicate.
+    /// Selects one of two registers by a predicate.
     pub fn select(&mut self, guard: &Word, yes: &Word, no: &Word) -> Assembled<Word> {
         let condition = self.make_unsigned(guard)?;
-        // Floats stay floats, so that what is known of how exact they are stays known.
+        // Floats stay floats, to keep their error bounds.
         let float = |word: &Word| match word.parts.as_slice() {
             [only] => element_dtype(self.builder, *only).filter(|dtype| dtype.is_float()),
             _ => None,
@@ -400,12 +400,12 @@ impl Machine<'_> {
     }
 }
 
-/// The dtype of a value's elements; none of pointers.
+/// The dtype of a value's elements; `None` for pointers.
 pub(crate) fn element_dtype(builder: &Builder, value: ValueId) -> Option<DType> {
     builder.ty(value).elem.num()
 }
 
-/// The same bits as another element.
+/// Bitcasts a value to another element type.
 pub(crate) fn bitcast(builder: &mut Builder, value: ValueId, to: Elem) -> Assembled<ValueId> {
     let ty = builder.ty(value).clone();
     if ty.elem == to {
@@ -427,7 +427,7 @@ pub(crate) fn bitcast(builder: &mut Builder, value: ValueId, to: Elem) -> Assemb
     Ok(builder.add_op(kind, &[value], ty.with_elem(to)))
 }
 
-/// The integer dtype of a width.
+/// Returns the integer dtype of a width.
 pub(crate) const fn integer_of(bits: u32, signed: bool) -> DType {
     match (bits, signed) {
         (8, true) => DType::I8,
@@ -438,7 +438,7 @@ pub(crate) const fn integer_of(bits: u32, signed: bool) -> DType {
     }
 }
 
-/// The width of a register that is declared with a type.
+/// Returns the width of a register declared with a type.
 fn width_of(ty: &str) -> Option<u32> {
     Some(match ty {
         "pred" => 1,

@@ -1,12 +1,12 @@
-//! Blocks taken apart into packs, and put together again. Left out: the registers that a pack is put into.
+//! Splits blocks into packs and joins them again.
 
 use cerith_tile::ir::{Builder, OpKind, Shape, Type, ValueId};
 
 use crate::refusal::{Assembled, Refusal};
 
-/// How a block is divided into packs: by neighbours. What is missing of the last one is poison.
+/// The division of a block into packs of neighbours. Missing elements of the last one are poison.
 pub(crate) struct Packs {
-    /// The shape of the block; none of a scalar.
+    /// The shape of the block; `None` for a scalar.
     block_shape: Option<Shape>,
     pack: usize,
 }
@@ -19,13 +19,13 @@ impl Packs {
         }
     }
 
-    /// How many lanes hold an element of each place; none where a pack is not full.
+    /// The number of packs; `None` if the only pack is not full.
     fn rows(&self) -> Option<usize> {
         let lanes: usize = self.block_shape.as_ref()?.iter().product();
         (self.pack > 1 && lanes >= self.pack).then(|| lanes / self.pack)
     }
 
-    /// The shape of what an instance takes.
+    /// The shape of one instance's argument.
     pub fn shape(&self) -> Option<Shape> {
         match self.rows() {
             Some(rows) => Some(smallvec::smallvec![rows]),
@@ -33,14 +33,14 @@ impl Packs {
         }
     }
 
-    /// The elements of each place in a pack.
+    /// Splits a block into the elements at each position of a pack.
     pub fn split_block(&self, builder: &mut Builder, value: ValueId) -> Assembled<Vec<ValueId>> {
         let Some(rows) = self.rows() else {
             return Ok(vec![value]);
         };
         let mut parts = vec![reshape(builder, value, &[rows * self.pack])];
         let mut width = self.pack;
-        // Each step halves by the lowest bit of the place that is left.
+        // Each step halves by the lowest remaining bit of the position.
         while width > 1 {
             let mut halves = (Vec::new(), Vec::new());
             for part in parts {
@@ -56,7 +56,7 @@ impl Packs {
         Ok(parts)
     }
 
-    /// The block of the elements of each place.
+    /// Joins the elements at each position of a pack into a block.
     pub fn join_block(&self, builder: &mut Builder, mut elements: Vec<ValueId>) -> Assembled<ValueId> {
         let (Some(rows), Some(whole)) = (self.rows(), &self.block_shape) else {
             return match elements.first() {
@@ -82,13 +82,13 @@ impl Packs {
     }
 }
 
-/// The same lanes in another shape.
+/// Reshapes a block.
 fn reshape(builder: &mut Builder, value: ValueId, shape: &[usize]) -> ValueId {
     let ty = Type::block(builder.ty(value).elem, Shape::from_slice(shape));
     builder.add_op(OpKind::Reshape { reorder: false }, &[value], ty)
 }
 
-/// The even and the odd lanes of pairs.
+/// Splits pairs into their even and odd lanes.
 fn split(builder: &mut Builder, pairs: ValueId, rows: usize) -> Assembled<(ValueId, ValueId)> {
     let ty = Type::block(builder.ty(pairs).elem, [rows].as_slice());
     match *builder
@@ -100,7 +100,7 @@ fn split(builder: &mut Builder, pairs: ValueId, rows: usize) -> Assembled<(Value
     }
 }
 
-/// Pairs of the lanes of two blocks.
+/// Joins the lanes of two blocks to pairs.
 fn join(builder: &mut Builder, even: ValueId, odd: ValueId) -> ValueId {
     let mut shape = builder.ty(even).shape.clone();
     shape.push(2);

@@ -1,22 +1,20 @@
-//! Why a snippet becomes no operations.
-
-/// Why a snippet becomes no operations.
+/// The reason why a snippet can't be lowered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Something in it is not known here.
+    /// A part is unsupported.
     #[error("{0}")]
     Unknown(String),
-    /// No compiler takes it.
+    /// Compilers reject it too.
     #[error("{0}")]
     Wrong(String),
 }
 
 impl Refusal {
-    /// Something in a snippet is not known.
+    /// Creates the error for an unsupported part.
     pub(crate) fn unknown(what: impl std::fmt::Display) -> Self {
         Self::Unknown(format!("{what} in assembly"))
     }
 }
 
-/// What reading and executing a snippet gives.
+/// The result of parsing and executing a snippet.
 pub(crate) type Assembled<T> = Result<T, Refusal>;

@@ -1,5 +1,5 @@
-//! A snippet of PTX as statements: registers that are declared, blocks, and instructions with their operands. Left out: what an
-//! instruction does, and what cannot stand in a snippet that computes (labels, branches, addresses).
+//! Parses a snippet of PTX: register declarations, blocks, and instructions with their operands. Labels, branches and
+//! addresses are unsupported.
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,13 +17,13 @@ pub(crate) enum Statement {
 /// `@!p add.s32 $0, $1, 2;`
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Instruction {
-    /// The predicate that it is under, and whether that has to be false.
+    /// The predicate, and whether it is negated.
     pub guard: Option<(String, bool)>,
-    /// The name, with its modifiers: `["add", "s32"]`.
+    /// The name with its modifiers: `["add", "s32"]`.
     pub name: Vec<String>,
     /// The operands, the results first.
     pub operands: Vec<Operand>,
-    /// As it is written.
+    /// The source text.
     pub text: String,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Operand {
     Both(String, String),
 }
 
-/// Reads a snippet. The error is what was not understood.
+/// Parses a snippet. The error is the unsupported part.
 pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
     let asm = without_comments(asm);
     let mut statements = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
             rest = after.trim_start();
         } else {
             let Some((statement, after)) = rest.split_once(';') else {
-                return Err(format!("`{}`, which no `;` ends", abbreviate(rest)));
+                return Err(format!("`{}` without a `;` at the end", abbreviate_snippet(rest)));
             };
             statements.push(parse_statement(statement.trim())?);
             rest = after.trim_start();
@@ -75,8 +75,8 @@ pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
     Ok(statements)
 }
 
-/// A piece of a snippet in one line.
-pub(crate) fn abbreviate(text: &str) -> String {
+/// Shortens a part of a snippet to one line.
+pub(crate) fn abbreviate_snippet(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_CHARS) {
@@ -100,7 +100,7 @@ fn without_comments(asm: &str) -> String {
 }
 
 fn parse_statement(text: &str) -> Result<Statement, String> {
-    let unknown = || format!("`{}`", abbreviate(text));
+    let unknown = || format!("`{}`", abbreviate_snippet(text));
     if let Some(declaration) = text.strip_prefix(".reg") {
         let declaration = declaration.trim_start();
         let (ty, names) = declaration.split_once(char::is_whitespace).ok_or_else(unknown)?;
@@ -150,11 +150,11 @@ fn parse_statement(text: &str) -> Result<Statement, String> {
         guard,
         name: name.split('.').map(str::to_owned).collect(),
         operands,
-        text: abbreviate(text),
+        text: abbreviate_snippet(text),
     }))
 }
 
-/// Registers that one declaration may make.
+/// Maximum registers of one declaration.
 const MOST_REGISTERS: usize = 256;
 
 fn is_name(text: &str) -> bool {
@@ -165,7 +165,7 @@ fn is_name(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$'))
 }
 
-/// Operands between commas.
+/// Parses operands between commas.
 fn parse_operands(text: &str) -> Option<Vec<Operand>> {
     let mut operands = Vec::new();
     let mut rest = text.trim();
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn what_is_not_read_is_named() {
         let check = |asm: &str, expected: &str| assert_eq!(parse(asm), Err(expected.to_owned()));
-        check("mov.b32 $0, $1", "`mov.b32 $0, $1`, which no `;` ends");
+        check("mov.b32 $0, $1", "`mov.b32 $0, $1` without a `;` at the end");
         check("ld.global.b32 $0, [$1];", "`ld.global.b32 $0, [$1]`");
         check("again: bra again;", "`again: bra again`");
         check("mov.u32 $0, %tid.x;", "`mov.u32 $0, %tid.x`");

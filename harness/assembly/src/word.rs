@@ -1,8 +1,9 @@
-//! What a register of a snippet holds, for every lane: values of the IR, from the low end of the register to the high one.
+//! The content of a snippet's register, for every lane: values of the IR, from the low end of the register to the high
+//! one.
 //!
-//! A register that was put together of parts (two halves of `f16x2`, four bytes) keeps them, so that taking it apart again gives
-//! the same values. Each byte also knows which elements of a pack it came from ([`Word::from`]), because which elements share a
-//! pack is not defined.
+//! A register that was joined from parts (two halves of `f16x2`, four bytes) keeps them, so that splitting it returns
+//! the same values. Each byte also records its elements of a pack ([`Word::from`]), because Triton doesn't define which
+//! elements share a pack.
 
 use cerith_tile::DType;
 use cerith_tile::ir::ValueId;
@@ -11,7 +12,7 @@ use smallvec::{SmallVec, smallvec};
 /// Elements of a pack, one bit each.
 pub(crate) type Slots = u64;
 
-/// What a register holds.
+/// The content of a register.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
     /// Its width in bits: 1 (a predicate), 8, 16, 32 or 64.
@@ -20,12 +21,12 @@ pub(crate) struct Word {
     pub parts: SmallVec<[ValueId; 4]>,
     /// The elements that each byte depends on, the low byte first.
     pub from: [Slots; 8],
-    /// Its bits where they are the same in every lane and known.
+    /// Its bits, if they are constant and the same in every lane.
     pub known_bits: Option<u64>,
 }
 
 impl Word {
-    /// A register that is one value.
+    /// Creates a register with one value.
     pub fn from_value(value: ValueId, bits: u32, from: Slots) -> Self {
         let mut word = Self {
             bits,
@@ -37,7 +38,7 @@ impl Word {
         word
     }
 
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub const fn bytes(&self) -> usize {
         self.bits.div_ceil(8) as usize
     }
@@ -48,13 +49,13 @@ impl Word {
         self.from.iter_mut().take(bytes).for_each(|byte| *byte = from);
     }
 
-    /// All elements that it depends on.
+    /// Returns all elements that it depends on.
     pub fn all(&self) -> Slots {
         self.from.iter().fold(0, |all, byte| all | byte)
     }
 }
 
-/// The unsigned integer of a width; `i1` of one bit.
+/// Returns the unsigned integer dtype of a width; `i1` for one bit.
 pub(crate) const fn unsigned_dtype(bits: u32) -> DType {
     match bits {
         1 => DType::I1,
@@ -65,7 +66,7 @@ pub(crate) const fn unsigned_dtype(bits: u32) -> DType {
     }
 }
 
-/// The low bits that a width has.
+/// Returns a mask of the low bits.
 pub(crate) const fn low_mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }

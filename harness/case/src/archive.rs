@@ -21,7 +21,7 @@ use zip::{CompressionMethod, ZipReadOptions};
 
 use crate::input::{Missing, join};
 use crate::recorded::Source;
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// Bytes of the largest archive that is read.
 const MAX_BYTES: u64 = 4 << 30;
@@ -90,7 +90,7 @@ impl Archives {
         let beside: Vec<String> = beside
             .filter_map(|(other, name)| (other == folder).then_some(name))
             .collect();
-        problem.help = suggestion(&name, beside.iter().map(String::as_str))
+        problem.help = suggest_spelling(&name, beside.iter().map(String::as_str))
             .or_else(|| Some(format!("add the file `{path}` to the corpus, or record again")));
         Err(problem)
     }
@@ -304,7 +304,7 @@ impl Index {
             return Err(Refusal {
                 code: "unknown-entry",
                 message: "is not there".to_owned(),
-                help: suggestion(name, names).unwrap_or_else(|| {
+                help: suggest_spelling(name, names).unwrap_or_else(|| {
                     format!(
                         "name one of the {} entries that it has, or record again",
                         self.entries.len()

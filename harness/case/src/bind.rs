@@ -7,7 +7,7 @@ use cerith_tile::source::Span;
 use crate::schema::LaunchSchema;
 use crate::yaml::Key;
 use cerith_module::kernel::{Function, Kernel, Parameter, ParameterKind};
-use cerith_python::nearest::{list, suggestion};
+use cerith_python::nearest::{list, suggest_spelling};
 
 /// What a host function is called with.
 const HOST_ARGUMENTS: usize = 3;
@@ -66,7 +66,7 @@ fn check_keyword(
         key.span,
         format!("`{}` has no parameter `{}`", kernel.name, key.name),
     );
-    problem.help = suggestion(&key.name, parameters().map(|parameter| parameter.name.as_str()));
+    problem.help = suggest_spelling(&key.name, parameters().map(|parameter| parameter.name.as_str()));
     Some(problem)
 }
 

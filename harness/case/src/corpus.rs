@@ -21,7 +21,7 @@ use crate::case_file::CaseFile;
 use crate::entry::Entry;
 use crate::filter::{Filter, Shard};
 use crate::input::Input;
-use cerith_python::nearest::{list, suggestion};
+use cerith_python::nearest::{list, suggest_spelling};
 
 /// All case files under one folder.
 #[derive(Clone, Debug, Default)]
@@ -163,7 +163,7 @@ impl Corpus {
                 .filter_map(|file| file.id.rsplit_once('/'))
                 .map(|(folder, _)| folder),
         );
-        suggestion(path, known)
+        suggest_spelling(path, known)
     }
 }
 
@@ -189,6 +189,6 @@ fn suggest_condition(conditions: &str, entries: &[Entry]) -> Option<String> {
     }
     crate::filter::find_unmet(conditions, &labels).map_or_else(
         || Some("each condition is met by a case, and no case meets all".to_owned()),
-        |condition| suggestion(condition, labels.iter().copied()),
+        |condition| suggest_spelling(condition, labels.iter().copied()),
     )
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use cerith_memory::Storages;
 use cerith_python::parse::{self, Limits};
-use ruff_python_ast::ModExpression;
+use ruff_python_ast::{Expr, ModExpression};
 
 pub use builtin::is_reserved;
 pub use error::ExprError;
@@ -53,8 +53,8 @@ impl Expression {
             length: Self::MAX_LEN,
             depth: Self::MAX_DEPTH,
         };
-        let tree =
-            parse::expression(text, limits).map_err(|error| ExprError::new(error.range, error.message))?;
+        let tree = parse::parse_expression(text, limits)
+            .map_err(|error| ExprError::new(error.range, error.message))?;
         Ok(Self {
             text: text.into(),
             tree: Arc::new(tree),
@@ -64,6 +64,11 @@ impl Expression {
     /// The text that was parsed.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The tree.
+    pub(crate) fn tree(&self) -> &Expr {
+        &self.tree.body
     }
 
     /// The names that the expression takes from outside, with the bytes of each use, in order of appearance.

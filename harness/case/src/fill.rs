@@ -21,7 +21,7 @@ pub(crate) use self::recorded::{ArchiveLookup, RecordedBytes};
 use crate::expr::{Names, Value};
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// A fill as the file has it.
 #[derive(Clone, Debug)]
@@ -187,7 +187,7 @@ impl Fill {
                 problem.help = if WORDS.contains(&other) {
                     Some(format!("write `fill: {other}`, without a value"))
                 } else {
-                    suggestion(other, WORDS.into_iter().chain(["full", "addresses", "bytes"]))
+                    suggest_spelling(other, WORDS.into_iter().chain(["full", "addresses", "bytes"]))
                 };
                 problems.push(problem);
                 None
@@ -421,7 +421,7 @@ fn known_word(word: &str, span: Span) -> Result<(), Diagnostic> {
     problem.help = if MAPPINGS.contains(&word) {
         Some(format!("write it with its value: `{{ {word}: … }}`"))
     } else {
-        suggestion(word, WORDS.into_iter().chain(["full", "addresses", "bytes"]))
+        suggest_spelling(word, WORDS.into_iter().chain(["full", "addresses", "bytes"]))
     };
     Err(problem)
 }

@@ -32,7 +32,7 @@
 //!     i = tl.arange(0, BLOCK)
 //!     tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
 //! ";
-//! From text here; `Corpus::read(folder)` reads files.
+//! // From text here; `Corpus::read(folder)` reads files.
 //! let corpus = Corpus::load([Input::from_text("area/copy.yaml", case_file), Input::from_text("area/copy.py", kernel)]);
 //! assert_eq!(corpus.problems(), []);
 //!
@@ -41,7 +41,7 @@
 //! let case = entry.resolve().unwrap();
 //! assert_eq!(case.launches[0].keyword[0].0, "x");
 //!
-//! What is wrong is said with its place and the nearest valid spelling.
+//! // What is wrong is said with its place and the nearest valid spelling.
 //! let wrong = case_file.replace("n: n", "m: n");
 //! let corpus = Corpus::load([Input::from_text("area/copy.yaml", wrong), Input::from_text("area/copy.py", kernel)]);
 //! assert!(corpus.problems()[0].render(corpus.sources(), false).contains("area/copy.yaml:9:"));
@@ -67,6 +67,7 @@ mod case;
 mod case_file;
 mod compile;
 mod corpus;
+pub mod declared;
 mod descriptor;
 mod discovery;
 pub mod edit;
@@ -84,6 +85,7 @@ mod problems;
 mod read;
 mod recorded;
 mod relayout;
+pub mod replace;
 mod resolve;
 mod schema;
 mod template;
@@ -97,6 +99,7 @@ pub use case::{Case, Declared, Launch};
 pub use case_file::{CaseFile, Exception};
 pub use compile::Compile;
 pub use corpus::Corpus;
+pub use declared::{BadRequirement, Declarations, Ignore, Requirement, read_declarations};
 pub use descriptor::{Descriptor, Padding};
 pub use discovery::{Discovery, Finder, FoundState};
 pub use edit::{EditError, NewExpectation};

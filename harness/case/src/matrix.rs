@@ -16,7 +16,7 @@ pub(crate) use self::value::{check_identifier, is_python_name};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// More points than this in one file are refused: it is a slip, or a fuzzer's work.
 pub(crate) const MAX_POINTS: u64 = 1_000_000;
@@ -401,7 +401,7 @@ impl Matrix {
             name.span,
             format!("unknown matrix variable `{}`", name.name),
         );
-        problem.help = suggestion(
+        problem.help = suggest_spelling(
             &name.name,
             self.variables.iter().map(|variable| variable.name.as_str()),
         );

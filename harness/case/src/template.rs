@@ -15,7 +15,7 @@ use cerith_tile::source::Span;
 
 use crate::expr::{ExprError, Expression, Names, Value};
 use crate::yaml::{Node, Yaml};
-use cerith_python::nearest::{nearest, suggestion};
+use cerith_python::nearest::{find_nearest, suggest_spelling};
 
 /// Text with placeholders.
 #[derive(Clone, Debug)]
@@ -332,12 +332,12 @@ fn check_names(
         locate_part(span, text_at, range),
         format!("unknown {what} `{name}`"),
     );
-    diagnostic.help = suggestion(&name, names.keys().map(String::as_str))
+    diagnostic.help = suggest_spelling(&name, names.keys().map(String::as_str))
         .or_else(|| Some("define it under `storages`, `tensors` or `matrix`".to_owned()));
     if let Some(text) = substituted {
         diagnostic = diagnostic.note(format!("the text is `{text}` at this point of the matrix"));
     }
-    if expression.text().trim() == name && nearest(&name, names.keys().map(String::as_str)).is_none() {
+    if expression.text().trim() == name && find_nearest(&name, names.keys().map(String::as_str)).is_none() {
         diagnostic = diagnostic.note(format!(
             "text is an expression; a string is quoted twice: `\"'{name}'\"`"
         ));

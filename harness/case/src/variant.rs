@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 
 use cerith_memory::{Dims, StorageId, Tensor};
 
-use cerith_python::nearest::{list, suggestion};
+use cerith_python::nearest::{list, suggest_spelling};
 
 /// Elements between the rows of a padded tensor: an odd number, so that no stride stays a multiple of 16.
 const PADDING: i64 = 3;
@@ -82,7 +82,7 @@ impl Axis {
 
     /// The nearest valid spelling, for messages.
     pub(crate) fn suggest(word: &str) -> Option<String> {
-        suggestion(word, Self::ALL.map(Self::name))
+        suggest_spelling(word, Self::ALL.map(Self::name))
     }
 
     /// The values that a sweep tries when nobody names any. Only Triton knows how many configurations there are.

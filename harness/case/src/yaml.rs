@@ -10,7 +10,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceId, Span};
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// How deep sequences and mappings may nest.
 const MAX_DEPTH: usize = 32;
@@ -55,7 +55,7 @@ impl Key {
             self.span,
             format!("unknown key `{}` in {what}", self.name),
         );
-        problem.help = suggestion(&self.name, known.iter().copied());
+        problem.help = suggest_spelling(&self.name, known.iter().copied());
         problem
     }
 }

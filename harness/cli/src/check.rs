@@ -1,20 +1,31 @@
 //! `cerith check`: tries the kernels of files and packages, and says each thing that is found once.
 
+mod baseline;
+pub mod code;
+mod config;
+mod declared;
+mod edit;
 mod finding;
 mod fitting;
+mod hidden;
+mod launch;
 mod line;
 mod reports;
 mod subject;
 mod target;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use cerith_case::Shard;
 use cerith_engine::{EngineId, Reference};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
-use cerith_report::event::Event;
+use cerith_report::event::{Event, Verdict};
 use cerith_runner::Exit;
 use cerith_runner::corpus::Selected;
 use cerith_runner::engines::{Setup, set_up};
@@ -24,7 +35,11 @@ use cerith_survey::Survey;
 use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 
-use self::finding::{Findings, KernelReport, Precondition, Standing};
+use self::baseline::{Baseline, Entry, write_baseline};
+use self::config::Config as Configuration;
+use self::finding::{Context, Findings, KernelReport, Precondition, Standing};
+use self::hidden::{Filter, Hidden, HiddenBy};
+use self::launch::{Coverage, LaunchFacts};
 use self::line::Line;
 use self::reports::Reports;
 use self::subject::Subject;
@@ -38,6 +53,13 @@ const FUEL: u64 = 1 << 25;
 
 /// Checks, and answers with the exit code.
 pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
+    let settings = match Settings::read(args) {
+        Ok(settings) => settings,
+        Err(message) => {
+            Terminal::new().note(&message);
+            return Exit::Wrong;
+        }
+    };
     let mut checking = Checking {
         args,
         stop,
@@ -45,46 +67,90 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
         panel: None,
         count: Count::default(),
         reports: Reports::default(),
+        settings,
+        entries: Vec::new(),
+        judged: BTreeSet::new(),
+        first_code: None,
     };
-    let files = match find_targets(&args.kernels) {
-        Ok(files) => files,
+    let exit = checking.check_all();
+    if exit == Exit::Interrupted {
+        return exit;
+    }
+    match checking.end(exit) {
+        Ok(()) if args.write_baseline.is_some() && exit == Exit::Unexpected => Exit::AsExpected,
+        Ok(()) => exit,
         Err(message) => {
             checking.terminal.note(&message);
-            return Exit::Wrong;
+            Exit::Wrong
         }
-    };
-    let mut exit = Exit::Nothing;
-    for asked in &files {
-        let done = match checking.check_file(asked) {
-            Ok(done) => done,
-            Err(message) => {
-                checking.terminal.note(&message);
-                checking
-                    .reports
-                    .add_error(&asked.file.to_string_lossy(), &message);
-                Exit::Wrong
-            }
+    }
+}
+
+/// Prints the page of a finding's code. `None` if the words are something else.
+pub fn explain_code(words: &[String], terminal: &Terminal) -> Option<Exit> {
+    let [word] = words else { return None };
+    if let Some(page) = code::find_page(word) {
+        terminal.print(&format!("{word}\n\n{page}\n"));
+        return Some(Exit::AsExpected);
+    }
+    // Cases have an area, which is a folder.
+    let help = code::suggest(word).filter(|_| word.contains('-') && !Path::new(word).exists())?;
+    terminal.note(&format!(
+        "error: no finding has the code `{word}`\n  = help: {help}"
+    ));
+    Some(Exit::Wrong)
+}
+
+/// Everything that the configuration and the command line decide together.
+struct Settings {
+    config: Configuration,
+    baseline: Baseline,
+    /// Files and kernels.
+    kernels: Vec<String>,
+    engines: Vec<EngineId>,
+    timeout: Option<Duration>,
+    is_strict: bool,
+}
+
+impl Settings {
+    /// Fails with the message for the user.
+    fn read(args: &CheckArgs) -> Result<Self, String> {
+        let config = match &args.config {
+            Some(path) => Configuration::read(path)?,
+            None if args.no_config => Configuration::without_file(),
+            None => Configuration::find()?,
         };
-        exit = pick_worse(exit, done);
-        if stop.load(Ordering::Relaxed) {
-            return Exit::Interrupted;
+        let kernels = if args.kernels.is_empty() {
+            let paths = config.paths.iter();
+            paths.map(|path| config.resolve(path)).collect()
+        } else {
+            args.kernels.clone()
+        };
+        if kernels.is_empty() {
+            return Err(
+                "error: there is nothing to check\n  = help: name a file or a folder, `cerith check softmax.py`, or write `paths` \
+                 into `cerith.toml`"
+                    .to_owned(),
+            );
         }
+        // What a baseline is written from hides nothing.
+        let baseline = match args.baseline.as_ref().or(config.baseline.as_ref()) {
+            Some(path) if args.write_baseline.is_none() => Baseline::read(path)?,
+            _ => Baseline::default(),
+        };
+        Ok(Self {
+            engines: if args.engines.engines.is_empty() {
+                config.engines.clone()
+            } else {
+                args.engines.engines.clone()
+            },
+            timeout: args.timeout.map(Duration::from_secs).or(config.timeout),
+            is_strict: args.strict || config.is_strict,
+            config,
+            baseline,
+            kernels,
+        })
     }
-    if let Err(message) = std::mem::take(&mut checking.reports).write(args) {
-        checking.terminal.note(&message);
-        return Exit::Wrong;
-    }
-    if files.iter().any(|asked| !asked.explicit) || checking.count.kernels > 1 {
-        checking.terminal.note(&checking.count.describe());
-    }
-    if checking.count.kernels == 0 && exit == Exit::Nothing {
-        checking.terminal.note(&format!(
-            "error: there is no kernel in {}\n  = help: a kernel is a function with `@triton.jit`",
-            args.kernels.join(", ")
-        ));
-        return Exit::Wrong;
-    }
-    exit
 }
 
 /// What several files come to: bad input before findings, findings before none, anything before nothing at all.
@@ -106,20 +172,55 @@ fn add_reference(named: &[EngineId]) -> Vec<EngineId> {
     reference.into_iter().chain(named.iter().cloned()).collect()
 }
 
-/// Adds what the launches of judged kernels leave open: elements that nothing writes, and sizes that only blocks bound.
-fn add_contracts(subject: &Subject, findings: &mut Findings) {
-    for survey in &subject.surveys {
-        let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
-        if !matches!(standing, Standing::Clean | Standing::Found(_)) {
-            continue;
-        }
-        for unwritten in subject.find_unwritten(survey) {
-            findings.add_unwritten(survey, &unwritten);
-        }
-        if let Some(unmasked) = &survey.unmasked {
-            findings.add_unmasked(&subject.display_name, survey, unmasked);
-        }
+/// Adds what the launches of a judged kernel leave open: elements that nothing writes, and sizes that only blocks bound.
+fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) {
+    let Some(survey) = subject.surveys.get(nth) else {
+        return;
+    };
+    let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
+    if !matches!(standing, Standing::Clean | Standing::Found(_)) || subject.is_late() {
+        return;
     }
+    for unwritten in subject.find_unwritten(survey) {
+        findings.add_unwritten(survey, &unwritten);
+    }
+    if let Some(unmasked) = &survey.unmasked {
+        findings.add_unmasked(&subject.display_name, survey, unmasked);
+    }
+}
+
+/// Removes the launches of a kernel for which no time was left, and returns what was special about them.
+fn remove_untried(subject: &mut Subject, nth: usize, coverage: &Coverage) -> Vec<String> {
+    let Some(survey) = subject.surveys.get_mut(nth) else {
+        return Vec::new();
+    };
+    let judged = coverage.launches.len().min(survey.attempts.len());
+    let untried = survey.attempts.split_off(judged);
+    untried.into_iter().map(|attempt| attempt.variant).collect()
+}
+
+/// Whether a kernel compiles with another text of its file.
+fn can_compile(asked: &CheckTarget, config: &Configuration, kernel: &str, text: &str) -> bool {
+    let one = CheckTarget {
+        file: asked.file.clone(),
+        kernels: vec![kernel.to_owned()],
+        explicit: true,
+    };
+    let subject = Subject::open(&one, config, Some(text));
+    subject.is_ok_and(|subject| subject.is_some_and(|subject| subject.can_compile(kernel)))
+}
+
+/// Writes the edits of a file, unless the file has changed.
+fn write_edits(file: &Path, before: &str, after: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("error: failed to edit {}: {error}", file.display());
+    let present = cerith_files::read_text(file, cerith_case::MAX_TEXT as u64).map_err(failed)?;
+    if present != before {
+        return Err(format!(
+            "error: failed to edit {}: it has changed",
+            file.display()
+        ));
+    }
+    cerith_files::write(file, after).map_err(failed)
 }
 
 /// The engines, of which the reference speaks the language of a version.
@@ -138,9 +239,21 @@ struct Count {
     with_findings: usize,
     not_judged: usize,
     not_tried: usize,
+    hidden: BTreeMap<HiddenBy, usize>,
+    without_reason: usize,
+    /// Kernels for which no time was left.
+    unfinished: usize,
+    excluded: usize,
 }
 
 impl Count {
+    fn add_hidden(&mut self, hidden: &[Hidden]) {
+        for one in hidden {
+            *self.hidden.entry(one.by).or_default() += 1;
+            self.without_reason += usize::from(one.reason.trim().is_empty());
+        }
+    }
+
     fn add(&mut self, standing: Standing) {
         self.kernels += 1;
         match standing {
@@ -151,12 +264,38 @@ impl Count {
         }
     }
 
-    fn describe(&self) -> String {
-        format!(
+    /// The summary. `config` is the name of the configuration's file.
+    fn describe(&self, config: &str) -> String {
+        let mut text = format!(
             "{} kernels: {} with findings, {} with nothing found, {} not judged, {} not tried",
             self.kernels, self.with_findings, self.clean, self.not_judged, self.not_tried
-        )
+        );
+        let hidden = HiddenBy::ALL.into_iter().filter_map(|by| {
+            let count = self.hidden.get(&by)?;
+            Some(match by {
+                HiddenBy::Config => format!("{count} by {config}"),
+                HiddenBy::Comment | HiddenBy::Baseline => format!("{count} by {by}"),
+            })
+        });
+        let hidden: Vec<String> = hidden.collect();
+        // Writing to a string does not fail.
+        if !hidden.is_empty() {
+            let _ = write!(text, "\nhidden: {}", hidden.join(", "));
+        }
+        if self.without_reason > 0 {
+            let _ = write!(text, " ({} without a reason)", self.without_reason);
+        }
+        if self.excluded > 0 {
+            let _ = write!(text, "\nexcluded by {config}: {} of the files", self.excluded);
+        }
+        text
     }
+}
+
+/// The engines that finished a launch.
+fn list_finished(verdict: &Verdict) -> impl Iterator<Item = &String> {
+    let engines = verdict.engines.iter();
+    engines.filter(|engine| !verdict.outcomes.contains_key(*engine) && !verdict.silent.contains(engine))
 }
 
 struct Checking<'a> {
@@ -167,33 +306,190 @@ struct Checking<'a> {
     panel: Option<Arc<Panel>>,
     count: Count,
     reports: Reports,
+    settings: Settings,
+    /// The findings, for a baseline.
+    entries: Vec<Entry>,
+    /// The files and kernels that were judged.
+    judged: BTreeSet<(String, String)>,
+    /// The code of the first finding.
+    first_code: Option<String>,
 }
 
 impl Checking<'_> {
+    fn check_all(&mut self) -> Exit {
+        let files = match find_targets(&self.settings.kernels) {
+            Ok(files) => files,
+            Err(message) => {
+                self.terminal.note(&message);
+                return Exit::Wrong;
+            }
+        };
+        let mut exit = Exit::Nothing;
+        let is_folder = files.iter().any(|asked| !asked.explicit);
+        for asked in &files {
+            if !asked.explicit && self.settings.config.is_excluded(&asked.file) {
+                self.count.excluded += 1;
+                continue;
+            }
+            let done = self.check_file(asked).unwrap_or_else(|message| {
+                self.terminal.note(&message);
+                self.reports.add_error(&asked.file.to_string_lossy(), &message);
+                Exit::Wrong
+            });
+            exit = pick_worse(exit, done);
+            if self.stop.load(Ordering::Relaxed) {
+                return Exit::Interrupted;
+            }
+        }
+        let count = &self.count;
+        if is_folder || count.kernels > 1 || !count.hidden.is_empty() || count.excluded > 0 {
+            self.terminal.note(&count.describe(&self.settings.config.name));
+        }
+        if count.kernels == 0 && exit == Exit::Nothing {
+            self.terminal.note(&format!(
+                "error: there is no kernel in {}\n  = help: a kernel is a function with `@triton.jit`",
+                self.settings.kernels.join(", ")
+            ));
+            return Exit::Wrong;
+        }
+        if self.settings.is_strict && count.not_judged + count.not_tried + count.unfinished > 0 {
+            exit = pick_worse(exit, Exit::Unexpected);
+        }
+        exit
+    }
+
+    /// Writes and prints everything that needs all kernels.
+    fn end(&mut self, exit: Exit) -> Result<(), String> {
+        let (text, has_commands) = std::mem::take(&mut self.reports).write(self.args)?;
+        if has_commands {
+            self.terminal.print_commands(&text);
+        } else {
+            self.terminal.print_page(&text);
+        }
+        let unused = self.settings.baseline.count_unused(&self.judged);
+        if unused > 0 {
+            self.terminal.note(&format!(
+                "note: {unused} findings of the baseline are gone: `--write-baseline` removes them"
+            ));
+        }
+        if let Some(path) = &self.args.write_baseline {
+            if exit == Exit::Wrong {
+                return Err(format!(
+                    "error: did not write {}: not every file was checked",
+                    path.display()
+                ));
+            }
+            let entries = std::mem::take(&mut self.entries);
+            let root = &self.settings.config.root;
+            let stays = |entry: &Entry| {
+                let is_judged = self.judged.contains(&(entry.file.clone(), entry.kernel.clone()));
+                !is_judged && root.join(&entry.file).exists()
+            };
+            let count = write_baseline(path, entries, stays)?;
+            self.terminal.note(&format!(
+                "wrote {count} findings to {}: write a reason for each",
+                path.display()
+            ));
+        } else if let Some(code) = self.first_code.take()
+            && self.args.format == CheckFormat::Human
+        {
+            self.terminal
+                .note(&format!("help: `cerith explain {code}` explains this finding"));
+        }
+        Ok(())
+    }
+
     fn check_file(&mut self, asked: &CheckTarget) -> Result<Exit, String> {
-        let Some(mut subject) = Subject::open(asked)? else {
+        let Some(mut subject) = Subject::open(asked, &self.settings.config, None)? else {
             return Ok(Exit::Nothing);
         };
+        let filter = Filter::new(std::mem::take(&mut subject.comments));
+        let before = subject
+            .find_text(&subject.display_name)
+            .unwrap_or_default()
+            .to_owned();
+        let mut after = before.clone();
+        let mut exit = Exit::Nothing;
+        let mut judged = true;
+        for nth in 0..subject.count_kernels() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Exit::Interrupted);
+            }
+            subject.deadline = self.settings.timeout.map(|limit| Instant::now() + limit);
+            subject.draft_kernel(nth)?;
+            let Some(done) = self.check_kernel(&mut subject, nth, asked, &filter, &mut after) else {
+                judged = false;
+                break;
+            };
+            exit = pick_worse(exit, done);
+        }
+        self.keep(&subject, asked)?;
+        let is_whole = judged && asked.kernels.is_empty() && exit != Exit::Nothing;
+        for (file, ignore) in filter.list_unused().into_iter().filter(|_| is_whole) {
+            // Other files of a package may need this comment.
+            if file == subject.display_name {
+                self.terminal.note(&format!(
+                    "note: {file}:{}: `# cerith: ignore[{}]` hides nothing",
+                    ignore.line,
+                    ignore.codes.join(", ")
+                ));
+            }
+        }
+        if self.args.fix && before != after {
+            write_edits(&asked.file, &before, &after)?;
+            self.terminal
+                .note(&format!("edited {}: check it again", subject.display_name));
+        }
+        Ok(exit)
+    }
+
+    /// Checks one kernel. `None` if an engine that was requested is missing.
+    fn check_kernel(
+        &mut self,
+        subject: &mut Subject,
+        nth: usize,
+        asked: &CheckTarget,
+        filter: &Filter,
+        edited: &mut String,
+    ) -> Option<Exit> {
+        let survey = subject.surveys.get(nth)?;
         let selected = Selected::from_corpus(
-            subject.build_launch_corpus(subject.surveys.iter()),
+            subject.build_launch_corpus(std::iter::once(survey)),
             subject.root(),
         );
-        let Some(panel) = self.open_panel(&selected) else {
-            self.keep(&subject, asked)?;
-            return Ok(Exit::Nothing);
-        };
+        let panel = self.open_panel(&selected)?;
         let mut findings = Findings::default();
-        let mut versions: Vec<Option<Version>> = subject.surveys.iter().map(|one| one.version).collect();
-        versions.sort_unstable();
-        versions.dedup();
-        for version in versions {
-            let surveys = subject.surveys.iter().filter(|survey| survey.version == version);
-            self.judge(&subject, surveys, version, &panel, &mut findings);
+        let mut coverage = self.judge(subject, survey, &panel, &mut findings);
+        let mut untried = remove_untried(subject, nth, &coverage);
+        if untried.is_empty()
+            && let Some(other) = self.find_preconditions(subject, nth, &coverage, &mut findings, &panel)
+        {
+            coverage = other;
+            untried = remove_untried(subject, nth, &coverage);
         }
-        self.find_preconditions(&mut subject, &mut findings, &panel);
-        add_contracts(&subject, &mut findings);
-        self.keep(&subject, asked)?;
-        Ok(self.report_kernels(&subject, &findings))
+        add_contracts(subject, nth, &mut findings);
+        let survey = subject.surveys.get(nth)?;
+        let mut report = KernelReport::new(&findings, &subject.display_name, survey);
+        report.complete(
+            &Context {
+                subject,
+                config: &self.settings.config,
+                baseline: &self.settings.baseline,
+                filter,
+                coverage: &coverage,
+                untried: &untried,
+                is_verbose: self.args.verbose,
+            },
+            survey,
+        );
+        if let Some(after) = edit::suggest_edit(&report, edited)
+            && can_compile(asked, &self.settings.config, &survey.kernel, &after)
+        {
+            report.edits = edit::render_diff(&subject.display_name, edited, &after);
+            *edited = after;
+        }
+        self.entries.extend(report.list_entries(subject));
+        Some(self.report_kernel(subject, &report))
     }
 
     /// Keeps the launches, if that is wished.
@@ -213,36 +509,44 @@ impl Checking<'_> {
             .map_err(|error| format!("error: failed to write {}: {error}", folder.display()))
     }
 
-    /// Looks for preconditions of the kernels that honest launches do not judge.
-    fn find_preconditions(&mut self, subject: &mut Subject, findings: &mut Findings, panel: &Arc<Panel>) {
-        for at in 0..subject.surveys.len() {
-            let Some(survey) = subject.surveys.get(at) else {
-                continue;
-            };
-            let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
-            if standing != Standing::NotJudged || self.stop.load(Ordering::Relaxed) {
-                continue;
-            }
-            let Some(other) = subject.find_passing(survey) else {
-                continue;
-            };
-            let trap = findings.find_trap(survey);
-            let mut found = Findings::default();
-            let surveys = std::iter::once(&other);
-            self.judge(subject, surveys, other.version, panel, &mut found);
-            if KernelReport::new(&found, &subject.display_name, &other).standing() == Standing::NotJudged {
-                continue;
-            }
-            findings.replace(survey, found);
-            if let Some(finding) = trap {
-                let is_new = |word: &&String| !survey.changed.contains(*word);
-                let unless = other.changed.iter().filter(is_new).cloned().collect();
-                findings.add_precondition(survey, Precondition { unless, finding });
-            }
-            if let Some(survey) = subject.surveys.get_mut(at) {
-                *survey = other;
-            }
+    /// Looks for preconditions of a kernel that honest launches do not judge.
+    fn find_preconditions(
+        &mut self,
+        subject: &mut Subject,
+        nth: usize,
+        honest: &Coverage,
+        findings: &mut Findings,
+        panel: &Arc<Panel>,
+    ) -> Option<Coverage> {
+        let survey = subject.surveys.get(nth)?;
+        let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
+        if standing != Standing::NotJudged || self.stop.load(Ordering::Relaxed) {
+            return None;
         }
+        let other = subject.find_passing(survey)?;
+        let trap = findings.find_trap(survey);
+        let mut found = Findings::default();
+        let coverage = self.judge(subject, &other, panel, &mut found);
+        if KernelReport::new(&found, &subject.display_name, &other).standing() == Standing::NotJudged {
+            return None;
+        }
+        findings.replace(survey, found);
+        if let Some(finding) = trap {
+            let is_new = |word: &&String| !survey.changed.contains(*word);
+            let unless = other.changed.iter().filter(is_new).cloned().collect();
+            let plain = honest.launches.first().and_then(Option::as_ref);
+            let launch = plain.map_or_else(Vec::new, |facts| facts.render("  = launch: "));
+            findings.add_precondition(
+                survey,
+                Precondition {
+                    unless,
+                    finding,
+                    launch,
+                },
+            );
+        }
+        *subject.surveys.get_mut(nth)? = other;
+        Some(coverage)
     }
 
     /// The engines; none if one that was asked for cannot be had.
@@ -262,11 +566,11 @@ impl Checking<'_> {
                 ..Config::default()
             });
             let reference = limited.with_threads(pipeline::count_threads(jobs, total));
-            let engines = &self.args.engines;
+
             set_up(
                 reference,
-                &add_reference(&engines.engines),
-                engines.offline,
+                &add_reference(&self.settings.engines),
+                self.args.engines.offline,
                 jobs,
                 selected,
                 build_host(&self.terminal),
@@ -287,55 +591,105 @@ impl Checking<'_> {
         Some(panel)
     }
 
-    fn report_kernels(&mut self, subject: &Subject, findings: &Findings) -> Exit {
-        let (mut found, mut judged) = (false, false);
-        for survey in &subject.surveys {
-            let told = KernelReport::new(findings, &subject.display_name, survey);
-            self.reports.add(&told);
-            match self.args.format {
-                CheckFormat::Human => self.terminal.print(&told.render(self.terminal.palette)),
-                CheckFormat::Jsonl => self.terminal.print(&Line::new(&told).text()),
+    fn report_kernel(&mut self, subject: &Subject, report: &KernelReport<'_>) -> Exit {
+        self.reports.add(report);
+        match self.args.format {
+            CheckFormat::Human => {
+                self.terminal.print(&report.render(self.terminal.palette));
+                self.print_hidden(&report.hidden);
+                if !report.edits.is_empty() {
+                    let help = if self.args.fix {
+                        "edit"
+                    } else {
+                        "suggested edit, applied with `--fix`"
+                    };
+                    self.terminal.print(&format!("  = {help}:\n{}", report.edits));
+                }
             }
-            let standing = told.standing();
-            self.count.add(standing);
-            found |= matches!(standing, Standing::Found(_));
-            judged |= matches!(standing, Standing::Found(_) | Standing::Clean);
+            CheckFormat::Jsonl => self.terminal.print(&Line::new(report).text()),
+            CheckFormat::Github | CheckFormat::Sarif | CheckFormat::Junit => {}
         }
-        match (judged, found) {
-            (false, _) => Exit::Nothing,
-            (_, false) => Exit::AsExpected,
-            _ => Exit::Unexpected,
+        let standing = report.standing();
+        self.count.add(standing);
+        self.count.add_hidden(&report.hidden);
+        self.count.unfinished += usize::from(!report.untried.is_empty());
+        if matches!(standing, Standing::Clean | Standing::Found(_)) {
+            let name = (subject.stable_path().to_owned(), report.kernel.to_owned());
+            self.judged.insert(name);
+        }
+        let first = report.list_wrong().map(|one| one.finding);
+        let conditions = report.preconditions.iter().map(|one| &one.precondition.finding);
+        if let Some(finding) = first.chain(conditions).next() {
+            let code = || finding.key.code().to_owned();
+            self.first_code.get_or_insert_with(code);
+        }
+        match standing {
+            Standing::Found(_) => Exit::Unexpected,
+            Standing::Clean => Exit::AsExpected,
+            Standing::NotJudged | Standing::NotTried(_) => Exit::Nothing,
         }
     }
 
-    /// Adds what the launches of some kernels show by the language of a version.
-    fn judge<'s>(
+    /// Lists hidden findings with their reasons, if that is requested.
+    fn print_hidden(&mut self, hidden: &[Hidden]) {
+        if !self.args.verbose {
+            return;
+        }
+        for one in hidden {
+            let reason = match one.reason.trim() {
+                "" => "no reason given",
+                reason => reason,
+            };
+            self.terminal.print(&format!(
+                "  = hidden by {}: {} at {}: {reason}\n",
+                one.by, one.code, one.place
+            ));
+        }
+    }
+
+    /// Adds what the launches of a kernel show. Launches for which no time is left are not made.
+    fn judge(
         &mut self,
         subject: &Subject,
-        surveys: impl Iterator<Item = &'s Survey>,
-        version: Option<Version>,
+        survey: &Survey,
         panel: &Arc<Panel>,
         findings: &mut Findings,
-    ) {
-        let selected = Selected::from_corpus(subject.build_launch_corpus(surveys), subject.root());
-        let panel = &in_language(panel, version);
+    ) -> Coverage {
+        let selected = Selected::from_corpus(
+            subject.build_launch_corpus(std::iter::once(survey)),
+            subject.root(),
+        );
+        let panel = &in_language(panel, survey.version);
         let sources = selected.corpus.sources();
         let stop = self.stop;
-        let terminal = &mut self.terminal;
+        let terminal = &self.terminal;
         for problem in selected.corpus.problems() {
             findings.add("", &Event::Problem(describe::to_problem(problem, sources)));
         }
+        let mut coverage = Coverage::default();
+        let deadline = subject.deadline;
+        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         terminal.begin(selected.entries(Shard::ALL).count() as u64);
         let judge = Judge {
             panel,
             sources,
             blaming: None,
         };
-        judge.judge_entries(
+        pipeline::in_order(
             selected.entries(Shard::ALL),
             pipeline::count_jobs(self.args.jobs),
-            || stop.load(Ordering::Relaxed),
-            |entry, result| {
+            |entry| {
+                if stop.load(Ordering::Relaxed) || is_late() {
+                    return None;
+                }
+                let mut facts = None;
+                let result = judge.judge_entry_with(&entry, |case, _| {
+                    facts = LaunchFacts::from_case(case);
+                    Some(())
+                })?;
+                Some((entry, result, facts))
+            },
+            |(entry, result, facts)| {
                 let events = match result {
                     CaseResult::Events(events) => events,
                     CaseResult::Wrong(_, problems) => problems
@@ -344,12 +698,23 @@ impl Checking<'_> {
                         .collect(),
                 };
                 for event in &events {
+                    if let Event::Verdict(verdict) = event {
+                        for engine in list_finished(verdict) {
+                            *coverage.engines.entry(engine.clone()).or_default() += 1;
+                        }
+                    }
                     findings.add(&entry.id, event);
                 }
+                coverage.launches.push(facts);
                 terminal.advance(findings.len() as u64);
             },
         );
         terminal.end();
+        // A case file with an error has no entry; nothing is missing then.
+        if !is_late() {
+            coverage.launches.resize(survey.attempts.len(), None);
+        }
+        coverage
     }
 }
 

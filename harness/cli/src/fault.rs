@@ -15,7 +15,7 @@ pub fn plant() {
     };
     if name == "list" {
         for fault in Fault::ALL {
-            println!("{}\t{}\t{}", fault.name(), fault.place(), fault.about());
+            println!("{}\t{}\t{}", fault.name(), fault.place(), fault.summary());
         }
         std::process::exit(0);
     }

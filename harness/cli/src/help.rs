@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cerith_case::format;
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 use cerith_report::{Palette, Tone};
 use cerith_runner::Exit;
 use clap::{Command, CommandFactory as _};
@@ -56,10 +56,13 @@ pub fn describe_unknown(root: &Command, words: &[String]) -> String {
         .filter(|command| !command.is_hide_set())
         .map(Command::get_name)
         .chain([CASES]);
-    let help = words.first().and_then(|word| nearest(word, known)).map_or_else(
-        || "`cerith help` lists the commands".to_owned(),
-        |name| format!("did you mean `cerith help {name}`?"),
-    );
+    let help = words
+        .first()
+        .and_then(|word| find_nearest(word, known))
+        .map_or_else(
+            || "`cerith help` lists the commands".to_owned(),
+            |name| format!("did you mean `cerith help {name}`?"),
+        );
     format!(
         "error: there is no help about `{}`\n  = help: {help}",
         words.join(" ")

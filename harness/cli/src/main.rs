@@ -80,7 +80,9 @@ fn run_command(command: Command, interrupt: &'static Interrupt) -> Exit {
         Command::Bump(args) => bump::bump(&args.into(), host),
         Command::Matrix(args) => matrix::run_matrix(&args.into(), host),
         Command::Bisect(args) => bisect::bisect(&args.into(), host),
-        Command::Explain(args) => explain::explain(&args.into(), host),
+        Command::Explain(args) => {
+            check::explain_code(&args.case, &terminal).unwrap_or_else(|| explain::explain(&args.into(), host))
+        }
         Command::Coverage(mut args) => match args.campaign.take() {
             Some(campaign) => covered::print_campaign_coverage(&campaign, &args.into(), &terminal),
             None => coverage::print_coverage(&args.into(), &terminal),

@@ -14,7 +14,7 @@ use cerith_case::{ArgValue, Case, Launch};
 use cerith_interp::{Checks, Config, InternalError, LaunchOutcome, Numerics, ParamValue};
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
 use cerith_quirk::Alternative;
-use cerith_tile::quirk::told::Form;
+use cerith_tile::quirk::signature::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 

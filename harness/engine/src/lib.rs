@@ -30,7 +30,7 @@
 //! let corpus = Corpus::load([Input::from_text("copy.yaml", case_file), Input::from_text("copy.py", kernel)]);
 //! let case = corpus.entries().next().unwrap().resolve().unwrap();
 //!
-//! Every engine is asked in this way; `Interpret::new(pool, …)` is Triton's own interpreter.
+//! // Every engine is asked in this way; `Interpret::new(pool, …)` is Triton's own interpreter.
 //! let reference = Reference::default();
 //! let run = reference.run(&case, Rules::from_version(Version::new(3, 6, 0))).unwrap();
 //! let Outcome::Trapped(_, complaint) = run.outcome else { panic!("it is undefined") };

@@ -248,7 +248,7 @@ impl Prepared for Ready {
             };
             let config = Config {
                 stop: Some(&self.stopped),
-                until: Some((until, TIME)),
+                deadline: Some((until, TIME)),
                 ..Config::default()
             };
             clear(invocation, &mut memory);
@@ -297,15 +297,17 @@ impl Ready {
         let (at, other) = match ended {
             // What is told is the first.
             LaunchOutcome::Finished(finished) => match finished.findings.first_mut() {
-                Some(finding) => (Some(&mut finding.at), finding.other.as_mut()),
+                Some(finding) => (Some(&mut finding.instruction), finding.other_instruction.as_mut()),
                 None => (None, None),
             },
             LaunchOutcome::Trapped(trap) => {
                 let other = match &mut trap.kind {
-                    TrapKind::GlobalRace { other, .. } => other.as_mut(),
+                    TrapKind::GlobalRace {
+                        other_instruction, ..
+                    } => other_instruction.as_mut(),
                     _ => None,
                 };
-                (trap.at.as_mut(), other)
+                (trap.instruction.as_mut(), other)
             }
             LaunchOutcome::Exhausted(_) | LaunchOutcome::Stopped => (None, None),
         };
@@ -365,7 +367,10 @@ fn translate_outcome(
 ) -> Result<Outcome, Failure> {
     Ok(match ended {
         LaunchOutcome::Trapped(trap) => {
-            let place = trap.at.as_ref().map_or(String::new(), |at| format!(", {at}"));
+            let place = trap
+                .instruction
+                .as_ref()
+                .map_or(String::new(), |at| format!(", {at}"));
             let near = trap.kind.storage().map_or(String::new(), |storage: StorageId| {
                 let beyond = beyond_argument(&trap.kind, storage, case.launches.get(launch), memory);
                 let beyond = beyond.map_or(String::new(), |beyond| format!(", {beyond}"));

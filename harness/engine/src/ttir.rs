@@ -126,7 +126,7 @@ impl Ttir {
                 }
                 Err(refused) => refused,
             },
-            Err(error) => error.refused(&origin),
+            Err(error) => error.to_refused(&origin),
         };
         let mut said = build_complaint(&refused.diagnostic, &refused.sources, 0);
         said.launch = None;

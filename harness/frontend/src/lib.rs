@@ -37,7 +37,7 @@
 //! assert_eq!(parameters, ["x", "n"], "`BLOCK` is known, and no parameter any more");
 //! assert!(traced.function.to_string().contains("load"));
 //!
-//! What Triton's compiler would reject is refused, with the place.
+//! // What Triton's compiler would reject is refused, with the place.
 //! request.keyword[0].1 = RequestArg::Int(100);
 //! let refused = trace(&request).unwrap_err();
 //! let Refusal::Rejected(diagnostic) = &refused.refusal else { panic!("{refused:?}") };

@@ -46,7 +46,7 @@
 //! let mut memory = Memory::new(&storages, Vec::new());
 //! let args = [ParamValue::tensor(&memory, &out, "out")];
 //!
-//! Two programs of four lanes fill it; a third one has no room.
+//! // Two programs of four lanes fill it; a third one has no room.
 //! let outcome = program.launch([2, 1, 1], &args, &mut memory, &Config::default()).unwrap();
 //! assert!(matches!(outcome, LaunchOutcome::Finished(_)));
 //! assert_eq!(memory.bytes(out.storage)[28], 7);

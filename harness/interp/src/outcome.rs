@@ -319,6 +319,7 @@ impl Stop {
     }
 
     /// Sets the location, if it is not known yet.
+    #[must_use]
     pub fn with_loc(self, here: LocId) -> Self {
         match self {
             Self::Exhausted {

@@ -2,7 +2,7 @@
 //!
 //! The states that wait are global. A launch is a call of [`Program::launch`](crate::Program::launch) with nothing else to
 //! hand in: a program is launched from several threads at once, and threads come and go, so a pool of a caller's or a thread's
-//! own would be made anew for most launches. What waits has no content, so no launch sees another's. At most `IDLE`
+//! own would be created again for most launches. Waiting states have no content, so no launch sees another's. At most `IDLE`
 //! states wait, and the pool of each keeps at most `KEEP` bytes.
 
 use std::sync::Mutex;

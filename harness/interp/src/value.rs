@@ -210,7 +210,7 @@ impl Poison {
         }
     }
 
-    /// All lanes, or none if the mark is 0.
+    /// The same mark in all lanes; 0 means that all are defined.
     pub(crate) const fn from_mark(mark: Mark) -> Self {
         if mark == 0 { Self::None } else { Self::All(mark) }
     }

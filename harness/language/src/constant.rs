@@ -150,7 +150,14 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match (error.kind.exception(), error.reason) {
             (Some(_), _) => Self::Raises(error.text),
-            (None, Reason::Items { most, what, .. }) => Self::Exhausted(most, what),
+            (
+                None,
+                Reason::Items {
+                    limit: most,
+                    unit: what,
+                    ..
+                },
+            ) => Self::Exhausted(most, what),
             (None, Reason::WideInt) => Self::Unsupported("integers beyond 128 bits".to_owned()),
             (None, _) => Self::Unsupported(error.text),
         }
@@ -171,7 +178,7 @@ impl Object for Constant {
         }
     }
 
-    fn plain(value: Plain) -> Result<Self, Error> {
+    fn from_plain(value: Plain) -> Result<Self, Error> {
         Ok(match value {
             Plain::None => Self::None,
             Plain::Bool(value) => Self::Bool(value),
@@ -181,7 +188,7 @@ impl Object for Constant {
         })
     }
 
-    fn sequence(_: Sequence, _: Vec<Self>) -> Result<Self, Error> {
+    fn from_items(_: Sequence, _: Vec<Self>) -> Result<Self, Error> {
         Err(Error::unsupported(
             Reason::Other,
             "a sequence of compile-time values",
@@ -263,7 +270,7 @@ pub fn apply_binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Con
     {
         return Ok(Constant::Int(value));
     }
-    Ok(operator::binary(op.as_ast(), lhs, rhs)?)
+    Ok(operator::apply_binary(op.as_ast(), lhs, rhs)?)
 }
 
 /// A division with a planted fault.
@@ -283,7 +290,7 @@ pub fn apply_unary(op: PyUnary, operand: &Constant) -> Outcome<Constant> {
         PyUnary::Invert => ast::UnaryOp::Invert,
         PyUnary::Not => ast::UnaryOp::Not,
     };
-    Ok(operator::unary(op, operand)?)
+    Ok(operator::apply_unary(op, operand)?)
 }
 
 /// `lhs < rhs` and the like.
@@ -326,12 +333,12 @@ pub const fn describe_predicate(predicate: CmpPredicate) -> &'static str {
 
 /// `str(constant)`.
 pub fn to_text(constant: &Constant) -> String {
-    cerith_python::repr::text(constant)
+    cerith_python::repr::str_of(constant)
 }
 
 /// `repr(constant)`.
 pub fn repr(constant: &Constant) -> String {
-    cerith_python::repr::repr(constant)
+    cerith_python::repr::repr_of(constant)
 }
 
 /// A type as Triton prints it: `fp32`, `<[16], fp32>`.

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::rc::Rc;
 
 use cerith_tile::DType;
@@ -231,7 +232,7 @@ impl Lowering {
 /// is the call that entered it.
 pub fn diagnostic_at(
     mut places: Vec<Span>,
-    library: &HashSet<SourceId>,
+    library: &HashSet<SourceId, impl BuildHasher>,
     code: &'static str,
     message: impl Into<String>,
 ) -> Diagnostic {

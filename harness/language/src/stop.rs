@@ -29,6 +29,7 @@ pub type Traced<T> = Result<T, Stop>;
 
 impl Stop {
     /// Adds a fact below the snippet.
+    #[must_use]
     pub fn note(self, text: impl Into<String>) -> Self {
         let noted = |diagnostic: Box<Diagnostic>| Box::new(diagnostic.note(text));
         match self {

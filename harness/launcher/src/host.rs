@@ -50,6 +50,8 @@ pub enum Change {
     Dtype,
     /// Inputs of a launcher have other sizes.
     InputSize,
+    /// Rows of a launcher's input are padded.
+    PaddedInput,
     /// An input of a launcher is transposed.
     TransposedInput,
 }

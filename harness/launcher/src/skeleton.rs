@@ -13,7 +13,7 @@ use cerith_case::expr::is_reserved;
 use cerith_module::kernel::{Function, Parameter, ParameterKind};
 use cerith_module::module;
 use cerith_module::usage::{Stride, Usage, usage_of};
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// Extent of every dimension of a tensor whose strides are passed; also the size of a block then.
 const SIDE: i64 = 64;
@@ -44,7 +44,7 @@ pub fn write_skeleton(
             .iter()
             .filter(|function| function.jit)
             .map(|function| function.name.as_str());
-        let help = suggestion(name, kernels)
+        let help = suggest_spelling(name, kernels)
             .unwrap_or_else(|| "name a function with `@triton.jit` of this file".to_owned());
         let message = format!("no kernel `{name}` in {path}");
         return Err(vec![

@@ -120,7 +120,7 @@ fn add_layouts(plan: &Plan, all: &mut Vec<Variant>) {
             {
                 one.layout = layout;
                 let (word, change) = if layout == Layout::Padded {
-                    ("padded", Change::Other)
+                    ("padded", Change::PaddedInput)
                 } else {
                     ("transposed", Change::TransposedInput)
                 };

@@ -22,14 +22,14 @@ pub fn check(bytes: &[u8]) -> TrialResult {
     };
     let origin = Origin {
         descriptor_flags: 2,
-        ..Origin::of(text)
+        ..Origin::from_text(text)
     };
     let module = match parse(text) {
         Ok(module) => module,
         Err(error) => {
             check_message(&error)?;
-            ensure(error.at <= text.len(), || {
-                format!("a place outside of the text: {}", error.at)
+            ensure(error.offset <= text.len(), || {
+                format!("a place outside of the text: {}", error.offset)
             })?;
             return Ok(Ended::Refused);
         }

@@ -1,6 +1,6 @@
-//! torch's operations that copy, or may: the copy is a new storage of the set.
+//! torch's operations that always or sometimes copy. A copy is a new storage of the set.
 //!
-//! A byte is copied with what is known about it, and a whole address with where it points to.
+//! A copied byte keeps its state, and a copied address its target.
 
 use cerith_tile::DType;
 
@@ -56,7 +56,7 @@ impl Storages {
         self.copy_as(tensor, tensor.preserved_strides(), name)
     }
 
-    /// `x.contiguous()`: `x` itself where it already is.
+    /// `x.contiguous()`: `x` itself if it is contiguous.
     pub fn contiguous(&mut self, tensor: &Tensor, name: &str) -> Result<Tensor, TorchError> {
         if tensor.is_contiguous() {
             return Ok(tensor.clone());
@@ -156,7 +156,7 @@ impl Storages {
         Ok(out)
     }
 
-    /// Copies all elements to a new storage, where they get `strides`.
+    /// Copies all elements to a new storage with these `strides`.
     fn copy_as(&mut self, tensor: &Tensor, strides: Dims, name: &str) -> Result<Tensor, TorchError> {
         let out = self.empty_strided(name, tensor.dtype, &tensor.shape, strides)?;
         self.copy_elements(tensor, &Walk::from_tensor(tensor), &out);

@@ -1,5 +1,5 @@
-//! Elements in words, as messages name them: `x[3, 0]`, `x[3, 0]` of a tensor that ends before it, and what lies before the first.
-//! Left out: which element a byte belongs to ([`Tensor::index_of_byte`]).
+//! Describes elements in messages: `x[3, 0]`, and bytes before or after a tensor. [`Tensor::index_of_byte`] finds the
+//! element of a byte.
 
 use crate::tensor::{Dims, Tensor};
 
@@ -12,8 +12,8 @@ pub fn describe_element(name: &str, index: &[i64]) -> String {
     format!("{name}[{}]", index.join(", "))
 }
 
-/// Where a byte of the storage is, as seen from a tensor that does not have it, to go on from "past the end of storage `x`":
-/// "where `x[64]` would be", "3 elements before `x[0]`". `None` if no index of the tensor would lead there.
+/// Describes a byte of the storage outside of a tensor, as a continuation of "past the end of storage `x`": "where
+/// `x[64]` would be", "3 elements before `x[0]`". `None` if no index of the tensor reaches it.
 pub fn describe_beyond(name: &str, tensor: &Tensor, byte: i64) -> Option<String> {
     let size = tensor.element_size() as i64;
     let distance = byte.checked_sub(tensor.byte_offset())?;
@@ -30,14 +30,14 @@ pub fn describe_beyond(name: &str, tensor: &Tensor, byte: i64) -> Option<String>
     Some(format!("where `{}` would be", describe_element(name, &index)))
 }
 
-/// A tensor's last element in words; `None` if it has no elements.
+/// Describes a tensor's last element; `None` if it has no elements.
 pub fn describe_last(name: &str, tensor: &Tensor) -> Option<String> {
     let index: Dims = tensor.shape.iter().map(|size| size.saturating_sub(1)).collect();
     (!tensor.shape.contains(&0)).then(|| describe_element(name, &index))
 }
 
-/// The index that leads so many elements behind a tensor's first, with the largest strides used first. `None` if that is an
-/// element of the tensor, or strides do not lead there.
+/// Returns the index at a distance in elements after a tensor's first, using the largest strides first. `None` if it is
+/// an element of the tensor, or no index reaches it.
 fn index_beyond(tensor: &Tensor, distance: i64) -> Option<Dims> {
     let mut order: Vec<usize> = (0..tensor.dim())
         .filter(|&dim| tensor.strides.get(dim).is_some_and(|&stride| stride > 0))
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// Where the element `at` of the storage is, as seen from a tensor.
+    /// The location of element `at` of the storage, relative to a tensor.
     #[track_caller]
     fn check((shape, strides, offset): (&[i64], &[i64], i64), at: i64, expected: Option<&str>) {
         let found = describe_beyond("x", &tensor(shape, strides, offset), at * 4);
@@ -87,7 +87,7 @@ mod tests {
         check((&[8], &[1], 8), 5, Some("3 elements before `x[0]`"));
         check((&[4, 16], &[16, 1], 0), 64, Some("where `x[4, 0]` would be"));
         check((&[1, 16], &[16, 1], 0), 16, Some("where `x[1, 0]` would be"));
-        // A row with padding behind it, and a column.
+        // A row followed by padding, and a column.
         check(
             (&[4, 48], &[64, 1], 0),
             3 * 64 + 50,

@@ -1,6 +1,6 @@
-//! What torch raises. Left out: where in an expression it was raised (see `cerith-case`).
+//! The exceptions that torch raises. `cerith-case` adds their location in an expression.
 
-/// The Python exception that torch raises for a wrong operation, with torch's own words where they are stable.
+/// A Python exception of torch, with torch's own message if it is stable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TorchError {
     /// `IndexError`: a dimension or an index that is out of range.

@@ -1,7 +1,7 @@
-//! Memory formats: which strides torch gives to a copy.
+//! Memory formats: the strides that torch gives to a copy.
 //!
-//! Rules are those of torch 2.11's `c10/core/TensorImpl.cpp` and `aten/src/ATen/ExpandUtils.cpp`; that `.cpu()`
-//! follows them too was read off an H200 (`tests/golden/cpu_copies.jsonl`).
+//! The rules are those of torch 2.11's `c10/core/TensorImpl.cpp` and `aten/src/ATen/ExpandUtils.cpp`. An H200 shows
+//! that `.cpu()` follows them too (`tests/golden/cpu_copies.jsonl`).
 
 use smallvec::SmallVec;
 
@@ -49,7 +49,8 @@ impl Tensor {
     fn dense_strides(&self) -> Dims {
         let ndim = self.dim();
         let mut order: SmallVec<[usize; 8]> = (0..ndim).rev().collect();
-        // An insertion sort like torch's: the comparison is not transitive, so another sort gives other answers.
+        // An insertion sort like torch's: the comparison is not transitive, so another algorithm would return a
+        // different order.
         for start in 1..ndim {
             let mut at = start;
             for before in (0..start).rev() {
@@ -80,7 +81,7 @@ impl Tensor {
             return std::cmp::Ordering::Equal;
         }
         match stride_a.cmp(&stride_b) {
-            // Of equal strides the larger size lies further out.
+            // If strides are equal, the larger size is further out.
             std::cmp::Ordering::Equal if self.shape[a] > self.shape[b] => std::cmp::Ordering::Greater,
             std::cmp::Ordering::Equal => std::cmp::Ordering::Equal,
             unequal => unequal,

@@ -4,9 +4,9 @@
 //!   operations are methods of [`Tensor`] (module [`view`]), operations that may copy are methods of [`Storages`]
 //!   (module `copy`); both have torch's meaning and torch's errors ([`TorchError`]).
 //! - [`element`] names elements in words, for messages.
-//! - [`overlap`] says exactly which bytes two tensors share.
-//! - [`Memory`] lays storages out in a virtual address space with guard zones between them and maps an address back
-//!   to a place, which is what the reference interpreter and every engine's outcome speak in.
+//! - [`overlap`] computes exactly which bytes two tensors share.
+//! - [`Memory`] lays storages out in a virtual address space with guard zones between them, and maps an address back to a
+//!   place, the unit of the reference interpreter and of every engine's outcome.
 //!
 //! ```
 //! use cerith_memory::{Index, Memory, NamedTensor, Storages, overlap};
@@ -19,7 +19,7 @@
 //! assert_eq!(overlap::overlaps(&halves[0], &halves[1]), Some(false));
 //! assert_eq!(x.view(&[5, 5]).unwrap_err().to_string(), "shape '[5, 5]' is invalid for input of size 24");
 //!
-//! Where a launch sees it, and what an address means there.
+//! // The addresses of a launch.
 //! let row = x.index(&[Index::At(2)]).unwrap();
 //! let memory = Memory::new(&storages, vec![NamedTensor { name: "row".into(), tensor: row.clone() }]);
 //! let place = memory.find(memory.address_of(&row) + 4).unwrap();
@@ -28,10 +28,10 @@
 //! assert_eq!((named.name.as_str(), at.as_slice()), ("row", [1].as_slice()));
 //! ```
 //!
-//! Left out: expressions over tensors (`cerith-case`), execution (`cerith-interp`), devices (`cerith-engine`).
+//! See `cerith-case` for expressions over tensors, `cerith-interp` for execution, and `cerith-engine` for devices.
 //!
-//! Invariants: no IO; no panic on any input, whatever its size or sign; a [`Tensor`] that these operations made never
-//! reaches outside of its storage; copies are new storages, and a storage's bytes never move or shrink.
+//! Invariants: no IO; no panic on any input, of any size or sign; a [`Tensor`] from these operations never reaches
+//! outside its storage; copies are new storages, and a storage's bytes never move or shrink.
 #![warn(missing_docs)]
 
 mod copy;

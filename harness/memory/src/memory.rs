@@ -5,7 +5,7 @@
 //! [`Memory::resolve_access`] take constant time, without a cache and without `&mut`. Addresses are [`ORIGIN`] plus the index
 //! in the arena, so an interpreter may also go through [`Memory::arena`] directly.
 //!
-//! Left out: who may access what (races, alignment, masks: `cerith-interp`).
+//! Races, alignment and masks are checked in `cerith-interp`.
 
 mod arena;
 
@@ -17,7 +17,7 @@ use cerith_tile::fault::{self, is_planted};
 use crate::storage::{ALIGNMENT, ByteState, GUARD, ORIGIN, Pointer, StorageId, Storages};
 use crate::tensor::{Dims, Tensor};
 
-/// What a guard zone is filled with.
+/// The content of guard zones.
 pub const GUARD_BYTE: u8 = 0xC7;
 
 /// A byte of a storage.
@@ -34,16 +34,16 @@ pub struct Place {
 pub enum Fault {
     /// The access begins in the guard zone before a storage, `distance` bytes before its first byte.
     Before {
-        /// The storage behind the guard zone.
+        /// The storage after the guard zone.
         storage: StorageId,
         /// At least 1.
         distance: u64,
     },
-    /// The access begins in the guard zone behind a storage, `distance` bytes after its last byte's end.
+    /// The access begins in the guard zone after a storage, `distance` bytes past its end.
     Behind {
         /// The storage before the guard zone.
         storage: StorageId,
-        /// 0 for the first byte behind.
+        /// 0 for the first byte past the end.
         distance: u64,
     },
     /// The access begins inside a storage, at `offset`, and `inside` of its bytes still fit.
@@ -59,7 +59,7 @@ pub enum Fault {
     Outside,
 }
 
-/// A tensor with the name that a user knows it by.
+/// A tensor with its name in the case file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedTensor {
     /// As in the case file.
@@ -76,7 +76,7 @@ struct Region {
     pointers: Vec<Pointer>,
 }
 
-/// What does not change between launches: shared by every clone.
+/// The part that doesn't change between launches: shared by every clone.
 #[derive(Debug, PartialEq, Eq)]
 struct Map {
     regions: Vec<Region>,
@@ -136,7 +136,7 @@ impl Memory {
         self.arena.clone_from(&from.arena);
     }
 
-    /// How many storages there are.
+    /// Number of storages.
     pub fn len(&self) -> usize {
         self.map.regions.len()
     }
@@ -194,7 +194,8 @@ impl Memory {
 
     /// The address of a storage's first byte; 0 for an id of another memory.
     pub fn address(&self, id: StorageId) -> u64 {
-        self.region(id).map_or(0, |region| ORIGIN + region.start as u64)
+        self.find_region(id)
+            .map_or(0, |region| ORIGIN + region.start as u64)
     }
 
     /// `x.data_ptr()`.
@@ -205,17 +206,17 @@ impl Memory {
 
     /// Bytes of a storage; 0 for an id of another memory.
     pub fn size(&self, id: StorageId) -> usize {
-        self.region(id).map_or(0, |region| region.len)
+        self.find_region(id).map_or(0, |region| region.len)
     }
 
     /// The name of a storage; empty for an id of another memory.
     pub fn name(&self, id: StorageId) -> &str {
-        self.region(id).map_or("", |region| &region.name)
+        self.find_region(id).map_or("", |region| &region.name)
     }
 
     /// Where a storage held addresses when it was laid out.
     pub fn pointers(&self, id: StorageId) -> &[Pointer] {
-        self.region(id).map_or(&[], |region| &region.pointers)
+        self.find_region(id).map_or(&[], |region| &region.pointers)
     }
 
     /// The named tensors.
@@ -238,15 +239,15 @@ impl Memory {
     /// The content of a storage; empty for an id of another memory.
     #[inline]
     pub fn bytes(&self, id: StorageId) -> &[u8] {
-        self.region(id)
+        self.find_region(id)
             .and_then(|region| self.arena.bytes.get(region.start..region.start + region.len))
             .unwrap_or(&[])
     }
 
-    /// What is known about each byte of a storage.
+    /// Returns the state of each byte of a storage.
     #[inline]
     pub fn states(&self, id: StorageId) -> &[ByteState] {
-        self.region(id)
+        self.find_region(id)
             .and_then(|region| self.arena.states.get(region.start..region.start + region.len))
             .unwrap_or(&[])
     }
@@ -276,9 +277,9 @@ impl Memory {
         (&mut self.arena.bytes, &mut self.arena.states)
     }
 
-    /// The guard zones before and behind a storage.
+    /// The guard zones before and after a storage.
     pub fn guards(&self, id: StorageId) -> (&[u8], &[u8]) {
-        let Some(region) = self.region(id) else {
+        let Some(region) = self.find_region(id) else {
             return (&[], &[]);
         };
         let end = region.start + region.len;
@@ -302,7 +303,7 @@ impl Memory {
     }
 
     #[inline]
-    fn region(&self, id: StorageId) -> Option<&Region> {
+    fn find_region(&self, id: StorageId) -> Option<&Region> {
         self.map.regions.get(id.0 as usize)
     }
 }

@@ -1,12 +1,12 @@
-//! Which bytes tensors cover, and which they share: exact answers for any strides, dtypes and stride 0.
+//! Computes the bytes that tensors cover and share, exactly, for any strides, dtypes and stride 0.
 //!
 //! The bytes of a tensor are a sum of arithmetic progressions plus a run. Dimensions whose steps fit into the run
-//! extend it, and progressions that continue each other are one, so that ordinary views become a handful of runs and
-//! are decided at once; runs that cannot meet modulo the common divisor of all steps are decided too (the columns of a
-//! split matrix). What is left is enumerated, or, where there are more elements than bytes, computed on a bit set of
-//! the bytes: the cost is bounded by the size of the storage, never by the product of sizes.
+//! extend it, and progressions that continue each other are merged, so ordinary views reduce to a few runs. Runs that
+//! can't meet modulo the common divisor of all steps are decided at once too (the columns of a split matrix). The
+//! remaining cases are enumerated, or, if there are more elements than bytes, computed on a bit set of the bytes. The
+//! cost is bounded by the size of the storage, not by the product of sizes.
 //!
-//! Left out: which of two programs touches a byte (races are `cerith-interp`'s).
+//! Races between programs are checked in `cerith-interp`.
 
 mod bits;
 mod locate;
@@ -18,7 +18,7 @@ use bits::Bits;
 use crate::storage::MAX_BYTES;
 use crate::tensor::Tensor;
 
-/// The most runs that are listed one by one, as many as the largest storage asks for.
+/// Maximum number of runs to list one by one, enough for the largest storage.
 const MAX_RUNS: i64 = MAX_BYTES as i64 / 64;
 
 /// Bytes of a storage as ranges that are sorted, not empty, and apart from each other.
@@ -33,7 +33,7 @@ impl ByteRanges {
         &self.ranges
     }
 
-    /// How many bytes there are.
+    /// Number of bytes.
     pub fn len(&self) -> u64 {
         self.ranges
             .iter()
@@ -59,7 +59,7 @@ impl ByteRanges {
 
     /// The bytes in both.
     #[must_use]
-    pub fn intersection(&self, other: &Self) -> Self {
+    pub fn intersect(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
         let mut out = Self::default();
         while let (Some(&x), Some(&y)) = (a.peek(), b.peek()) {
@@ -90,7 +90,7 @@ impl ByteRanges {
 struct Pattern {
     start: i64,
     run: i64,
-    /// Step in bytes and how many there are (at least 2); ascending, every step larger than `run`.
+    /// Steps in bytes with their counts (at least 2); ascending, every step larger than `run`.
     steps: Vec<(i64, i64)>,
 }
 
@@ -250,7 +250,7 @@ pub fn find_shared_bytes(a: &Tensor, b: &Tensor) -> Option<ByteRanges> {
     if x.is_before(&y) || y.is_before(&x) || x.apart_by_residue(&y) {
         return nothing;
     }
-    Some(x.ranges()?.intersection(&y.ranges()?))
+    Some(x.ranges()?.intersect(&y.ranges()?))
 }
 
 /// Whether any element of one shares a byte with any element of the other. `None` as in [`find_covered_bytes`].
@@ -279,7 +279,7 @@ pub fn overlaps_itself(tensor: &Tensor) -> Option<bool> {
         .filter(|&(_, size)| size > 1)
         .collect();
     dims.sort_unstable();
-    // Where every step goes beyond all that is inside of it, no two indices meet.
+    // No two indices meet if every step is larger than everything inside it.
     let mut inside = 0i64;
     let nested = dims.iter().all(|&(stride, size)| {
         let apart = stride > inside;

@@ -1,6 +1,5 @@
 //! Storages: runs of bytes that own their memory, and the growing set of them that a case is built in.
-//! Left out: what the bytes mean (see [`crate::Tensor`]) and where they lie in an address space at run time
-//! (see [`crate::Memory`]).
+//! See [`crate::Tensor`] for the meaning of bytes, and [`crate::Memory`] for the address space at run time.
 
 /// Every storage begins at a multiple of this many bytes, as memory from torch's CUDA allocator does.
 pub const ALIGNMENT: usize = 512;
@@ -11,31 +10,31 @@ pub const ORIGIN: u64 = 0x7f20_0000_0000;
 /// Bytes of guard zone before a storage, and at least as many after it.
 pub const GUARD: usize = 512;
 
-/// The most bytes that the storages of one set may have together (256 MiB). A case that asks for more is an error and
-/// allocates nothing.
+/// Maximum bytes of the storages of one set together (256 MiB). A case that needs more is an error and allocates
+/// nothing.
 pub const MAX_BYTES: u64 = 1 << 28;
 
-/// What lies in a byte that nothing was written to. No value of it may decide a result.
+/// The content of an uninitialised byte. No result may depend on it.
 pub const UNINIT_BYTE: u8 = 0xA9;
 
 /// Names a storage of a [`Storages`] and of the [`crate::Memory`] laid out from it: its index in order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StorageId(pub u32);
 
-/// What is known about the content of one byte. In memory one byte each, so that a run of them is a `memset`.
+/// The state of one byte. It takes one byte in memory, so a run of them is filled with `memset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum ByteState {
-    /// Nothing was written to it.
+    /// Uninitialised.
     #[default]
     Uninit = 0,
     /// It holds a defined value.
     Init = 1,
-    /// It was written with a value that has no defined answer.
+    /// It was written with an undefined value.
     Poison = 2,
 }
 
-/// Eight bytes of a storage that hold an address: that of byte `target_offset` of `target`.
+/// Eight bytes of a storage with the address of byte `target_offset` of `target`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pointer {
     /// First of the eight bytes, little-endian.
@@ -66,13 +65,13 @@ impl Storage {
         &self.bytes
     }
 
-    /// What is known about each byte; as long as [`Self::bytes`].
+    /// The state of each byte; as long as [`Self::bytes`].
     pub fn states(&self) -> &[ByteState] {
         &self.states
     }
 
-    /// Where the content holds addresses, by ascending offset. An engine that places storages elsewhere writes its
-    /// own addresses there.
+    /// The addresses in the content, by ascending offset. An engine with another memory layout writes its own addresses
+    /// there.
     pub fn pointers(&self) -> &[Pointer] {
         &self.pointers
     }
@@ -144,7 +143,7 @@ impl Storages {
             .map(|(at, storage)| (StorageId(at as u32), storage))
     }
 
-    /// How many storages there are.
+    /// Number of storages.
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -154,7 +153,7 @@ impl Storages {
         self.all.is_empty()
     }
 
-    /// Bytes of all storages together, guard zones left out.
+    /// Bytes of all storages together, without guard zones.
     pub fn total(&self) -> u64 {
         self.all.iter().map(|storage| storage.bytes.len() as u64).sum()
     }
@@ -187,7 +186,7 @@ impl Storages {
         };
         to.copy_from_slice(bytes);
         states.fill(ByteState::Init);
-        // An address that is overwritten in part is none any more.
+        // A partly overwritten address is no longer an address.
         let first = storage
             .pointers
             .partition_point(|pointer| pointer.offset.saturating_add(8) <= range.start);

@@ -1,4 +1,4 @@
-//! Tensors: views of a storage. Left out: the operations that make further views (see [`crate::view`]).
+//! Tensors: views of a storage. See [`crate::view`] for view operations.
 
 use cerith_tile::DType;
 use smallvec::SmallVec;
@@ -35,8 +35,8 @@ impl Tensor {
         }
     }
 
-    /// Whether the fields are those of a tensor at all: as many strides as sizes, and nothing negative. What the
-    /// operations of this crate make always is.
+    /// Whether the fields form a valid tensor: as many strides as sizes, and nothing negative. The operations of this
+    /// crate create only valid ones.
     pub fn is_proper(&self) -> bool {
         self.shape.len() == self.strides.len()
             && self.offset >= 0

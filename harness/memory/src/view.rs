@@ -1,9 +1,9 @@
 //! torch's view operations: tensors in, tensors of the same storage out. Rules and messages are those of torch
 //! 2.11's `aten/src/ATen/native/TensorShape.cpp`, `TensorConversions.cpp` and `torch/csrc/autograd/python_variable_indexing.cpp`.
 //!
-//! torch lets a negative size pass next to an empty one (`x.as_strided((0, -1), (1, 1))`); here it is an error.
+//! torch accepts a negative size next to an empty one (`x.as_strided((0, -1), (1, 1))`); here it is an error.
 //!
-//! Left out: operations that may copy (see `crate::copy`).
+//! See `crate::copy` for operations that may copy.
 
 mod dtype;
 mod index;
@@ -17,11 +17,11 @@ pub(crate) use shape::{compute_stride, infer_size};
 use crate::error::TorchError;
 use crate::tensor::{Dims, Tensor};
 
-/// The most tensors that one `split`, `chunk` or `unbind` gives. torch has no such limit; here it bounds the memory
-/// that an expression can take.
+/// Maximum tensors of one `split`, `chunk` or `unbind`. torch has no such limit; here it bounds the memory of an
+/// expression.
 pub const MAX_PIECES: i64 = 1 << 16;
 
-/// The most dimensions of a tensor, as in torch.
+/// Maximum dimensions of a tensor, as in torch.
 pub const MAX_DIMS: usize = 64;
 
 /// Counts a negative dimension from the end. A tensor without dimensions takes 0 and -1, as if it had one

@@ -99,6 +99,6 @@ fn matmul_128(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
-fn instructions(bencher: Bencher<'_, '_>) {
+fn bench_instructions(bencher: Bencher<'_, '_>) {
     run(bencher, LOOP, [1, 1, 1], 128, 0, &[512]);
 }

@@ -1,5 +1,5 @@
-//! Reads PTX files, and says which of them are not supported and why: `cargo run --release -p cerith-ptx --example read FILE…`.
-//! Files that are no PTX are passed over. A folder means all files under it.
+//! Parses PTX files and reports the unsupported ones with the reason: `cargo run --release -p cerith-ptx --example read
+//! FILE…`. Skips files that are not PTX. A folder stands for all files in it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

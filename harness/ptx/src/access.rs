@@ -1,20 +1,20 @@
-//! Loads, stores, atomics and asynchronous copies of the lanes of a warp. Left out: where addresses lead ([`crate::machine`]).
+//! Loads, stores, atomics and asynchronous copies of the lanes of a warp. [`crate::machine`] resolves addresses.
 
 use cerith_memory::{ByteState, Fault, ORIGIN};
 use smallvec::SmallVec;
 
-use crate::history::By;
+use crate::history::Accessor;
 use crate::lanes::{LANES, lanes_of};
 use crate::machine::{Machine, Stop, Target};
 use crate::op::{Access, Address, Atomic, Copy};
 use crate::outcome::TrapKind;
 use crate::warp::{Pending, Warp};
 
-/// The most bytes that one lane accesses at once.
+/// Maximum bytes that one lane accesses at once.
 const WIDEST: usize = 64;
 
 impl Machine<'_> {
-    /// The address of a lane, which must be a multiple of `align`.
+    /// Returns the address of a lane, which must be a multiple of `align`.
     fn compute_address(warp: &Warp, address: &Address, lane: usize, align: usize) -> Result<u64, TrapKind> {
         let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
         if !at.is_multiple_of(align as u64) {
@@ -26,15 +26,15 @@ impl Machine<'_> {
         Ok(at)
     }
 
-    /// Whether the addresses of some lanes are known.
+    /// Returns whether the addresses of these lanes are defined.
     fn look_at_address(&mut self, warp: &Warp, address: &Address, lanes: u32) {
-        let unknown = lanes & !warp.known[address.base as usize];
+        let unknown = lanes & !warp.defined[address.base as usize];
         if unknown != 0 {
-            self.suspected(warp, unknown.trailing_zeros() as usize);
+            self.record_suspect(warp, unknown.trailing_zeros() as usize);
         }
     }
 
-    /// Reads the bytes of a lane; whether all of them were written.
+    /// Reads the bytes of a lane. Returns whether all of them were written.
     fn read(&mut self, warp: &Warp, lane: usize, target: Target, to: &mut [u8], atomic: bool) -> bool {
         let mut known = true;
         let from = match target {
@@ -56,7 +56,7 @@ impl Machine<'_> {
             Target::Scratch(at) => self.scratch.get(at..at + to.len()),
             Target::Shared(at) => {
                 let mut met = None;
-                let by = By::now(warp, atomic);
+                let by = Accessor::from_warp(warp, atomic);
                 let known = self.shared.read(at, to, &by, &mut met);
                 self.note(warp, lane, met);
                 return known;
@@ -93,14 +93,14 @@ impl Machine<'_> {
             }
             Target::Parameters(_) => {
                 return Err(TrapKind::ReadOnly {
-                    what: "the parameters",
+                    memory: "the parameters",
                 });
             }
             Target::Module(at) => self.globals.get_mut(at..at + from.len()),
             Target::Scratch(at) => self.scratch.get_mut(at..at + from.len()),
             Target::Shared(at) => {
                 let mut met = None;
-                let by = By::now(warp, atomic);
+                let by = Accessor::from_warp(warp, atomic);
                 self.shared.write(at, from, known, &by, &mut met);
                 self.note(warp, lane, met);
                 return Ok(());
@@ -110,7 +110,7 @@ impl Machine<'_> {
             to.copy_from_slice(from);
         }
         if !known && !matches!(target, Target::Private(_)) {
-            self.suspected(warp, lane);
+            self.record_suspect(warp, lane);
         }
         Ok(())
     }
@@ -153,9 +153,9 @@ impl Machine<'_> {
         let all = (each * count).min(WIDEST);
         let mut buffer = [0; WIDEST];
         let registers = &access.registers[..count.min(8)];
-        let known = registers
-            .iter()
-            .fold(u32::MAX, |known, &register| known & warp.known[register as usize]);
+        let known = registers.iter().fold(u32::MAX, |known, &register| {
+            known & warp.defined[register as usize]
+        });
         let mut places = Places::default();
         for lane in lanes_of(lanes) {
             let bytes = &mut buffer[..all];
@@ -166,7 +166,7 @@ impl Machine<'_> {
             let done = Self::compute_address(warp, &access.address, lane, all)
                 .and_then(|at| Ok((at, self.locate(warp, &access.address, lane, all)?)))
                 .and_then(|(at, target)| {
-                    // Memory of a lane's own is no other lane's.
+                    // Private memory belongs to one lane, so lanes can't collide in it.
                     if matches!(target, Target::Private(_)) || places.is_first(at) {
                         self.write(warp, lane, target, bytes, known >> lane & 1 == 1, false)
                     } else {
@@ -186,7 +186,7 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         self.look_at_address(warp, &atomic.address, lanes);
         let bytes = usize::from(atomic.bytes);
-        let operands_known = warp.known[atomic.b as usize] & warp.known[atomic.c as usize];
+        let operands_known = warp.defined[atomic.b as usize] & warp.defined[atomic.c as usize];
         let mut values = [0; LANES];
         let mut known = lanes;
         for lane in lanes_of(lanes) {
@@ -213,7 +213,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// `cp.async`: what it reads is read now; it lands when it is waited for.
+    /// `cp.async`. The source is read now; the bytes land when the copy is waited for.
     pub(crate) fn copy(&mut self, warp: &mut Warp, copy: &Copy, lanes: u32) -> Result<(), Stop> {
         self.look_at_address(warp, &copy.from, lanes);
         self.look_at_address(warp, &copy.to, lanes);
@@ -228,7 +228,7 @@ impl Machine<'_> {
                     .and_then(|_| self.locate(warp, &copy.from, lane, read))
                     .map_err(|kind| self.trap(warp, lane, kind))?;
                 if !self.read(warp, lane, from, &mut content[..read], false) {
-                    self.suspected(warp, lane);
+                    self.record_suspect(warp, lane);
                 }
             }
             let at = match target {
@@ -237,8 +237,8 @@ impl Machine<'_> {
                 Err(kind) => return Err(self.trap(warp, lane, kind)),
             };
             let mut met = None;
-            let by = By::now(warp, false);
-            self.shared.depart(at, bytes, &by, &mut met);
+            let by = Accessor::from_warp(warp, false);
+            self.shared.begin_copy(at, bytes, &by, &mut met);
             self.note(warp, lane, met);
             warp.loose.push(Pending {
                 lane: lane as u8,
@@ -259,7 +259,7 @@ impl Machine<'_> {
         warp.copies.push_back((lanes, group));
     }
 
-    /// `cp.async.wait_group`: all groups of a lane land but the youngest `left`.
+    /// `cp.async.wait_group`: lands all groups of a lane except the `left` youngest.
     pub(crate) fn wait(&mut self, warp: &mut Warp, left: u32, lanes: u32) {
         let mut copies = std::mem::take(&mut warp.copies);
         let mut younger = [0u32; LANES];
@@ -291,20 +291,20 @@ impl Machine<'_> {
     }
 
     fn land(&mut self, warp: &Warp, copy: &Pending) {
-        let by = By {
+        let by = Accessor {
             step: copy.step,
-            ..By::now(warp, false)
+            ..Accessor::from_warp(warp, false)
         };
         self.shared
             .land(copy.to as usize, &copy.content[..usize::from(copy.bytes)], &by);
     }
 
-    /// Bytes of a lane's own memory that a call hands over.
+    /// Returns the offset of a byte of a lane's own memory.
     pub(crate) fn own_bytes(&self, lane: usize, at: u32) -> usize {
         lane * self.kernel.private as usize + at as usize
     }
 
-    /// A text that an address leads to, as far as it is one.
+    /// Reads a string from an address, up to the first invalid byte.
     pub(crate) fn read_text(&self, warp: &Warp, lane: usize, address: u64) -> String {
         let mut bytes = Vec::new();
         while bytes.len() < 4096 {
@@ -323,7 +323,7 @@ impl Machine<'_> {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The bytes of a lane behind an address anywhere, for what is no instruction.
+    /// Reads the bytes of a lane at an address in any space, for foreign functions.
     pub(crate) fn bytes_at(&self, warp: &Warp, lane: usize, address: u64) -> Option<u8> {
         match self.generic_target(address)? {
             Target::Private(at) => warp.private.get(self.own_bytes(lane, at as u32)).copied(),
@@ -333,7 +333,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A register's worth of a call's argument.
+    /// Reads a 64-bit argument of a call.
     pub(crate) fn read_argument(&self, warp: &Warp, lane: usize, at: u32) -> u64 {
         let at = self.own_bytes(lane, at);
         let mut bytes = [0; 8];
@@ -344,9 +344,9 @@ impl Machine<'_> {
     }
 }
 
-/// Where an access of a whole word leads that begins in a storage and goes on behind it. LLVM makes atomics of 16 bits of
-/// atomics of the aligned word around them, which leave the other half as it is. A storage begins at a multiple of 512, so the
-/// word is nobody else's.
+/// Resolves an access of a whole word that begins in a storage and extends past its end. LLVM compiles 16-bit atomics
+/// to atomics of the aligned word around them, which keep the other half. A storage begins at a multiple of 512, so the
+/// word contains no other storage.
 fn part_of_word(kind: TrapKind) -> Result<Target, TrapKind> {
     match kind {
         TrapKind::OutOfBounds {
@@ -358,8 +358,8 @@ fn part_of_word(kind: TrapKind) -> Result<Target, TrapKind> {
     }
 }
 
-/// The addresses of a store, lane by lane. Where several lanes store to one place, PTX leaves open which of them is seen in the
-/// end; on an H200 it is the one with the lowest number.
+/// The addresses of a store, lane by lane. If several lanes store to one address, PTX doesn't define which value
+/// remains. On an H200 it is the value of the lowest lane.
 #[derive(Default)]
 struct Places {
     addresses: SmallVec<[u64; LANES]>,
@@ -367,9 +367,9 @@ struct Places {
 }
 
 impl Places {
-    /// Whether no lane before stored to an address.
+    /// Returns whether no earlier lane stored to an address.
     fn is_first(&mut self, at: u64) -> bool {
-        // As a rule, addresses ascend.
+        // Addresses usually ascend.
         let first = self.addresses.is_empty() || at > self.max_address || !self.addresses.contains(&at);
         self.max_address = self.max_address.max(at);
         if first {

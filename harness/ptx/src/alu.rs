@@ -1,13 +1,13 @@
-//! What instructions compute: for each opcode with its types and modifiers, a function over the lanes of registers. Left out:
-//! which instruction is which ([`crate::decode`]), memory, what lanes exchange.
+//! The arithmetic of instructions: for each opcode with its types and modifiers, a function over the lanes of
+//! registers. [`crate::decode`] maps instructions to these functions.
 //!
 //! - `integer`: sums, products, quotients, comparisons of whole numbers.
 //! - `bits`: logic, shifts, fields, counts.
 //! - `float`: `f32` and `f64`. `half`: `f16`, `bf16` and pairs of them.
 //! - `convert`: `cvt`.
 //!
-//! What is exact in PTX is exact here. The instructions with `.approx` and `.full` are rounded correctly, or within an ULP of
-//! that, which is inside of the bounds that the PTX ISA gives for them; a GPU gives other last bits.
+//! Operations that PTX defines exactly are exact here. Instructions with `.approx` and `.full` are rounded correctly,
+//! or within an ULP of that, which is within the bounds of the PTX ISA. A GPU's last bits may differ.
 
 #![allow(
     clippy::neg_cmp_op_on_partial_ord,
@@ -22,7 +22,7 @@ pub(crate) mod integer;
 
 use crate::syntax::{Kind, Type};
 
-/// Picks by an integer type: `$e` is computed with `$x` of that type.
+/// Selects an integer type: evaluates `$e` with `$x` as that type.
 macro_rules! with_int {
     ($ty:expr, $T:ident => $e:expr) => {
         match ($ty.kind == Kind::Signed, $ty.bits) {
@@ -66,17 +66,17 @@ pub(crate) use with_int;
 
 /// An integer type of the machine.
 pub(crate) trait Int: Copy {
-    /// Of a register's low bits.
-    fn of(bits: u64) -> Self;
-    /// As a register has it.
+    /// Takes the low bits of a register.
+    fn from_bits(bits: u64) -> Self;
+    /// The bits in a register, zero-extended.
     fn bits(self) -> u64;
-    /// As a wider register has it: with the sign of a signed number.
+    /// The bits in a wider register: signed numbers are sign-extended.
     fn extended(self) -> u64;
-    /// As a number.
+    /// The number itself.
     fn wide(self) -> i128;
-    /// The low bits of a number.
-    fn low(value: i128) -> Self;
-    /// Bits.
+    /// Takes the low bits of a number.
+    fn wrap(value: i128) -> Self;
+    /// Width in bits.
     const BITS: u32;
     /// The least and the greatest number.
     const RANGE: (i128, i128);
@@ -86,7 +86,7 @@ macro_rules! int {
     ($($ty:ident $raw:ident;)+) => { $(
         impl Int for $ty {
             #[inline(always)]
-            fn of(bits: u64) -> Self {
+            fn from_bits(bits: u64) -> Self {
                 bits as Self
             }
             #[inline(always)]
@@ -102,7 +102,7 @@ macro_rules! int {
                 i128::from(self)
             }
             #[inline(always)]
-            fn low(value: i128) -> Self {
+            fn wrap(value: i128) -> Self {
                 value as Self
             }
             const BITS: u32 = <$ty>::BITS;
@@ -122,7 +122,7 @@ int! {
     u64 u64;
 }
 
-/// Whether a type is one of whole numbers, or of plain bits.
+/// Returns whether a type is an integer type, or plain bits.
 pub(crate) const fn is_int(ty: Type) -> bool {
     matches!(ty.kind, Kind::Bits | Kind::Signed | Kind::Unsigned) && !ty.pair
 }

@@ -1,7 +1,7 @@
-//! The blocks of a launch: in which order their warps run, and where they wait for each other. Blocks run one after the other.
+//! Runs the blocks of a launch, one after the other: schedules their warps, and resolves barriers.
 //! The order of warps is ascending or descending: between two barriers, either one runs each pair of warps in another order.
 //!
-//! Left out: blocks that wait for later ones. They run out of fuel here.
+//! A block that waits for a later one runs out of fuel here.
 
 use crate::kernel::{Kernel, Preset};
 use crate::lanes::{ALL, LANES, Lanes};
@@ -10,17 +10,17 @@ use crate::outcome::TrapKind;
 use crate::syntax::{MaskOf, Special};
 use crate::warp::{Group, Warp};
 
-/// Steps that a warp has before the next one's turn.
+/// Steps of a warp before the next warp's turn.
 const TURN: u64 = 1 << 16;
 
-/// The order in which the warps of a block have their turns.
+/// The order of turns of a block's warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpOrder {
     Ascending,
     Descending,
 }
 
-/// The warps of a block, used again for the next one.
+/// The warps of a block, reused for the next block.
 pub(crate) struct Block {
     warps: Vec<Warp>,
     threads: u32,
@@ -36,7 +36,7 @@ impl Block {
         }
     }
 
-    /// Makes them those of the block that the machine is at. What nothing is written to is `fill`.
+    /// Resets the warps for the machine's current block. Uninitialised bytes are `fill`.
     fn begin(&mut self, machine: &Machine<'_>, fill: Option<u8>) {
         let warps = self.warps.len();
         for warp in &mut self.warps {
@@ -46,13 +46,13 @@ impl Block {
                 warp.flags.fill(u32::from_le_bytes([fill; 4]));
                 warp.private.fill(fill);
             }
-            warp.known.fill(0);
+            warp.defined.fill(0);
             warp.flags_known.fill(0);
             warp.carry = 0;
             let before = warp.number * 32;
             warp.running = ALL >> (32 - (self.threads - before).min(32));
-            warp.group = Group::at(0, warp.running);
-            warp.others.clear();
+            warp.group = Group::new(0, warp.running);
+            warp.other_groups.clear();
             warp.next = u32::MAX;
             warp.waiting = None;
             warp.loose.clear();
@@ -65,16 +65,16 @@ impl Block {
             for &(slot, preset) in &machine.kernel.presets {
                 let value = match preset {
                     Preset::Constant(bits) => [bits; LANES],
-                    Preset::Special(special) => machine.special(special, warp.number, warps as u32),
+                    Preset::Special(special) => machine.read_special(special, warp.number, warps as u32),
                 };
                 warp.put(slot, ALL, &value, ALL);
             }
-            // The predicate that always holds.
+            // Predicate 0 always holds.
             warp.put_flag(0, ALL, ALL, ALL);
         }
     }
 
-    /// Runs the block that the machine is at.
+    /// Runs the current block of the machine.
     pub(crate) fn run(
         &mut self,
         machine: &mut Machine<'_>,
@@ -113,7 +113,7 @@ impl Block {
         }
     }
 
-    /// Lets warps pass the barriers that all have come to; whether there was one.
+    /// Releases the barriers that all threads have reached. Returns whether there was one.
     fn pass(&mut self) -> bool {
         let mut passed = false;
         for barrier in 0..16 {
@@ -131,7 +131,7 @@ impl Block {
                     _ => {}
                 }
             }
-            // Those that have ended are not waited for.
+            // A barrier doesn't wait for threads that have exited.
             let full = match wanted {
                 Some(count) => came >= count,
                 None => came + over >= self.threads,
@@ -140,13 +140,13 @@ impl Block {
                 continue;
             }
             passed = true;
-            self.meet(barrier);
+            self.join_clocks(barrier);
         }
         passed
     }
 
-    /// All that is known to one who came to a barrier is known to all who did.
-    fn meet(&mut self, barrier: u8) {
+    /// Merges the clocks of all warps at a barrier: each of them then knows what any of them knew.
+    fn join_clocks(&mut self, barrier: u8) {
         let is_here = |warp: &Warp| warp.waiting.is_some_and(|waiting| waiting.barrier == barrier);
         let mut joined = vec![0; self.warps.len()];
         for warp in self.warps.iter().filter(|warp| is_here(warp)) {
@@ -165,7 +165,7 @@ impl Block {
 }
 
 impl Machine<'_> {
-    fn special(&self, special: Special, warp: u32, warps: u32) -> Lanes {
+    fn read_special(&self, special: Special, warp: u32, warps: u32) -> Lanes {
         let [x, y, _] = self.launch.threads;
         let mut value = [0; LANES];
         for (lane, value) in value.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! What a caller decides about a launch. Left out: the launch itself ([`crate::launch`]).
+//! The settings of a launch.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 /// Where the scratch memory of a launch begins.
 pub const SCRATCH_WINDOW: u64 = 0x0500_0000_0000;
 
-/// What a launch is of.
+/// The dimensions and arguments of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// Blocks along each axis.
     pub grid: [u32; 3],
     /// Threads of a block along each axis.
     pub threads: [u32; 3],
-    /// Bytes of shared memory besides what the module declares.
+    /// Bytes of dynamic shared memory, in addition to the module's variables.
     pub shared: u32,
-    /// The parameters, where [`crate::Kernel::parameters`] says.
+    /// The parameters' bytes, in the layout of [`crate::Kernel::parameters`].
     pub parameters: &'a [u8],
     /// Bytes of scratch memory, which begin at [`SCRATCH_WINDOW`].
     pub scratch: u64,
@@ -24,16 +24,16 @@ pub struct Launch<'a> {
 /// Limits of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<'w> {
-    /// The most instructions of warps.
+    /// Maximum number of instructions, counted per warp.
     pub fuel: u64,
-    /// The most bytes of registers and of blocks' memory.
+    /// Maximum bytes of registers and of blocks' memory.
     pub memory_limit: u64,
-    /// The most bytes of printed text.
+    /// Maximum bytes of printed text.
     pub print_limit: usize,
     /// Ends the launch once it is set.
     pub stop: Option<&'w AtomicBool>,
-    /// When the launch is out of time, and how much it was given.
-    pub until: Option<(Instant, Duration)>,
+    /// The time when the launch runs out of time, and its time limit.
+    pub deadline: Option<(Instant, Duration)>,
 }
 
 impl Default for Config<'_> {
@@ -43,7 +43,7 @@ impl Default for Config<'_> {
             memory_limit: 1 << 30,
             print_limit: 16 << 20,
             stop: None,
-            until: None,
+            deadline: None,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Which instruction is which: opcode, modifiers and operands to an operation. A word that is not known makes the instruction
-//! unsupported, so that nothing is left out silently.
+//! Decodes instructions: opcode, modifiers and operands to an operation. An unknown modifier makes the instruction
+//! unsupported, so that nothing is ignored silently.
 
 mod arithmetic;
 mod control;
@@ -11,15 +11,15 @@ use smallvec::SmallVec;
 use crate::alu::float::Round;
 use crate::link::Linker;
 use crate::op::{Flag, Op, Slot};
-use crate::syntax::{Instruction, Kind, Named, Operand, Space, Type};
+use crate::syntax::{Instruction, Kind, Operand, Space, Type, VariableId};
 
-/// The modifiers of an instruction that nobody has looked at yet.
+/// The modifiers of an instruction that are not decoded yet.
 struct Words<'i> {
     left: SmallVec<[&'i str; 10]>,
 }
 
 impl Words<'_> {
-    /// Whether a modifier is there, which is then looked at.
+    /// Removes a modifier. Returns whether it was there.
     fn take(&mut self, word: &str) -> bool {
         match self.left.iter().position(|&left| left == word) {
             Some(at) => {
@@ -30,7 +30,7 @@ impl Words<'_> {
         }
     }
 
-    /// The first of some modifiers that is there.
+    /// Removes the first of these modifiers that is there.
     fn take_one<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
         words
             .iter()
@@ -38,10 +38,13 @@ impl Words<'_> {
             .map(|&(_, meaning)| meaning)
     }
 
-    /// The first type.
+    /// Removes the first type.
     fn ty(&mut self) -> Option<Type> {
-        let at = self.left.iter().position(|word| Type::of(word).is_some())?;
-        Type::of(self.left.remove(at))
+        let at = self
+            .left
+            .iter()
+            .position(|word| Type::from_word(word).is_some())?;
+        Type::from_word(self.left.remove(at))
     }
 
     fn round(&mut self) -> Option<Round> {
@@ -53,7 +56,7 @@ impl Words<'_> {
         ])
     }
 
-    /// Hints that change nothing but the time, levels of caches for example.
+    /// Drops hints that affect only performance, such as cache levels.
     fn drop_hints(&mut self) {
         self.left.retain(|word| {
             !(word.starts_with("L1::")
@@ -62,7 +65,7 @@ impl Words<'_> {
         });
     }
 
-    /// How an access is ordered. All accesses of a launch happen one after the other here.
+    /// Drops the memory order of an access. Accesses of a launch are sequential here.
     fn drop_order(&mut self) {
         self.left.retain(|word| {
             !matches!(
@@ -102,7 +105,7 @@ impl Words<'_> {
     }
 }
 
-/// Decodes one instruction; `None` where it is not known.
+/// Decodes one instruction; `None` if it is unsupported.
 pub(crate) fn decode(linker: &mut Linker<'_>, instruction: &Instruction) -> Option<Op> {
     let mut all = instruction.opcode.iter().map(|word| &**word);
     let name = all.next()?;
@@ -110,7 +113,7 @@ pub(crate) fn decode(linker: &mut Linker<'_>, instruction: &Instruction) -> Opti
     let operands = &instruction.operands;
     let op = arithmetic::decode(linker, name, &mut words, operands)
         .or_else(|| {
-            // The first try may have looked at some.
+            // The first attempt may have removed some modifiers.
             words.left = instruction.opcode.iter().skip(1).map(|word| &**word).collect();
             memory::decode(linker, name, &mut words, operands)
         })
@@ -126,8 +129,8 @@ pub(crate) fn decode(linker: &mut Linker<'_>, instruction: &Instruction) -> Opti
 }
 
 impl Linker<'_> {
-    /// A register, or a number in one.
-    fn source(&mut self, operand: &Operand, ty: Type) -> Option<Slot> {
+    /// Returns the register, or the constant's register.
+    fn source_slot(&mut self, operand: &Operand, ty: Type) -> Option<Slot> {
         match *operand {
             Operand::Register(number) => self.register(number),
             Operand::Single(bits) => Some(self.constant(bits.into())),
@@ -139,23 +142,23 @@ impl Linker<'_> {
             Operand::Symbol(named, offset) => self
                 .address_of(named)
                 .map(|address| self.constant(address.wrapping_add_signed(offset))),
-            Operand::Vector(ref all) if all.len() == 1 => self.source(all.first()?, ty),
+            Operand::Vector(ref all) if all.len() == 1 => self.source_slot(all.first()?, ty),
             _ => None,
         }
     }
 
-    /// A register to be written.
-    fn target(&mut self, operand: &Operand) -> Option<Slot> {
+    /// Returns the destination register.
+    fn target_slot(&mut self, operand: &Operand) -> Option<Slot> {
         match *operand {
             Operand::Register(number) => self.register(number),
             Operand::Nothing => Some(Self::SINK),
-            Operand::Vector(ref all) if all.len() == 1 => self.target(all.first()?),
+            Operand::Vector(ref all) if all.len() == 1 => self.target_slot(all.first()?),
             _ => None,
         }
     }
 
-    /// A predicate that is read.
-    fn flag(&self, operand: &Operand) -> Option<Flag> {
+    /// Returns the predicate that the instruction reads.
+    fn find_flag(&self, operand: &Operand) -> Option<Flag> {
         match *operand {
             Operand::Predicate { number, negated } => Some(Flag {
                 slot: self.predicate(number)?,
@@ -167,7 +170,7 @@ impl Linker<'_> {
         }
     }
 
-    /// A predicate that is written.
+    /// Returns the predicate that the instruction writes.
     fn flag_target(&mut self, operand: &Operand) -> Option<Slot> {
         match *operand {
             Operand::Predicate {
@@ -180,23 +183,22 @@ impl Linker<'_> {
     }
 }
 
-/// The elements of a vector operand, or the one operand.
-fn elements(operand: &Operand) -> &[Operand] {
+/// Returns the elements of a vector operand, or the operand itself.
+fn vector_elements(operand: &Operand) -> &[Operand] {
     match operand {
         Operand::Vector(all) => all,
         one => std::slice::from_ref(one),
     }
 }
 
-/// Whether an operand is a predicate.
 const fn is_predicate(operand: &Operand) -> bool {
     matches!(operand, Operand::Predicate { .. })
 }
 
-/// The function that is called.
-const fn called(operand: &Operand) -> Option<u32> {
+/// Returns the callee.
+const fn called_function(operand: &Operand) -> Option<u32> {
     match operand {
-        Operand::Symbol(Named::Function(number), 0) => Some(*number),
+        Operand::Symbol(VariableId::Function(number), 0) => Some(*number),
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! Instructions in which the lanes of a warp meet: `shfl`, `vote`, `match`, `redux`, `bar.warp`. Left out: matrices
-//! ([`crate::matrix`]).
+//! Instructions that exchange values between lanes of a warp: `shfl`, `vote`, `match`, `redux`, `bar.warp`. See
+//! [`crate::matrix`] for matrices.
 
 use crate::lanes::{Binary, LANES, lanes_of};
 use crate::op::{Flag, Shuffle, ShuffleMode, Slot, VoteMode};
@@ -8,9 +8,9 @@ use crate::warp::Warp;
 pub(crate) fn shuffle(warp: &mut Warp, shuffle: &Shuffle, lanes: u32) {
     let of = |slot: Slot| &warp.registers[slot as usize];
     let (a, b, c) = (of(shuffle.a), of(shuffle.b), of(shuffle.c));
-    let known_from = warp.known[shuffle.a as usize];
+    let known_from = warp.defined[shuffle.a as usize];
     let (mut values, mut valid) = ([0; LANES], 0);
-    let mut known = warp.known[shuffle.b as usize] & warp.known[shuffle.c as usize];
+    let mut known = warp.defined[shuffle.b as usize] & warp.defined[shuffle.c as usize];
     for lane in lanes_of(lanes) {
         let (b, c) = (b[lane] as u32 as usize & 31, c[lane] as u32 as usize);
         let (clamp, segment) = (c & 31, c >> 8 & 31);
@@ -31,7 +31,7 @@ pub(crate) fn shuffle(warp: &mut Warp, shuffle: &Shuffle, lanes: u32) {
         let from = if inside { from & 31 } else { lane };
         valid |= u32::from(inside) << lane;
         values[lane] = a[from];
-        // A lane that is not here hands on nothing.
+        // An inactive lane provides no value.
         if lanes >> from & 1 == 0 || known_from >> from & 1 == 0 {
             known &= !(1 << lane);
         }
@@ -46,7 +46,7 @@ pub(crate) fn shuffle(warp: &mut Warp, shuffle: &Shuffle, lanes: u32) {
 }
 
 pub(crate) fn vote(warp: &mut Warp, (mode, to, a): (VoteMode, Slot, Flag), lanes: u32) {
-    let votes = warp.flag(a) & lanes;
+    let votes = warp.read_flag(a) & lanes;
     let known = if warp.flag_known(a) & lanes == lanes {
         lanes
     } else {
@@ -61,7 +61,7 @@ pub(crate) fn vote(warp: &mut Warp, (mode, to, a): (VoteMode, Slot, Flag), lanes
     }
 }
 
-pub(crate) fn matching(warp: &mut Warp, (to, a, bits): (Slot, Slot, u32), lanes: u32) {
+pub(crate) fn match_lanes(warp: &mut Warp, (to, a, bits): (Slot, Slot, u32), lanes: u32) {
     let values = warp.registers[a as usize].map(|value| value & (u64::MAX >> (64 - bits.clamp(1, 64))));
     let mut same = [0; LANES];
     for lane in lanes_of(lanes) {
@@ -69,7 +69,7 @@ pub(crate) fn matching(warp: &mut Warp, (to, a, bits): (Slot, Slot, u32), lanes:
             .filter(|&other| values[other] == values[lane])
             .fold(0, |mask, other| mask | 1 << other);
     }
-    let known = if warp.known[a as usize] & lanes == lanes {
+    let known = if warp.defined[a as usize] & lanes == lanes {
         lanes
     } else {
         0
@@ -79,7 +79,7 @@ pub(crate) fn matching(warp: &mut Warp, (to, a, bits): (Slot, Slot, u32), lanes:
 
 pub(crate) fn reduce(warp: &mut Warp, (f, to, a): (Binary, Slot, Slot), lanes: u32) {
     let values = warp.registers[a as usize];
-    let known = if warp.known[a as usize] & lanes == lanes {
+    let known = if warp.defined[a as usize] & lanes == lanes {
         lanes
     } else {
         0

@@ -1,5 +1,5 @@
-//! What each operation does to a warp. Left out: memory ([`crate::access`]), what lanes exchange ([`crate::exchange`]), barriers
-//! of a block ([`crate::block`]).
+//! Executes operations on a warp. See [`crate::access`] for memory, [`crate::exchange`] for shuffles and votes, and
+//! [`crate::block`] for barriers of a block.
 
 use crate::alu::bits::pack;
 use crate::alu::integer;
@@ -7,32 +7,32 @@ use crate::exchange;
 use crate::lanes::{ALL, LANES, lanes_of};
 use crate::machine::{Machine, Stop};
 use crate::matrix;
-use crate::op::{Handed, Op, Slot};
+use crate::op::{Op, PassedBytes, Slot};
 use crate::outcome::TrapKind;
 use crate::warp::{Waiting, Warp};
 
-/// Why a warp does not go on at once.
+/// Why a warp paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// It is at a barrier.
+    /// It waits at a barrier.
     Barrier,
-    /// All its lanes have ended.
+    /// All its lanes have exited.
     Over,
-    /// Others have their turn.
+    /// It is another warp's turn.
     Turn,
 }
 
-/// What comes after an operation.
+/// What the warp does after an operation.
 enum Next {
     Step,
     Jump(u32),
-    /// The group has changed.
+    /// Another group of lanes runs.
     Turned,
     Pause(Pause),
 }
 
 impl Machine<'_> {
-    /// Runs a warp until it stops or has done so many steps.
+    /// Runs a warp until it pauses, for at most this many steps.
     pub(crate) fn run(&mut self, warp: &mut Warp, steps: u64) -> Result<Pause, Stop> {
         let kernel = self.kernel;
         for _ in 0..steps {
@@ -48,11 +48,11 @@ impl Machine<'_> {
                 ));
             };
             self.spend()?;
-            let guard = warp.flag(step.guard);
+            let guard = warp.read_flag(step.guard);
             let lanes = warp.group.lanes & guard;
             let unknown = warp.group.lanes & !warp.flag_known(step.guard);
-            if unknown != 0 && decides(&step.op) {
-                self.suspected(warp, unknown.trailing_zeros() as usize);
+            if unknown != 0 && has_effect(&step.op) {
+                self.record_suspect(warp, unknown.trailing_zeros() as usize);
             }
             let next = if lanes == 0 {
                 Next::Step
@@ -65,7 +65,7 @@ impl Machine<'_> {
                 Next::Jump(to) => {
                     warp.group.lanes &= !lanes;
                     warp.group.step += 1;
-                    warp.part(to, lanes);
+                    warp.split_off(to, lanes);
                 }
                 Next::Turned => {}
                 Next::Pause(pause) => {
@@ -88,24 +88,24 @@ impl Machine<'_> {
             Op::WaitCopies(left) => self.wait(warp, *left, lanes),
             Op::WaitAllCopies => self.wait_all(warp, lanes),
             &Op::ActiveMask { to } => warp.put(to, lanes, &[lanes.into(); LANES], lanes),
-            Op::MatrixLoad(_) | Op::Mma(_) => return self.together(warp, op, None, lanes),
-            Op::Shuffle(shuffle) => return self.together(warp, op, Some(shuffle.members), lanes),
+            Op::MatrixLoad(_) | Op::Mma(_) => return self.run_collective(warp, op, None, lanes),
+            Op::Shuffle(shuffle) => return self.run_collective(warp, op, Some(shuffle.members), lanes),
             Op::Vote { members, .. }
             | Op::Match { members, .. }
             | Op::Reduce { members, .. }
-            | Op::SyncWarp { members } => return self.together(warp, op, Some(*members), lanes),
+            | Op::SyncWarp { members } => return self.run_collective(warp, op, Some(*members), lanes),
             Op::Foreign {
-                which,
+                function: which,
                 arguments,
                 result,
-            } => self.foreign(warp, *which, *arguments, *result, lanes)?,
-            op => return self.control(warp, op, lanes),
+            } => self.call_foreign(warp, *which, *arguments, *result, lanes)?,
+            op => return self.run_control(warp, op, lanes),
         }
         Ok(Next::Step)
     }
 
-    /// What lanes do together: those that a register names, or all of the warp.
-    fn together(
+    /// Runs an operation of several lanes: the lanes that a register names, or the whole warp.
+    fn run_collective(
         &mut self,
         warp: &mut Warp,
         op: &Op,
@@ -114,8 +114,8 @@ impl Machine<'_> {
     ) -> Result<Next, Stop> {
         let first = lanes.trailing_zeros() as usize & 31;
         let named = members.map_or(ALL, |slot| warp.registers[slot as usize][first] as u32);
-        // Those that had ended before are not missed among lanes that are named.
-        let wanted = warp.wanted(members.map_or(ALL, |_| named & warp.running));
+        // Named lanes that exited earlier aren't expected.
+        let wanted = warp.expected_lanes(members.map_or(ALL, |_| named & warp.running));
         let missing = wanted & !lanes;
         if missing & warp.running != 0 && warp.hold(lanes, wanted) {
             return Ok(Next::Turned);
@@ -123,7 +123,7 @@ impl Machine<'_> {
         if missing != 0 || lanes & !named != 0 {
             let kind = TrapKind::Inactive {
                 members: named,
-                came: lanes,
+                arrived: lanes,
             };
             return Err(self.trap(warp, first, kind));
         }
@@ -133,29 +133,29 @@ impl Machine<'_> {
             Op::Mma(mma) => matrix::multiply(warp, mma),
             Op::Shuffle(shuffle) => exchange::shuffle(warp, shuffle, lanes),
             &Op::Vote { mode, to, a, .. } => exchange::vote(warp, (mode, to, a), lanes),
-            &Op::Match { to, a, bits, .. } => exchange::matching(warp, (to, a, bits), lanes),
+            &Op::Match { to, a, bits, .. } => exchange::match_lanes(warp, (to, a, bits), lanes),
             &Op::Reduce { f, to, a, .. } => exchange::reduce(warp, (f, to, a), lanes),
             _ => {}
         }
         Ok(Next::Step)
     }
 
-    /// What decides where a warp goes on; everything else computes.
-    fn control(&mut self, warp: &mut Warp, op: &Op, lanes: u32) -> Result<Next, Stop> {
+    /// Runs an operation of control flow; computes any other.
+    fn run_control(&mut self, warp: &mut Warp, op: &Op, lanes: u32) -> Result<Next, Stop> {
         let first = lanes.trailing_zeros() as usize & 31;
         match op {
             &Op::Branch { to } => return Ok(Next::Jump(to)),
             Op::BranchTo { index, targets } => {
-                let unknown = lanes & !warp.known[*index as usize];
+                let unknown = lanes & !warp.defined[*index as usize];
                 if unknown != 0 {
-                    self.suspected(warp, unknown.trailing_zeros() as usize);
+                    self.record_suspect(warp, unknown.trailing_zeros() as usize);
                 }
                 let indices = warp.registers[*index as usize];
                 for lane in lanes_of(lanes) {
                     let Some(&to) = targets.get(indices[lane] as u32 as usize) else {
                         return Err(self.trap(warp, lane, TrapKind::NoStep));
                     };
-                    warp.part(to, 1 << lane);
+                    warp.split_off(to, 1 << lane);
                 }
                 warp.group.lanes &= !lanes;
                 if warp.group.lanes != 0 {
@@ -164,19 +164,23 @@ impl Machine<'_> {
                 warp.turn();
                 return Ok(Next::Turned);
             }
-            Op::Call { to, back, handed } => {
-                self.hand(warp, handed, lanes);
+            Op::Call {
+                to,
+                back,
+                arguments: handed,
+            } => {
+                self.pass_bytes(warp, handed, lanes);
                 let behind = u64::from(warp.group.step) + 1;
                 warp.put(*back, lanes, &[behind; LANES], lanes);
                 return Ok(Next::Jump(*to));
             }
-            Op::Back { handed } => self.hand(warp, handed, lanes),
+            Op::Back { results: handed } => self.pass_bytes(warp, handed, lanes),
             &Op::Return { back } => {
                 let to = warp.registers[back as usize];
                 warp.group.lanes &= !lanes;
                 let stays = warp.group.lanes != 0;
                 for lane in lanes_of(lanes) {
-                    warp.part(to[lane] as u32, 1 << lane);
+                    warp.split_off(to[lane] as u32, 1 << lane);
                 }
                 if stays {
                     return Ok(Next::Step);
@@ -197,13 +201,13 @@ impl Machine<'_> {
             }
             Op::Trap => return Err(self.trap(warp, first, TrapKind::Trap)),
             &Op::Barrier { id, count, waits } => {
-                let wanted = warp.wanted(warp.running);
+                let wanted = warp.expected_lanes(warp.running);
                 if lanes != wanted {
                     if warp.hold(lanes, wanted) {
                         return Ok(Next::Turned);
                     }
                     let kind = TrapKind::DivergentBarrier {
-                        came: lanes,
+                        arrived: lanes,
                         running: wanted,
                     };
                     return Err(self.trap(warp, first, kind));
@@ -226,7 +230,7 @@ impl Machine<'_> {
         Ok(Next::Step)
     }
 
-    fn hand(&self, warp: &mut Warp, handed: &[Handed], lanes: u32) {
+    fn pass_bytes(&self, warp: &mut Warp, handed: &[PassedBytes], lanes: u32) {
         for lane in lanes_of(lanes) {
             for of in handed {
                 let (from, to) = (self.own_bytes(lane, of.from), self.own_bytes(lane, of.to));
@@ -239,18 +243,18 @@ impl Machine<'_> {
     }
 }
 
-/// Whether an operation reaches further than the registers of the lanes that do it.
-const fn decides(op: &Op) -> bool {
+/// Returns whether an operation affects more than the registers of its lanes.
+const fn has_effect(op: &Op) -> bool {
     matches!(
         op,
         Op::Store(_) | Op::Atomic(_) | Op::Copy(_) | Op::Branch { .. } | Op::Exit | Op::Foreign { .. }
     )
 }
 
-/// What computes registers from registers.
+/// Runs an operation from registers to registers.
 fn compute(warp: &mut Warp, op: &Op, lanes: u32) {
     let mut out = [0; LANES];
-    let known = |warp: &Warp, slot: u32| warp.known[slot as usize];
+    let known = |warp: &Warp, slot: u32| warp.defined[slot as usize];
     match *op {
         Op::Move { to, a } => {
             let value = warp.registers[a as usize];
@@ -329,7 +333,7 @@ fn compute(warp: &mut Warp, op: &Op, lanes: u32) {
             warp.put(to, lanes, &out, known);
         }
         Op::Select { to, a, b, flag } => {
-            let picked = warp.flag(flag);
+            let picked = warp.read_flag(flag);
             let (x, y) = (&warp.registers[a as usize], &warp.registers[b as usize]);
             for (lane, (out, (&x, &y))) in out.iter_mut().zip(x.iter().zip(y)).enumerate() {
                 *out = if picked >> lane & 1 == 1 { x } else { y };
@@ -341,43 +345,43 @@ fn compute(warp: &mut Warp, op: &Op, lanes: u32) {
     }
 }
 
-/// What computes predicates, or registers from comparisons.
+/// Runs an operation that writes predicates, or reads them.
 fn compute_flags(warp: &mut Warp, op: &Op, lanes: u32) {
-    let known = |warp: &Warp, slot: u32| warp.known[slot as usize];
+    let known = |warp: &Warp, slot: u32| warp.defined[slot as usize];
     match *op {
         Op::Test {
             f,
             to,
-            other,
+            complement: other,
             a,
             b,
             logic,
-            with,
+            operand: with,
         } => {
             let holds = f(&warp.registers[a as usize], &warp.registers[b as usize]);
             let known = known(warp, a) & known(warp, b) & warp.flag_known(with);
-            let with = warp.flag(with);
-            warp.put_flag(to, lanes, logic.of(holds, with), known);
+            let with = warp.read_flag(with);
+            warp.put_flag(to, lanes, logic.combine(holds, with), known);
             if let Some(other) = other {
-                warp.put_flag(other, lanes, logic.of(!holds, with), known);
+                warp.put_flag(other, lanes, logic.combine(!holds, with), known);
             }
         }
         Op::TestPair {
             low,
             high,
             to,
-            other,
+            high_to: other,
             a,
             b,
             logic,
-            with,
+            operand: with,
         } => {
             let (x, y) = (&warp.registers[a as usize], &warp.registers[b as usize]);
             let (lower, upper) = (low(x, y), high(x, y));
             let known = known(warp, a) & known(warp, b) & warp.flag_known(with);
-            let with = warp.flag(with);
-            warp.put_flag(to, lanes, logic.of(lower, with), known);
-            warp.put_flag(other, lanes, logic.of(upper, with), known);
+            let with = warp.read_flag(with);
+            warp.put_flag(to, lanes, logic.combine(lower, with), known);
+            warp.put_flag(other, lanes, logic.combine(upper, with), known);
         }
         Op::Set {
             low,
@@ -406,12 +410,17 @@ fn compute_flags(warp: &mut Warp, op: &Op, lanes: u32) {
         }
         Op::Flags { logic, to, a, b } => {
             let known = warp.flag_known(a) & warp.flag_known(b);
-            let value = logic.of(warp.flag(a), warp.flag(b));
+            let value = logic.combine(warp.read_flag(a), warp.read_flag(b));
             warp.put_flag(to, lanes, value, known);
         }
-        Op::FlagSelect { to, a, b, by } => {
-            let picked = warp.flag(by);
-            let value = (warp.flag(a) & picked) | (warp.flag(b) & !picked);
+        Op::FlagSelect {
+            to,
+            a,
+            b,
+            condition: by,
+        } => {
+            let picked = warp.read_flag(by);
+            let value = (warp.read_flag(a) & picked) | (warp.read_flag(b) & !picked);
             let known =
                 warp.flag_known(by) & ((warp.flag_known(a) & picked) | (warp.flag_known(b) & !picked));
             warp.put_flag(to, lanes, value, known);

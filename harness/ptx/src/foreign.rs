@@ -1,4 +1,4 @@
-//! Functions that are no PTX: `vprintf` and `__assertfail`. Left out: all others, which are not supported.
+//! External functions: `vprintf` and `__assertfail`. All others are unsupported.
 
 use crate::lanes::lanes_of;
 use crate::machine::{Machine, Stop};
@@ -7,7 +7,7 @@ use crate::outcome::{Exhausted, Resource, TrapKind};
 use crate::warp::Warp;
 
 impl Machine<'_> {
-    pub(crate) fn foreign(
+    pub(crate) fn call_foreign(
         &mut self,
         warp: &mut Warp,
         which: Foreign,
@@ -35,8 +35,8 @@ impl Machine<'_> {
                     let format = of(self, warp, lane, 0);
                     let format = self.read_text(warp, lane, format);
                     let from = of(self, warp, lane, 1);
-                    let mut values = Values { at: from };
-                    let text = self.formatted(warp, lane, &format, &mut values);
+                    let mut values = Values { address: from };
+                    let text = self.format_values(warp, lane, &format, &mut values);
                     self.print(&text)?;
                     if let Some(at) = result {
                         let at = self.own_bytes(lane, at);
@@ -54,11 +54,11 @@ impl Machine<'_> {
         self.printed = self.printed.saturating_add(text.len().max(1));
         if self.printed > self.config.print_limit {
             return Err(Stop::Exhausted(Exhausted {
-                what: Resource::Prints,
+                resource: Resource::Prints,
                 limit: self.config.print_limit as u64,
             }));
         }
-        // A line may come in parts.
+        // The program may print a line in several parts.
         let mut lines = text.split('\n');
         let first = lines.next().unwrap_or_default();
         match self.prints.last_mut() {
@@ -76,8 +76,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What `printf` makes of a format.
-    fn formatted(&self, warp: &Warp, lane: usize, format: &str, values: &mut Values) -> String {
+    /// Formats values as C's `printf`.
+    fn format_values(&self, warp: &Warp, lane: usize, format: &str, values: &mut Values) -> String {
         let mut out = String::new();
         let mut rest = format;
         while let Some((before, after)) = rest.split_once('%') {
@@ -85,12 +85,12 @@ impl Machine<'_> {
             let (field, behind) = Field::read(after);
             rest = behind;
             let word = |values: &mut Values, size: u64| {
-                values.at = values.at.next_multiple_of(size);
+                values.address = values.address.next_multiple_of(size);
                 let value = (0..size).rev().fold(0, |value, nth| {
-                    let byte = self.bytes_at(warp, lane, values.at.wrapping_add(nth));
+                    let byte = self.bytes_at(warp, lane, values.address.wrapping_add(nth));
                     value << 8 | u64::from(byte.unwrap_or(0))
                 });
-                values.at = values.at.wrapping_add(size);
+                values.address = values.address.wrapping_add(size);
                 value
             };
             let size = if field.long { 8 } else { 4 };
@@ -137,9 +137,9 @@ impl Machine<'_> {
     }
 }
 
-/// Where the next value lies.
+/// The address of the next value.
 struct Values {
-    at: u64,
+    address: u64,
 }
 
 /// A field of a format, `%-8.3lld`.
@@ -152,11 +152,11 @@ struct Field {
     conversion: char,
 }
 
-/// The widest field.
+/// Maximum width of a field.
 const WIDEST: usize = 256;
 
 impl Field {
-    /// Reads a field behind its `%`; with it, what follows.
+    /// Parses a field after its `%`. Returns it and the remaining text.
     fn read(text: &str) -> (Self, &str) {
         let mut field = Self {
             left: false,

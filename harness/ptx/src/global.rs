@@ -1,45 +1,45 @@
-//! The history of the device's memory within one block, to find accesses of its warps that race.
+//! The accesses of one block to global memory, to find races between its warps.
 //!
-//! A race alone is no fault: Triton loads a scalar in every thread and stores it from one, and mostly only that thread uses what it
-//! loaded. [`crate::launch`] decides whether the result depends on the order.
+//! A race alone is not an error: Triton loads a scalar in every thread and stores it from one, and mostly only that thread
+//! uses the loaded value. [`crate::launch`] decides whether the result depends on the order.
 
 use rustc_hash::FxHashMap;
 
-use crate::history::{By, History, Met};
+use crate::history::{Accessor, History, Met};
 use crate::outcome::{FindingKind, Thread};
 
 /// Bytes of a page of histories.
 const PAGE: usize = 64;
 
-/// A race that was noticed.
+/// A detected race.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Race {
     pub(crate) kind: FindingKind,
     pub(crate) step: u32,
-    pub(crate) other: u32,
+    pub(crate) other_step: u32,
     pub(crate) thread: Thread,
 }
 
-/// What the warps of the block that runs did to the device's memory.
+/// The accesses of the current block to global memory.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
     pages: FxHashMap<usize, Box<[History; PAGE]>>,
     /// The first race of the launch.
     pub(crate) race: Option<Race>,
     /// The warp that used atomics, and whether others of the same block did too. The order of atomics is the program's choice,
-    /// so that their results say nothing about a race.
+    /// so their results don't show a race.
     atomics: Option<u32>,
     pub(crate) has_shared_atomics: bool,
 }
 
 impl Global {
-    /// Forgets the accesses of the block before.
+    /// Removes the accesses of the previous block.
     pub(crate) fn begin_block(&mut self) {
         self.pages.clear();
         self.atomics = None;
     }
 
-    pub(crate) fn read(&mut self, at: usize, len: usize, by: &By<'_>) -> Option<Met> {
+    pub(crate) fn read(&mut self, at: usize, len: usize, by: &Accessor<'_>) -> Option<Met> {
         let mut met = None;
         self.visit(at, len, by, |history, byte, _| {
             history.read(by.mark(), by, byte, &mut met);
@@ -48,7 +48,7 @@ impl Global {
     }
 
     /// `old` and `new` are the bytes before and after.
-    pub(crate) fn write(&mut self, at: usize, old: &[u8], new: &[u8], by: &By<'_>) -> Option<Met> {
+    pub(crate) fn write(&mut self, at: usize, old: &[u8], new: &[u8], by: &Accessor<'_>) -> Option<Met> {
         let mut met = None;
         self.visit(at, new.len(), by, |history, byte, nth| {
             let changes = old.get(nth) != new.get(nth);
@@ -63,7 +63,7 @@ impl Global {
         &mut self,
         at: usize,
         len: usize,
-        by: &By<'_>,
+        by: &Accessor<'_>,
         mut visit: impl FnMut(&mut History, usize, usize),
     ) {
         if by.atomic {

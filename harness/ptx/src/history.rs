@@ -1,17 +1,18 @@
-//! Who accessed a byte since which barrier.
+//! The accesses to each byte since the last barrier.
 //!
-//! Every warp has a clock: what it knows of every warp's time. A barrier makes the clocks of the warps that meet there one, and
-//! then each of them advances its own time. What a warp did at its time `t` happened before another warp's access if that
-//! warp's clock has `t` or more for it. Two accesses of different warps race if neither happened before the other and one of
-//! them is a write. Two writes of the same value don't race: Triton stores what several threads hold from all of them.
+//! Every warp has a vector clock: for each warp, the latest time that it has synchronised with. A barrier merges the
+//! clocks of the warps that reach it, and then each warp advances its own time. An access of a warp at its time `t`
+//! happened before an access of another warp if that warp's clock has at least `t` for the first. Two accesses of
+//! different warps race if neither happened before the other and one of them is a write. Two writes of the same value
+//! don't race: Triton stores a value that several threads hold from all of them.
 //!
 //! Lanes of one warp run in step, and atomics don't race with each other.
 
 use crate::outcome::FindingKind;
 use crate::warp::Warp;
 
-/// The warp of a mark that stands for no access.
-const NOBODY: u8 = u8::MAX;
+/// The warp of a mark without an access.
+const NO_WARP: u8 = u8::MAX;
 
 /// A past access.
 #[derive(Clone, Copy, Debug)]
@@ -25,14 +26,14 @@ pub(crate) struct Mark {
 const NONE: Mark = Mark {
     time: 0,
     step: 0,
-    warp: NOBODY,
+    warp: NO_WARP,
     atomic: false,
 };
 
 impl Mark {
-    /// Whether it happened before all that a warp does from now on.
+    /// Whether the access happened before everything that a warp does from now on.
     #[inline]
-    fn is_before(&self, by: &By<'_>) -> bool {
+    fn is_before(&self, by: &Accessor<'_>) -> bool {
         self.time == 0
             || u32::from(self.warp) == by.warp
             || by
@@ -58,7 +59,7 @@ impl History {
 
     /// Records a read, and reports the write that it races with.
     #[inline]
-    pub(crate) fn read(&mut self, mark: Mark, by: &By<'_>, byte: usize, met: &mut Option<Met>) {
+    pub(crate) fn read(&mut self, mark: Mark, by: &Accessor<'_>, byte: usize, met: &mut Option<Met>) {
         if !(self.write.is_before(by) || by.atomic && self.write.atomic) {
             note(met, FindingKind::ReadAfterWrite, byte, self.write.step);
         }
@@ -76,7 +77,7 @@ impl History {
         &mut self,
         mark: Mark,
         changes: bool,
-        by: &By<'_>,
+        by: &Accessor<'_>,
         byte: usize,
         met: &mut Option<Met>,
     ) {
@@ -97,16 +98,16 @@ impl History {
 
 /// The warp that accesses memory, and its clock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct By<'w> {
+pub(crate) struct Accessor<'w> {
     pub(crate) warp: u32,
     pub(crate) clock: &'w [u32],
     pub(crate) step: u32,
     pub(crate) atomic: bool,
 }
 
-impl<'w> By<'w> {
-    /// A warp, in the instruction where it is.
-    pub(crate) fn now(warp: &'w Warp, atomic: bool) -> Self {
+impl<'w> Accessor<'w> {
+    /// Describes a warp at its current instruction.
+    pub(crate) fn from_warp(warp: &'w Warp, atomic: bool) -> Self {
         Self {
             warp: warp.number,
             clock: &warp.clock,
@@ -125,20 +126,20 @@ impl<'w> By<'w> {
     }
 }
 
-/// Two accesses that race, or that must not meet for another reason.
+/// Two conflicting accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Met {
     pub(crate) kind: FindingKind,
     pub(crate) byte: u64,
-    pub(crate) other: u32,
+    pub(crate) other_step: u32,
 }
 
-/// Only the first of an access counts.
+/// Keeps only the first conflict of an access.
 #[cold]
-pub(crate) fn note(met: &mut Option<Met>, kind: FindingKind, byte: usize, other: u32) {
+pub(crate) fn note(met: &mut Option<Met>, kind: FindingKind, byte: usize, other_step: u32) {
     met.get_or_insert(Met {
         kind,
         byte: byte as u64,
-        other,
+        other_step,
     });
 }

@@ -1,19 +1,18 @@
-//! A kernel that can be launched: decoded steps, registers, the layout of memory. Left out: how it is put together
-//! ([`crate::link`]).
+//! A kernel that can be launched: decoded steps, registers, the memory layout. [`crate::link`] builds it.
 
 use std::sync::Arc;
 
 use crate::op::{Slot, Step};
-use crate::outcome::At;
+use crate::outcome::InstructionLocation;
 use crate::syntax::{Instruction, Module, Special};
 
-/// Where the addresses of a block's shared memory begin for those that say no space.
+/// Start of the generic addresses of a block's shared memory.
 pub(crate) const SHARED_WINDOW: u64 = 0x0100_0000_0000;
-/// The same of a thread's own memory, for all.
+/// Start of the generic addresses of a thread's own memory, the same for all threads.
 pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000;
-/// The same of the launch's parameters.
+/// Start of the generic addresses of the launch's parameters.
 pub(crate) const PARAMETER_WINDOW: u64 = 0x0300_0000_0000;
-/// The same of the module's variables.
+/// Start of the generic addresses of the module's variables.
 pub(crate) const MODULE_WINDOW: u64 = 0x0400_0000_0000;
 
 /// Why a kernel cannot be executed.
@@ -22,22 +21,22 @@ pub enum LinkError {
     /// There is no kernel of this name.
     #[error("the module has no kernel `{0}`")]
     NoKernel(String),
-    /// An instruction that is not known here.
+    /// An unsupported instruction.
     #[error("{0} is not supported")]
-    Unsupported(Box<At>),
-    /// More than a limit allows.
-    #[error("{what} takes {bytes} bytes, and {limit} is the limit")]
+    Unsupported(Box<InstructionLocation>),
+    /// The module exceeds a limit.
+    #[error("{item} takes {bytes} bytes, and {limit} is the limit")]
     TooLarge {
-        /// What.
-        what: &'static str,
-        /// Bytes asked for.
+        /// The part that is too large.
+        item: &'static str,
+        /// Its size in bytes.
         bytes: u64,
-        /// The most.
+        /// The limit in bytes.
         limit: u64,
     },
 }
 
-/// What a register holds from the start.
+/// The initial value of a register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Preset {
     Constant(u64),
@@ -49,7 +48,7 @@ pub(crate) enum Preset {
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Where it is among the parameters' bytes.
+    /// Its offset in the parameters' bytes.
     pub offset: u64,
     /// Bytes.
     pub size: u64,
@@ -69,7 +68,7 @@ pub struct Kernel {
     pub(crate) parameters: Vec<Parameter>,
     /// Bytes of a thread's own memory.
     pub(crate) private: u64,
-    /// Bytes of shared memory that the module declares; what a launch adds comes behind.
+    /// Bytes of the module's shared memory; dynamic shared memory follows.
     pub(crate) shared: u64,
     /// The module's variables.
     pub(crate) globals: Vec<u8>,
@@ -91,12 +90,12 @@ impl Kernel {
         &self.module
     }
 
-    /// How many steps there are; nearly one for each instruction.
+    /// Number of steps, about one for each instruction.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether there is nothing to execute.
+    /// Whether there are no steps.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -114,8 +113,8 @@ impl Kernel {
 
 impl Kernel {
     /// The instruction of a step, for messages.
-    pub(crate) fn at_step(&self, step: u32) -> Option<At> {
+    pub(crate) fn at_step(&self, step: u32) -> Option<InstructionLocation> {
         self.instruction(step)
-            .map(|instruction| self.module.at(instruction))
+            .map(|instruction| self.module.locate_instruction(instruction))
     }
 }

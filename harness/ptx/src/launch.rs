@@ -1,10 +1,10 @@
-//! Launches of a kernel. Left out: what the kernel is compiled from, and who is right.
+//! Launches a kernel.
 //!
 //! A register, a byte of shared memory or a byte that an earlier launch left uninitialised holds an arbitrary value. If such a
 //! value may have reached the device's memory, the launch is repeated twice from the same memory, once with all such bits clear
 //! and once with all set. Bytes that differ between the three runs are uninitialised: their state becomes
-//! [`ByteState::Poison`], and a finding names the instruction that handed the value on. Whether those bytes should have a value
-//! is for the caller to decide.
+//! [`ByteState::Poison`], and a finding names the instruction that passed the value on. The caller decides whether those
+//! bytes should have a value.
 //!
 //! Warps of a block that access the device's memory without a barrier between them may race. Most such races don't matter, because
 //! no thread uses what it read too early or too late. So a launch with a race is repeated from the same memory with its warps in
@@ -23,20 +23,20 @@ use crate::outcome::{
 };
 use crate::shared::Shared;
 
-/// What is in bytes that nothing was written to, unless that is looked into.
+/// The content of uninitialised bytes in the first run.
 const FILL: u8 = 0xA9;
 
-/// The most threads of a block.
+/// Maximum threads of a block.
 const MOST_THREADS: u64 = 1024;
 
 impl Kernel {
-    /// Launches the kernel. The memory holds what it leaves, or what there was when it stopped.
+    /// Launches the kernel. Afterwards the memory holds its result, or the state at the trap.
     pub fn launch(&self, launch: &Launch<'_>, memory: &mut Memory, config: &Config<'_>) -> LaunchOutcome {
         if let Some(exhausted) = self.too_much(launch, config) {
             return LaunchOutcome::Exhausted(exhausted);
         }
         let before = memory.clone();
-        let ran = self.once(launch, memory, config, Run::FIRST);
+        let ran = self.run_blocks(launch, memory, config, Run::FIRST);
         if let Some(race) = ran.race
             && ran
                 .end
@@ -61,7 +61,7 @@ impl Kernel {
                 clean: true,
                 order: WarpOrder::Ascending,
             };
-            let ended = self.once(launch, &mut memory, config, run).end.is_ok();
+            let ended = self.run_blocks(launch, &mut memory, config, run).end.is_ok();
             ended.then_some(memory)
         });
         let kind = match &others {
@@ -73,8 +73,8 @@ impl Kernel {
         if let Some((kind, at)) = kind.zip(self.at_step(step)) {
             finished.findings.push(Finding {
                 kind,
-                at,
-                other: None,
+                instruction: at,
+                other_instruction: None,
                 thread,
                 byte: None,
             });
@@ -96,11 +96,11 @@ impl Kernel {
             order: WarpOrder::Descending,
             ..Run::FIRST
         };
-        let reversed = self.once(launch, &mut memory, config, run);
+        let reversed = self.run_blocks(launch, &mut memory, config, run);
         match (&ran.end, &reversed.end) {
             (Ok(_), Ok(_)) => memory.arena().0 != after.arena().0,
             (Err(Stop::Trap(_)), Ok(_)) | (Ok(_), Err(Stop::Trap(_))) => true,
-            (Err(Stop::Trap(first)), Err(Stop::Trap(second))) => first.at != second.at,
+            (Err(Stop::Trap(first)), Err(Stop::Trap(second))) => first.instruction != second.instruction,
             _ => false,
         }
     }
@@ -109,14 +109,14 @@ impl Kernel {
         Trap {
             kind: TrapKind::GlobalRace {
                 access: race.kind,
-                other: self.at_step(race.other),
+                other_instruction: self.at_step(race.other_step),
             },
-            at: self.at_step(race.step),
+            instruction: self.at_step(race.step),
             thread: race.thread,
         }
     }
 
-    /// A limit that the launch would exceed before it begins.
+    /// Returns the limit that the launch would exceed before it starts, if any.
     fn too_much(&self, launch: &Launch<'_>, config: &Config<'_>) -> Option<Exhausted> {
         let threads = launch
             .threads
@@ -126,7 +126,7 @@ impl Kernel {
         let each = (self.registers as u64 * 260)
             .saturating_add(self.predicates as u64 * 8)
             .saturating_add(self.private * 32);
-        // Of each byte of shared memory it is known who accessed it.
+        // Shared memory has a record of accesses for each byte.
         let shared = self
             .shared
             .saturating_add(launch.shared.into())
@@ -136,13 +136,13 @@ impl Kernel {
             .saturating_add(shared)
             .saturating_add(launch.scratch);
         (threads > MOST_THREADS || bytes > config.memory_limit).then_some(Exhausted {
-            what: Resource::Memory,
+            resource: Resource::Memory,
             limit: config.memory_limit,
         })
     }
 
-    /// One run of all blocks.
-    fn once(&self, launch: &Launch<'_>, memory: &mut Memory, config: &Config<'_>, run: Run) -> Ran {
+    /// Runs all blocks once.
+    fn run_blocks(&self, launch: &Launch<'_>, memory: &mut Memory, config: &Config<'_>, run: Run) -> Ran {
         let Run { fill, clean, order } = run;
         let threads = launch.threads.iter().product();
         let mut machine = Machine {
@@ -161,7 +161,7 @@ impl Kernel {
             prints: Vec::new(),
             printed: 0,
             findings: Vec::new(),
-            found: Vec::new(),
+            reported: Vec::new(),
             suspect: None,
         };
         let mut block = Block::new(self, threads);
@@ -216,7 +216,7 @@ fn fill_uninitialised(memory: &mut Memory, fill: u8) {
     }
 }
 
-/// Marks the bytes that are not the same in all runs as uninitialised. Whether there are any.
+/// Marks the bytes that differ between the runs as uninitialised. Returns whether there are any.
 fn mark_differing(memory: &mut Memory, others: [&Memory; 2]) -> bool {
     let [clear, set] = others.map(|other| other.arena().0);
     let (bytes, states) = memory.arena_mut();
@@ -233,7 +233,7 @@ fn mark_differing(memory: &mut Memory, others: [&Memory; 2]) -> bool {
 /// How the blocks of a launch are run.
 #[derive(Clone, Copy)]
 struct Run {
-    /// The content of what nothing was written to.
+    /// The content of uninitialised bytes.
     fill: u8,
     /// Whether each block begins with fresh registers.
     clean: bool,

@@ -1,8 +1,8 @@
 //! PTX, executed without a GPU.
 //!
 //! [`parse`] reads a module, [`Kernel::new`] decodes one of its kernels, and [`Kernel::launch`] executes it on a
-//! [`Memory`](cerith_memory::Memory). How a launch ends is a [`LaunchOutcome`]; what a GPU does not show is a [`Finding`]: races
-//! in shared memory, copies that were not waited for, registers that nothing was written to.
+//! [`Memory`](cerith_memory::Memory). A launch ends with a [`LaunchOutcome`]. A [`Finding`] reports what a GPU hides:
+//! races in shared memory, copies that were not waited for, uninitialised registers.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -42,23 +42,24 @@
 //! assert!(matches!(outcome, LaunchOutcome::Finished(_)));
 //! assert_eq!(memory.bytes(out)[4 * 31], 31);
 //!
-//! One thread too many writes behind the storage.
+//! // One thread too many writes past the end of the storage.
 //! let LaunchOutcome::Trapped(trap) = kernel.launch(&launch(33), &mut memory, &Config::default()) else {
 //!     panic!("it traps")
 //! };
 //! assert_eq!(trap.kind.code(), "out-of-bounds");
 //! assert_eq!(trap.thread.thread, 32);
-//! assert_eq!(trap.at.unwrap().place.line, 13);
+//! assert_eq!(trap.instruction.unwrap().place.line, 13);
 //! ```
 //!
-//! What is known are the instructions that Triton emits for `sm_80` (`tests/golden/opcodes.txt`), with their neighbours where those
-//! cost nothing. Everything else is refused by [`Kernel::new`], with the line. Integers, `.rn` and its like, and conversions are
-//! bit for bit what PTX defines. Approximate functions are rounded correctly or nearly so. Threads of a warp go in step, warps of
-//! a block take turns, blocks run one after the other: one of the orders that a GPU may take.
+//! Supported are the instructions that Triton emits for `sm_80` (`tests/golden/opcodes.txt`), and similar ones that
+//! need no extra code. [`Kernel::new`] rejects all others, with the line. Integer arithmetic, explicit rounding (`.rn`,
+//! …) and conversions follow PTX bit for bit. Approximate functions are rounded correctly or nearly so. Threads of a
+//! warp run in step, warps of a block take turns, and blocks run one after the other: one of the orders that a GPU may
+//! take.
 //!
-//! Left out: `sm_90` and later (wgmma, TMA, clusters), textures, what an assembler does below the PTX.
+//! Unsupported: `sm_90` and later (wgmma, TMA, clusters), textures, and the assembler's work below PTX.
 //!
-//! Invariants: no IO; knows no engine; no panic on any input; a launch ends within the limits of its [`Config`].
+//! Invariants: no IO; depends on no engine; no panic on any input; a launch ends within the limits of its [`Config`].
 #![warn(missing_docs)]
 #![allow(
     clippy::inline_always,
@@ -95,11 +96,11 @@ pub use config::{Config, Launch, SCRATCH_WINDOW};
 pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{
-    At, Exhausted, Finding, FindingKind, Finished, GLOBAL_RACE, LaunchOutcome, MOST_FINDINGS, Resource,
-    Thread, Trap, TrapKind,
+    Exhausted, Finding, FindingKind, Finished, GLOBAL_RACE, InstructionLocation, LaunchOutcome,
+    MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
 };
 pub use parse::parse;
 pub use syntax::{
-    Base, Function, Initial, Instruction, Kind, MaskOf, Module, Named, Operand, Place, Role, Source, Space,
-    Special, SyntaxError, Type, Variable,
+    Base, Function, Initial, Instruction, Kind, MaskOf, Module, Operand, Place, Role, Source, Space, Special,
+    SyntaxError, Type, Variable, VariableId,
 };

@@ -1,8 +1,8 @@
-//! A kernel, ready to be launched: the functions that it reaches, decoded, with one numbering of registers and one layout of
-//! memory. Left out: what instructions are ([`crate::decode`]), launches ([`crate::launch`]).
+//! Links a kernel: decodes the functions that it reaches, with one numbering of registers and one memory layout. See
+//! [`crate::decode`] for instructions.
 //!
-//! Functions do not call themselves in what Triton compiles, so each has one set of registers and one place for its
-//! variables in a thread's own memory. A call that could come back to its own function is not supported.
+//! Triton's compiler emits no recursion, so each function has one set of registers and one location for its variables
+//! in a thread's own memory. A recursive call is unsupported.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::decode;
 use crate::kernel::{Kernel, LinkError, MODULE_WINDOW, PARAMETER_WINDOW, Parameter, Preset};
-use crate::op::{Address, Flag, Foreign, Handed, Op, Slot, Step};
-use crate::syntax::{Function, Initial, Module, Named, Operand, Role, Space, Special, Variable};
+use crate::op::{Address, Flag, Foreign, Op, PassedBytes, Slot, Step};
+use crate::syntax::{Function, Initial, Module, Operand, Role, Space, Special, Variable, VariableId};
 
-/// The most bytes of a thread's own memory: the PTX ISA's limit of local memory.
+/// Maximum bytes of a thread's own memory: the PTX ISA's limit of local memory.
 const MOST_PRIVATE: u64 = 512 << 10;
-/// The most bytes of a module's variables.
+/// Maximum bytes of a module's variables.
 const MOST_GLOBALS: u64 = 64 << 20;
-/// The most bytes of parameters.
+/// Maximum bytes of parameters.
 const MOST_PARAMETERS: u64 = 32 << 10;
 
 impl Kernel {
     /// Decodes a kernel of a module and the functions that it calls.
     ///
     /// # Errors
-    /// There is no such kernel, it has an instruction that is not known here, or its variables are too large.
+    /// There is no such kernel, it has an unsupported instruction, or its variables are too large.
     pub fn new(module: &Arc<Module>, name: &str) -> Result<Self, LinkError> {
         let at = module
             .functions
@@ -32,20 +32,20 @@ impl Kernel {
             .position(|function| function.entry && function.defined && function.name == name)
             .ok_or_else(|| LinkError::NoKernel(name.to_owned()))?;
         let mut linker = Linker::new(module)?;
-        linker.function(at as u32)?;
+        linker.link_functions(at as u32)?;
         linker.patch();
         if linker.private > MOST_PRIVATE {
             return Err(LinkError::TooLarge {
-                what: "a thread's own memory",
+                item: "a thread's own memory",
                 bytes: linker.private,
                 limit: MOST_PRIVATE,
             });
         }
         let entry = module.functions.get(at);
-        let (parameters, parameter_bytes) = entry.map(parameters).unwrap_or_default();
+        let (parameters, parameter_bytes) = entry.map(place_parameters).unwrap_or_default();
         if parameter_bytes > MOST_PARAMETERS {
             return Err(LinkError::TooLarge {
-                what: "a kernel's parameters",
+                item: "a kernel's parameters",
                 bytes: parameter_bytes,
                 limit: MOST_PARAMETERS,
             });
@@ -66,8 +66,8 @@ impl Kernel {
     }
 }
 
-/// Where parameters lie, and how many bytes they have together.
-fn parameters(function: &Function) -> (Vec<Parameter>, u64) {
+/// Returns the offsets of parameters, and their total size in bytes.
+fn place_parameters(function: &Function) -> (Vec<Parameter>, u64) {
     let mut end = 0u64;
     let mut all = Vec::new();
     for variable in &function.variables {
@@ -85,19 +85,19 @@ fn parameters(function: &Function) -> (Vec<Parameter>, u64) {
     (all, end)
 }
 
-/// A function that is part of the kernel.
+/// A linked function.
 #[derive(Clone, Copy, Debug)]
 struct Linked {
     /// Its first step.
     start: u32,
-    /// Holds the step that it returns to.
+    /// The register with the step that it returns to.
     back: Slot,
 }
 
-/// What is known while a kernel is put together.
+/// The state while a kernel is linked.
 pub(crate) struct Linker<'m> {
     module: &'m Module,
-    /// Functions of the module by name, those that have instructions.
+    /// Defined functions of the module, by name.
     defined: FxHashMap<&'m str, u32>,
     steps: Vec<Step>,
     origins: Vec<(u32, u32)>,
@@ -106,22 +106,22 @@ pub(crate) struct Linker<'m> {
     presets: Vec<(Slot, Preset)>,
     constants: FxHashMap<u64, Slot>,
     specials: FxHashMap<Special, Slot>,
-    /// Where the module's variables are.
+    /// Addresses of the module's variables.
     addresses: Vec<u64>,
     shared: u64,
     globals: Vec<u8>,
     private: u64,
-    /// Where the variables of functions are.
+    /// Addresses of the variables of functions.
     places: FxHashMap<u32, Vec<u64>>,
     linked: FxHashMap<u32, Linked>,
-    /// Functions that are being put in, the innermost last.
+    /// Functions that are being linked, the innermost last.
     open: Vec<Frame<'m>>,
-    /// Calls whose functions come later: step and function.
+    /// Calls of functions that are not linked yet: step and function.
     calls: Vec<(u32, u32)>,
-    wanted: Vec<u32>,
+    queue: Vec<u32>,
 }
 
-/// The function that is being put in.
+/// The function that is being linked.
 struct Frame<'m> {
     function: &'m Function,
     first_register: Slot,
@@ -138,7 +138,7 @@ impl<'m> Linker<'m> {
             defined: FxHashMap::default(),
             steps: Vec::new(),
             origins: Vec::new(),
-            // A register and a predicate that nobody reads; predicate 0 always holds.
+            // A register and a predicate that are never read. Predicate 0 always holds.
             registers: 1,
             predicates: 2,
             presets: Vec::new(),
@@ -152,14 +152,14 @@ impl<'m> Linker<'m> {
             linked: FxHashMap::default(),
             open: Vec::new(),
             calls: Vec::new(),
-            wanted: Vec::new(),
+            queue: Vec::new(),
         };
         for (number, function) in module.functions.iter().enumerate() {
             if function.defined {
                 linker.defined.insert(&function.name, number as u32);
             }
         }
-        // Arrays without a length are what a launch adds, behind all others.
+        // Arrays without a length are dynamic shared memory, after all other variables.
         let mut behind = Vec::new();
         for variable in &module.variables {
             let address = match (variable.space, variable.size) {
@@ -195,7 +195,7 @@ impl<'m> Linker<'m> {
         let end = at.saturating_add(size);
         if end > MOST_GLOBALS {
             return Err(LinkError::TooLarge {
-                what: "the module's variables",
+                item: "the module's variables",
                 bytes: end,
                 limit: MOST_GLOBALS,
             });
@@ -209,19 +209,19 @@ impl<'m> Linker<'m> {
         Ok(MODULE_WINDOW + at)
     }
 
-    /// Puts a function in, and then those that it calls.
-    fn function(&mut self, first: u32) -> Result<(), LinkError> {
-        self.wanted.push(first);
-        while let Some(number) = self.wanted.pop() {
+    /// Links a function, and then its callees.
+    fn link_functions(&mut self, first: u32) -> Result<(), LinkError> {
+        self.queue.push(first);
+        while let Some(number) = self.queue.pop() {
             if self.linked.contains_key(&number) {
                 continue;
             }
-            self.body(number)?;
+            self.link_body(number)?;
         }
         Ok(())
     }
 
-    fn body(&mut self, number: u32) -> Result<(), LinkError> {
+    fn link_body(&mut self, number: u32) -> Result<(), LinkError> {
         let module = self.module;
         let Some(function) = module.functions.get(number as usize) else {
             return Ok(());
@@ -258,7 +258,7 @@ impl<'m> Linker<'m> {
             });
             let op = decode::decode(self, instruction);
             let (Some(guard), Some(op)) = (guard, op) else {
-                let at = self.module.at(instruction);
+                let at = self.module.locate_instruction(instruction);
                 return Err(LinkError::Unsupported(Box::new(at)));
             };
             let call = matches!(op, Op::Call { .. });
@@ -286,7 +286,7 @@ impl<'m> Linker<'m> {
         Ok(())
     }
 
-    /// LLVM makes an atomic of 16 bits of a load of the word around them and of an atomic at the same address.
+    /// LLVM compiles a 16-bit atomic to a load of the word around it and an atomic at the same address.
     fn mark_whole_words(&mut self, first: usize) {
         let steps = self.steps.get_mut(first..).unwrap_or_default();
         let place = |address: &Address| (address.base, address.offset);
@@ -312,7 +312,7 @@ impl<'m> Linker<'m> {
         self.origins.push(origin);
     }
 
-    /// Places for a function's variables in a thread's own memory, or in shared memory.
+    /// Allocates a function's variables in a thread's own memory, or in shared memory.
     fn own_places(&mut self, number: u32) -> Vec<u64> {
         if let Some(places) = self.places.get(&number) {
             return places.clone();
@@ -320,7 +320,7 @@ impl<'m> Linker<'m> {
         let Some(function) = self.module.functions.get(number as usize) else {
             return Vec::new();
         };
-        let (laid_out, _) = parameters(function);
+        let (laid_out, _) = place_parameters(function);
         let mut given = laid_out.iter();
         let mut addresses = Vec::with_capacity(function.variables.len());
         for variable in &function.variables {
@@ -340,7 +340,7 @@ impl<'m> Linker<'m> {
         addresses
     }
 
-    /// Fills in where functions begin.
+    /// Patches the calls with the start of each function.
     fn patch(&mut self) {
         for &(step, function) in &self.calls {
             let Some(&linked) = self.linked.get(&function) else {
@@ -370,10 +370,10 @@ impl<'m> Linker<'m> {
         self.open.last().map(|frame| frame.first_predicate + number)
     }
 
-    /// A register that nobody reads.
+    /// A register that is never read.
     pub(crate) const SINK: Slot = 0;
 
-    /// A predicate that nobody reads.
+    /// A predicate that is never read.
     pub(crate) const FLAG_SINK: Slot = 1;
 
     pub(crate) fn constant(&mut self, bits: u64) -> Slot {
@@ -396,28 +396,28 @@ impl<'m> Linker<'m> {
         slot
     }
 
-    pub(crate) fn variable(&self, named: Named) -> Option<&'m Variable> {
+    pub(crate) fn variable(&self, named: VariableId) -> Option<&'m Variable> {
         match named {
-            Named::Module(number) => self.module.variables.get(number as usize),
-            Named::Own(number) => self.open.last()?.function.variables.get(number as usize),
-            Named::Function(_) => None,
+            VariableId::Module(number) => self.module.variables.get(number as usize),
+            VariableId::Own(number) => self.open.last()?.function.variables.get(number as usize),
+            VariableId::Function(_) => None,
         }
     }
 
-    pub(crate) fn address_of(&self, named: Named) -> Option<u64> {
+    pub(crate) fn address_of(&self, named: VariableId) -> Option<u64> {
         match named {
-            Named::Module(number) => self.addresses.get(number as usize).copied(),
-            Named::Own(number) => self.open.last()?.addresses.get(number as usize).copied(),
-            Named::Function(_) => None,
+            VariableId::Module(number) => self.addresses.get(number as usize).copied(),
+            VariableId::Own(number) => self.open.last()?.addresses.get(number as usize).copied(),
+            VariableId::Function(_) => None,
         }
     }
 
-    /// Whether the function is the kernel.
+    /// Whether the current function is the kernel.
     pub(crate) fn is_entry(&self) -> bool {
         self.open.last().is_some_and(|frame| frame.function.entry)
     }
 
-    /// What ends the function.
+    /// Returns the operation that ends the function.
     pub(crate) fn end(&self) -> Op {
         match self.open.last() {
             Some(frame) if !frame.function.entry => Op::Return { back: frame.back },
@@ -425,9 +425,9 @@ impl<'m> Linker<'m> {
         }
     }
 
-    /// Where an argument of a call lies in a thread's own memory, and its bytes.
-    fn handed(&self, operand: &Operand) -> Option<(u32, u32)> {
-        let Operand::Symbol(named @ Named::Own(_), 0) = *operand else {
+    /// Returns the offset and size of a call's argument in a thread's own memory.
+    fn argument_bytes(&self, operand: &Operand) -> Option<(u32, u32)> {
+        let Operand::Symbol(named @ VariableId::Own(_), 0) = *operand else {
             return None;
         };
         let variable = self.variable(named).filter(|of| of.space == Space::Param)?;
@@ -435,16 +435,16 @@ impl<'m> Linker<'m> {
         Some((u32::try_from(at).ok()?, u32::try_from(variable.size?).ok()?))
     }
 
-    /// A call. What it gives back is fetched behind it.
+    /// Links a call. Its results are copied after it returns.
     pub(crate) fn call(&mut self, function: u32, results: &[Operand], arguments: &[Operand]) -> Option<Op> {
         let name = &self.module.functions.get(function as usize)?.name;
         let arguments: Vec<(u32, u32)> = arguments
             .iter()
-            .map(|operand| self.handed(operand))
+            .map(|operand| self.argument_bytes(operand))
             .collect::<Option<_>>()?;
         let results: Vec<(u32, u32)> = results
             .iter()
-            .map(|operand| self.handed(operand))
+            .map(|operand| self.argument_bytes(operand))
             .collect::<Option<_>>()?;
         let Some(&number) = self.defined.get(name.as_str()) else {
             let which = match name.as_str() {
@@ -457,18 +457,18 @@ impl<'m> Linker<'m> {
                 *to = from;
             }
             return Some(Op::Foreign {
-                which,
+                function: which,
                 arguments: at,
                 result: results.first().map(|&(at, _)| at),
             });
         };
-        // Its own registers are in use already: it is among those that led here.
+        // The callee is one of the current callers, so its registers are in use.
         if self.reaches_back(number) {
             return None;
         }
         let callee = self.module.functions.get(number as usize)?;
         let places: Vec<u32> = self.own_places(number).iter().map(|&at| at as u32).collect();
-        self.wanted.push(number);
+        self.queue.push(number);
         let by_role = |role: Role| {
             callee
                 .variables
@@ -477,30 +477,30 @@ impl<'m> Linker<'m> {
                 .filter(move |(variable, _)| variable.role == role)
                 .map(|(variable, &at)| (at, variable.size.unwrap_or(0) as u32))
         };
-        let pair = |(from, bytes): (u32, u32), (to, room): (u32, u32)| Handed {
+        let pair = |(from, bytes): (u32, u32), (to, room): (u32, u32)| PassedBytes {
             from,
             to,
             bytes: bytes.min(room),
         };
-        let handed: Box<[Handed]> = arguments
+        let handed: Box<[PassedBytes]> = arguments
             .iter()
             .zip(by_role(Role::Parameter))
             .map(|(&from, to)| pair(from, to))
             .collect();
-        let given: Box<[Handed]> = by_role(Role::Result)
+        let given: Box<[PassedBytes]> = by_role(Role::Result)
             .zip(&results)
             .map(|(from, &to)| pair(from, to))
             .collect();
         self.calls.push((self.steps.len() as u32, number));
-        self.open.last_mut()?.after = Some(Op::Back { handed: given });
+        self.open.last_mut()?.after = Some(Op::Back { results: given });
         Some(Op::Call {
             to: 0,
             back: 0,
-            handed,
+            arguments: handed,
         })
     }
 
-    /// Whether a function calls the one that is being put in, directly or not.
+    /// Returns whether a function calls the current one, directly or indirectly.
     fn reaches_back(&self, number: u32) -> bool {
         let Some(frame) = self.open.last() else {
             return false;
@@ -515,7 +515,7 @@ impl<'m> Linker<'m> {
             if std::ptr::eq(function, frame.function) {
                 return true;
             }
-            for called in callees(function) {
+            for called in find_callees(function) {
                 let name = self
                     .module
                     .functions
@@ -532,15 +532,15 @@ impl<'m> Linker<'m> {
     }
 }
 
-/// The functions that a function names in its calls.
-fn callees(function: &Function) -> impl Iterator<Item = u32> {
+/// Returns the functions that a function calls.
+fn find_callees(function: &Function) -> impl Iterator<Item = u32> {
     let calls = function
         .body
         .iter()
         .filter(|instruction| instruction.opcode.first().is_some_and(|name| &**name == "call"));
     calls.flat_map(|call| {
         call.operands.iter().filter_map(|operand| match operand {
-            Operand::Symbol(Named::Function(number), _) => Some(*number),
+            Operand::Symbol(VariableId::Function(number), _) => Some(*number),
             _ => None,
         })
     })

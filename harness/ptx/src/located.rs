@@ -1,12 +1,12 @@
-//! Lines of the text that PTX was compiled from, for people. Left out: reading them ([`crate::parse`]); what file of a user's they
-//! are in (whoever compiled it).
+//! Source lines of PTX instructions, for messages. [`crate::parse`] reads them; the compiler's caller knows which files
+//! of a user they are in.
 
 use std::fmt;
 
-use crate::outcome::At;
+use crate::outcome::InstructionLocation;
 use crate::syntax::{Function, Instruction, Module, Place};
 
-/// The most calls of calls that are followed.
+/// Maximum depth of inlined calls that is followed.
 const MOST_CALLS: usize = 64;
 
 /// A line of a file.
@@ -16,7 +16,7 @@ pub struct Line {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// The column, as the compiler counts them; 0 where it is not known.
+    /// The column, as the compiler counts it; 0 if unknown.
     pub column: u32,
 }
 
@@ -31,13 +31,13 @@ impl fmt::Display for Line {
 }
 
 impl Module {
-    /// The lines that an instruction was compiled from: its own, then those of the calls that it was inlined by. Nothing where
-    /// the PTX does not say.
-    pub(crate) fn lines(&self, instruction: &Instruction) -> Vec<Line> {
+    /// The lines that an instruction was compiled from: its own, then those of the calls that it was inlined at. Empty
+    /// if the PTX doesn't contain them.
+    pub(crate) fn source_lines(&self, instruction: &Instruction) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut next = instruction.source;
         while let Some(source) = next.filter(|_| lines.len() < MOST_CALLS) {
-            if let Some(file) = self.file(source.file) {
+            if let Some(file) = self.file_name(source.file) {
                 lines.push(Line {
                     file: file.to_owned(),
                     line: source.line,
@@ -51,17 +51,17 @@ impl Module {
         lines
     }
 
-    /// An instruction of the module, for messages.
-    pub(crate) fn at(&self, instruction: &Instruction) -> At {
-        At {
+    /// Locates an instruction for messages.
+    pub(crate) fn locate_instruction(&self, instruction: &Instruction) -> InstructionLocation {
+        InstructionLocation {
             instruction: instruction.name(),
             place: instruction.place,
-            lines: self.lines(instruction),
+            lines: self.source_lines(instruction),
         }
     }
 
-    /// The lines that the instruction at a place was compiled from, as another PTX of the same instructions says them. Nothing
-    /// if its instructions are others.
+    /// The source lines of the instruction at `place`, from another PTX with the same instructions. Empty if its
+    /// instructions differ.
     pub fn lines_in(&self, other: &Self, place: Place) -> Vec<Line> {
         if !self.has_code_of(other) {
             return Vec::new();
@@ -69,11 +69,11 @@ impl Module {
         let both = self.functions.iter().zip(&other.functions);
         both.flat_map(|(own, other)| own.body.iter().zip(&other.body))
             .find(|(own, _)| own.place == place)
-            .map(|(_, instruction)| other.lines(instruction))
+            .map(|(_, instruction)| other.source_lines(instruction))
             .unwrap_or_default()
     }
 
-    /// Whether both have the same functions, with the same instructions.
+    /// Whether both have the same functions with the same instructions.
     fn has_code_of(&self, other: &Self) -> bool {
         let same = |(own, other): (&Function, &Function)| {
             let bodies = || own.body.iter().zip(&other.body);

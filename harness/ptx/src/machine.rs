@@ -1,5 +1,5 @@
-//! What all warps of a launch share: memory, limits, what is noticed. Left out: the warps themselves ([`crate::warp`]), in which
-//! order they run ([`crate::block`]).
+//! The state that all warps of a launch share: memory, limits, findings. See [`crate::warp`] for warps and
+//! [`crate::block`] for their order.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -8,19 +8,20 @@ use cerith_memory::{Memory, ORIGIN};
 
 use crate::config::{Config, Launch, SCRATCH_WINDOW};
 use crate::global::{Global, Race};
-use crate::history::{By, Met};
+use crate::history::{Accessor, Met};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::op::{Address, Place};
 use crate::outcome::{
-    At, Exhausted, Finding, FindingKind, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
+    Exhausted, Finding, FindingKind, InstructionLocation, LaunchOutcome, MOST_FINDINGS, Resource, Thread,
+    Trap, TrapKind,
 };
 use crate::shared::Shared;
 use crate::warp::Warp;
 
-/// Steps between two looks at the clock and the stop flag.
+/// Steps between two checks of the clock and the stop flag.
 const LOOK: u64 = 1 << 12;
 
-/// Why execution does not go on.
+/// Why execution ends early.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Trap(Box<Trap>),
@@ -38,7 +39,7 @@ impl From<Stop> for LaunchOutcome {
     }
 }
 
-/// Where bytes are.
+/// The memory that an access resolves to, with the offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// In the arena of the storages.
@@ -51,7 +52,7 @@ pub(crate) enum Target {
     Scratch(usize),
 }
 
-/// What a launch works with.
+/// The state of a launch.
 pub(crate) struct Machine<'l> {
     pub(crate) kernel: &'l Kernel,
     pub(crate) launch: &'l Launch<'l>,
@@ -60,24 +61,24 @@ pub(crate) struct Machine<'l> {
     pub(crate) scratch: Vec<u8>,
     pub(crate) globals: Vec<u8>,
     pub(crate) shared: Shared,
-    /// Accesses to the device's memory, if races between warps are looked for.
+    /// Accesses to the global memory, if races between warps are checked.
     pub(crate) global: Option<Global>,
-    /// The block that runs.
+    /// The current block.
     pub(crate) block: [u32; 3],
-    /// Steps left, and those until the next look.
+    /// Steps left, and steps until the next check.
     pub(crate) fuel: u64,
     pub(crate) look: u64,
     pub(crate) prints: Vec<String>,
     pub(crate) printed: usize,
     pub(crate) findings: Vec<Finding>,
-    /// Pairs of steps that there is a finding of.
-    pub(crate) found: Vec<(FindingKind, u32, u32)>,
-    /// Where something that nothing was written to may first have reached memory.
+    /// The findings so far, as pairs of steps.
+    pub(crate) reported: Vec<(FindingKind, u32, u32)>,
+    /// The first instruction and thread that may have stored an uninitialised value.
     pub(crate) suspect: Option<(u32, Thread)>,
 }
 
 impl Machine<'_> {
-    pub(crate) fn at(&self, step: u32) -> Option<At> {
+    pub(crate) fn locate_step(&self, step: u32) -> Option<InstructionLocation> {
         self.kernel.at_step(step)
     }
 
@@ -92,7 +93,7 @@ impl Machine<'_> {
     pub(crate) fn trap(&self, warp: &Warp, lane: usize, kind: TrapKind) -> Stop {
         Stop::Trap(Box::new(Trap {
             kind,
-            at: self.at(warp.group.step),
+            instruction: self.locate_step(warp.group.step),
             thread: self.thread(warp, lane),
         }))
     }
@@ -107,23 +108,23 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Looks at the limits, and allows as many steps as come before the next look.
+    /// Checks the limits, and allows the steps until the next check.
     #[cold]
     fn refuel(&mut self) -> Result<(), Stop> {
         if self.config.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Stop::Stopped);
         }
-        if let Some((until, given)) = self.config.until
+        if let Some((until, given)) = self.config.deadline
             && Instant::now() >= until
         {
             return Err(Stop::Exhausted(Exhausted {
-                what: Resource::Time,
+                resource: Resource::Time,
                 limit: given.as_secs(),
             }));
         }
         if self.fuel == 0 {
             return Err(Stop::Exhausted(Exhausted {
-                what: Resource::Fuel,
+                resource: Resource::Fuel,
                 limit: self.config.fuel,
             }));
         }
@@ -132,20 +133,20 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Notes a race.
+    /// Records a race.
     pub(crate) fn note(&mut self, warp: &Warp, lane: usize, met: Option<Met>) {
         let Some(met) = met else { return };
         let step = warp.group.step;
-        let key = (met.kind, step, met.other);
-        if self.found.len() >= MOST_FINDINGS || self.found.contains(&key) {
+        let key = (met.kind, step, met.other_step);
+        if self.reported.len() >= MOST_FINDINGS || self.reported.contains(&key) {
             return;
         }
-        self.found.push(key);
-        let Some(at) = self.at(step) else { return };
+        self.reported.push(key);
+        let Some(at) = self.locate_step(step) else { return };
         self.findings.push(Finding {
             kind: met.kind,
-            at,
-            other: self.at(met.other),
+            instruction: at,
+            other_instruction: self.locate_step(met.other_step),
             thread: self.thread(warp, lane),
             byte: Some(met.byte),
         });
@@ -155,7 +156,7 @@ impl Machine<'_> {
     #[inline]
     pub(crate) fn record_read(&mut self, warp: &Warp, lane: usize, at: usize, len: usize, atomic: bool) {
         let Some(global) = &mut self.global else { return };
-        let met = global.read(at, len, &By::now(warp, atomic));
+        let met = global.read(at, len, &Accessor::from_warp(warp, atomic));
         self.record_race(warp, lane, met);
     }
 
@@ -164,7 +165,7 @@ impl Machine<'_> {
     pub(crate) fn record_write(&mut self, warp: &Warp, lane: usize, at: usize, new: &[u8], atomic: bool) {
         let Some(global) = &mut self.global else { return };
         let old = self.memory.arena().0.get(at..at + new.len()).unwrap_or_default();
-        let met = global.write(at, old, new, &By::now(warp, atomic));
+        let met = global.write(at, old, new, &Accessor::from_warp(warp, atomic));
         self.record_race(warp, lane, met);
     }
 
@@ -176,21 +177,21 @@ impl Machine<'_> {
             global.race.get_or_insert(Race {
                 kind: met.kind,
                 step: warp.group.step,
-                other: met.other,
+                other_step: met.other_step,
                 thread,
             });
         }
     }
 
-    /// Something that nothing was written to goes on from here.
+    /// Records that an uninitialised value is passed on here.
     #[cold]
-    pub(crate) fn suspected(&mut self, warp: &Warp, lane: usize) {
+    pub(crate) fn record_suspect(&mut self, warp: &Warp, lane: usize) {
         if self.suspect.is_none() {
             self.suspect = Some((warp.group.step, self.thread(warp, lane)));
         }
     }
 
-    /// Where an address of a lane leads.
+    /// Resolves an address of a lane.
     #[inline]
     pub(crate) fn locate(
         &self,
@@ -201,32 +202,34 @@ impl Machine<'_> {
     ) -> Result<Target, TrapKind> {
         let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
         match address.place {
-            Place::Global => self.global(at, bytes),
+            Place::Global => self.resolve_global(at, bytes),
             Place::Shared => {
                 // An address in shared memory has 32 bits.
                 self.in_shared(u64::from(at as u32), bytes)
             }
-            // So has one in a thread's own; a parameter's address may be in a register too.
+            // An address in a thread's own memory has 32 bits too. A parameter's address may be in a register.
             Place::Private if !(PARAMETER_WINDOW..MODULE_WINDOW).contains(&at) => {
                 self.in_private(u64::from(at as u32), bytes)
             }
             Place::Private | Place::Parameters => {
                 self.in_parameters(at.wrapping_sub(PARAMETER_WINDOW), bytes)
             }
-            Place::Generic => self.generic(at, bytes),
+            Place::Generic => self.resolve_generic(at, bytes),
         }
     }
 
-    fn global(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
+    fn resolve_global(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
         match self.memory.resolve_access(at, bytes) {
             Ok(_) => Ok(Target::Arena(at.wrapping_sub(ORIGIN) as usize)),
             Err(fault) => {
                 let module = at.wrapping_sub(MODULE_WINDOW);
                 let scratch = at.wrapping_sub(SCRATCH_WINDOW);
                 if module < self.globals.len() as u64 {
-                    inside("the module's variables", module, bytes, self.globals.len()).map(Target::Module)
+                    check_bounds("the module's variables", module, bytes, self.globals.len())
+                        .map(Target::Module)
                 } else if scratch < self.scratch.len() as u64 {
-                    inside("the scratch memory", scratch, bytes, self.scratch.len()).map(Target::Scratch)
+                    check_bounds("the scratch memory", scratch, bytes, self.scratch.len())
+                        .map(Target::Scratch)
                 } else {
                     Err(TrapKind::OutOfBounds {
                         address: at,
@@ -238,41 +241,41 @@ impl Machine<'_> {
         }
     }
 
-    fn generic(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
+    fn resolve_generic(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
         match at {
             SHARED_WINDOW..LOCAL_WINDOW => self.in_shared(at - SHARED_WINDOW, bytes),
             LOCAL_WINDOW..PARAMETER_WINDOW => self.in_private(at - LOCAL_WINDOW, bytes),
             PARAMETER_WINDOW..MODULE_WINDOW => self.in_parameters(at - PARAMETER_WINDOW, bytes),
-            _ => self.global(at, bytes),
+            _ => self.resolve_global(at, bytes),
         }
     }
 
-    /// Where an address leads that says no space, if it leads anywhere.
+    /// Resolves a generic address, if it is valid.
     pub(crate) fn generic_target(&self, at: u64) -> Option<Target> {
-        self.generic(at, 1).ok()
+        self.resolve_generic(at, 1).ok()
     }
 
     fn in_shared(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
-        inside("the block's shared memory", at, bytes, self.shared.len()).map(Target::Shared)
+        check_bounds("the block's shared memory", at, bytes, self.shared.len()).map(Target::Shared)
     }
 
     fn in_private(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
-        inside("the thread's own memory", at, bytes, self.kernel.private as usize).map(Target::Private)
+        check_bounds("the thread's own memory", at, bytes, self.kernel.private as usize).map(Target::Private)
     }
 
     fn in_parameters(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
-        inside("the parameters", at, bytes, self.launch.parameters.len()).map(Target::Parameters)
+        check_bounds("the parameters", at, bytes, self.launch.parameters.len()).map(Target::Parameters)
     }
 }
 
-/// Whether an access is inside of some memory.
+/// Checks that an access is within a memory. Returns its offset.
 #[inline]
-fn inside(what: &'static str, at: u64, bytes: usize, size: usize) -> Result<usize, TrapKind> {
+fn check_bounds(what: &'static str, at: u64, bytes: usize, size: usize) -> Result<usize, TrapKind> {
     if at.checked_add(bytes as u64).is_some_and(|end| end <= size as u64) {
         return Ok(at as usize);
     }
     Err(TrapKind::OutsideOf {
-        what,
+        memory: what,
         offset: at,
         bytes: bytes as u64,
         size: size as u64,

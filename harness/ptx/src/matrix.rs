@@ -1,13 +1,14 @@
 //! The matrix unit: `mma.sync` and `ldmatrix`.
 //!
-//! Which lane holds which element follows from one rule. A register holds as many elements as fit, one behind the other in a
-//! row of the left operand or a column of the right one; lane `4 g + t` has those of row (or column) `g` from `t` registers
-//! on; further registers continue 8 rows below and then 4 registers to the right (PTX ISA, "Matrix Fragments for mma").
+//! One rule determines which lane holds which element. A register holds as many elements as fit, adjacent in a row of
+//! the left operand or in a column of the right one. Lane `4 g + t` holds those of row (or column) `g`, starting at
+//! register `t`. Further registers continue 8 rows below, and then 4 registers to the right (PTX ISA, "Matrix Fragments
+//! for mma").
 //!
-//! How floats are summed is not documented. What is done here is in [`sum`].
+//! The summation of floats is undocumented; [`sum`] models it.
 
-use crate::alu::half::{bf16, f16};
-use crate::history::By;
+use crate::alu::half::{bf16_to_f32, f16_to_f32};
+use crate::history::Accessor;
 use crate::lanes::{ALL, LANES, Lanes};
 use crate::machine::{Machine, Stop};
 use crate::op::{MatrixLoad, Mma, MmaKind};
@@ -15,13 +16,13 @@ use crate::outcome::TrapKind;
 use crate::sum;
 use crate::warp::Warp;
 
-/// The most rows and columns of an operand.
-const MOST: usize = 32;
+/// Maximum rows and columns of an operand.
+const MAX_EXTENT: usize = 32;
 
 /// An operand, as rows of elements.
-type Matrix = [[u64; MOST]; MOST];
+type Matrix = [[u64; MAX_EXTENT]; MAX_EXTENT];
 
-/// A product of matrices, which all lanes hold together.
+/// Multiplies matrices that are distributed over all lanes.
 pub(crate) fn multiply(warp: &mut Warp, mma: &Mma) {
     let element_bits = match mma.kind {
         MmaKind::HalfHalf | MmaKind::Half | MmaKind::Brain => 16,
@@ -36,32 +37,33 @@ pub(crate) fn multiply(warp: &mut Warp, mma: &Mma) {
     };
     let registers =
         |slots: &[u32]| -> Vec<Lanes> { slots.iter().map(|&slot| warp.registers[slot as usize]).collect() };
-    let a = left(&registers(&mma.a), element_bits, mma.m);
-    // The right operand lies as the left one of its transpose does, with 8 columns.
-    let b = left(&registers(&mma.b), element_bits, 8);
-    let c = summands(&registers(&mma.c), sum_bits);
-    let mut d = [[0; MOST]; MOST];
+    let a = read_left(&registers(&mma.a), element_bits, mma.m);
+    // The right operand has the layout of its transpose as a left operand, with 8 columns.
+    let b = read_left(&registers(&mma.b), element_bits, 8);
+    let c = read_summands(&registers(&mma.c), sum_bits);
+    let mut d = [[0; MAX_EXTENT]; MAX_EXTENT];
     for (a, (c, d)) in a.iter().zip(c.iter().zip(d.iter_mut())).take(mma.m) {
         for (b, (&c, d)) in b.iter().zip(c.iter().zip(d.iter_mut())).take(mma.n) {
-            *d = element(mma.kind, a.get(..mma.k).unwrap_or_default(), b, c);
+            *d = compute_element(mma.kind, a.get(..mma.k).unwrap_or_default(), b, c);
         }
     }
     let operands = mma.a.iter().chain(&mma.b).chain(&mma.c);
-    let known = operands.fold(ALL, |known, &slot| known & warp.known[slot as usize]);
+    let known = operands.fold(ALL, |known, &slot| known & warp.defined[slot as usize]);
     let known = if known == ALL { ALL } else { 0 };
     for (nth, &slot) in mma.d.iter().enumerate() {
-        let values = result(&d, sum_bits, nth);
+        let values = pack_result(&d, sum_bits, nth);
         warp.put(slot, ALL, &values, known);
     }
 }
 
 impl Machine<'_> {
-    /// Each lane's address is one row of 16 bytes; 8 of them are a matrix, and a lane gets two neighbours of it.
+    /// Loads matrices. Each lane's address is a row of 16 bytes, 8 rows are a matrix, and each lane receives two
+    /// adjacent elements.
     pub(crate) fn load_matrix(&mut self, warp: &mut Warp, load: &MatrixLoad) -> Result<(), Stop> {
         let addresses = warp.registers[load.address.base as usize];
         for (nth, &slot) in load.to.iter().enumerate() {
             let mut rows = [[0u8; 16]; 8];
-            let mut known = warp.known[load.address.base as usize] == ALL;
+            let mut known = warp.defined[load.address.base as usize] == ALL;
             for (row, bytes) in rows.iter_mut().enumerate() {
                 let lane = nth * 8 + row;
                 let at = addresses[lane & 31].wrapping_add_signed(load.address.offset);
@@ -80,7 +82,7 @@ impl Machine<'_> {
                     .map_err(|kind| self.trap(warp, lane, kind))?;
                 if let crate::machine::Target::Shared(at) = target {
                     let mut met = None;
-                    let by = By::now(warp, false);
+                    let by = Accessor::from_warp(warp, false);
                     known &= self.shared.read(at, bytes, &by, &mut met);
                     self.note(warp, lane, met);
                 }
@@ -104,13 +106,13 @@ impl Machine<'_> {
     }
 }
 
-/// The left operand.
-fn left(registers: &[Lanes], bits: u32, rows: usize) -> Matrix {
+/// Reads the left operand.
+fn read_left(registers: &[Lanes], bits: u32, rows: usize) -> Matrix {
     let each = (32 / bits as usize).max(1);
     let mask = u64::MAX >> (64 - bits);
-    let mut matrix = [[0; MOST]; MOST];
+    let mut matrix = [[0; MAX_EXTENT]; MAX_EXTENT];
     for (nth, register) in registers.iter().enumerate() {
-        // Rows 8 below come before columns to the right.
+        // The registers 8 rows below come before those to the right.
         let (below, right) = if rows > 8 { (nth & 1, nth >> 1) } else { (0, nth) };
         for (lane, &value) in register.iter().enumerate() {
             for part in 0..each {
@@ -123,9 +125,9 @@ fn left(registers: &[Lanes], bits: u32, rows: usize) -> Matrix {
     matrix
 }
 
-/// The sums, which lie in pairs of columns.
-fn summands(registers: &[Lanes], bits: u32) -> Matrix {
-    let mut matrix = [[0; MOST]; MOST];
+/// Reads the accumulator, which is laid out in pairs of columns.
+fn read_summands(registers: &[Lanes], bits: u32) -> Matrix {
+    let mut matrix = [[0; MAX_EXTENT]; MAX_EXTENT];
     for (nth, register) in registers.iter().enumerate() {
         for (lane, &value) in register.iter().enumerate() {
             if bits == 16 {
@@ -141,8 +143,8 @@ fn summands(registers: &[Lanes], bits: u32) -> Matrix {
     matrix
 }
 
-/// A register of the result.
-fn result(matrix: &Matrix, bits: u32, nth: usize) -> Lanes {
+/// Packs a register of the result.
+fn pack_result(matrix: &Matrix, bits: u32, nth: usize) -> Lanes {
     let mut values = [0; LANES];
     for (lane, value) in values.iter_mut().enumerate() {
         let column = lane % 4 * 2;
@@ -156,21 +158,25 @@ fn result(matrix: &Matrix, bits: u32, nth: usize) -> Lanes {
     values
 }
 
-/// One element of the result: `a` is a row, `b` a column.
-fn element(kind: MmaKind, a: &[u64], b: &[u64; MOST], c: u64) -> u64 {
+/// Computes one element of the result: `a` is a row, `b` a column.
+fn compute_element(kind: MmaKind, a: &[u64], b: &[u64; MAX_EXTENT], c: u64) -> u64 {
     let pairs = a.iter().copied().zip(b.iter().copied());
     match kind {
-        MmaKind::Half => sum::single(pairs.map(|(a, b)| (f16(a), f16(b))), f32::from_bits(c as u32), 16),
-        MmaKind::HalfHalf => sum::half(pairs.map(|(a, b)| (f16(a), f16(b))), f16(c)),
-        MmaKind::Brain => sum::single(
-            pairs.map(|(a, b)| (bf16(a), bf16(b))),
+        MmaKind::Half => sum::sum_f32(
+            pairs.map(|(a, b)| (f16_to_f32(a), f16_to_f32(b))),
+            f32::from_bits(c as u32),
+            16,
+        ),
+        MmaKind::HalfHalf => sum::sum_f16(pairs.map(|(a, b)| (f16_to_f32(a), f16_to_f32(b))), f16_to_f32(c)),
+        MmaKind::Brain => sum::sum_f32(
+            pairs.map(|(a, b)| (bf16_to_f32(a), bf16_to_f32(b))),
             f32::from_bits(c as u32),
             16,
         ),
         MmaKind::Tensor => {
-            // The low bits of the operands are not looked at.
+            // The hardware ignores the low bits of the operands.
             let of = |bits: u64| f32::from_bits(bits as u32 & 0xffff_e000);
-            sum::single(pairs.map(|(a, b)| (of(a), of(b))), f32::from_bits(c as u32), 8)
+            sum::sum_f32(pairs.map(|(a, b)| (of(a), of(b))), f32::from_bits(c as u32), 8)
         }
         MmaKind::Byte {
             a_signed,

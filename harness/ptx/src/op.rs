@@ -1,4 +1,4 @@
-//! Instructions as they are executed: registers as slots, functions already picked. Left out: what they do ([`crate::execute`]).
+//! Decoded instructions: registers as slots, functions selected. See [`crate::execute`] for execution.
 
 use smallvec::SmallVec;
 
@@ -29,7 +29,7 @@ impl Flag {
     };
 }
 
-/// What two predicates give.
+/// An operator on two predicates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Logic {
     And,
@@ -38,7 +38,7 @@ pub(crate) enum Logic {
 }
 
 impl Logic {
-    pub(crate) const fn of(self, a: u32, b: u32) -> u32 {
+    pub(crate) const fn combine(self, a: u32, b: u32) -> u32 {
         match self {
             Self::And => a & b,
             Self::Or => a | b,
@@ -47,10 +47,10 @@ impl Logic {
     }
 }
 
-/// Memory that an access goes to.
+/// The memory of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// By the address.
+    /// Determined by the address.
     Generic,
     Global,
     Shared,
@@ -60,7 +60,7 @@ pub(crate) enum Place {
     Parameters,
 }
 
-/// Where an access goes.
+/// The address of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     pub(crate) place: Place,
@@ -74,19 +74,19 @@ pub(crate) struct Access {
     pub(crate) address: Address,
     /// Bytes of one element.
     pub(crate) bytes: u8,
-    /// Elements, 1, 2, 4 or 8.
+    /// Number of elements: 1, 2, 4 or 8.
     pub(crate) count: u8,
-    /// Whether a loaded element is extended with its sign.
+    /// Whether a loaded element is sign-extended.
     pub(crate) signed: bool,
-    /// Whether it may be one of the word around what is meant (`.relaxed`, or at the address of an atomic).
+    /// Whether the access may cover the word around the element (`.relaxed`, or at the address of an atomic).
     pub(crate) whole_word: bool,
     pub(crate) registers: [Slot; 8],
 }
 
-/// What an atomic makes of what is there and its operands.
+/// Computes the new value of an atomic from the old value and the operands.
 pub(crate) type Update = fn(u64, u64, u64) -> u64;
 
-/// An atomic, or a `red` if nobody wants what was there.
+/// An atomic, or a `red` if the old value is unused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
     pub(crate) address: Address,
@@ -103,11 +103,11 @@ pub(crate) struct Copy {
     pub(crate) to: Address,
     pub(crate) from: Address,
     pub(crate) bytes: u8,
-    /// How many of them are read; the rest is zeros.
+    /// Number of bytes to read; the remaining ones become zero.
     pub(crate) read: Slot,
 }
 
-/// How `shfl` picks a lane.
+/// How `shfl` selects a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShuffleMode {
     Up,
@@ -128,7 +128,7 @@ pub(crate) struct Shuffle {
     pub(crate) members: Slot,
 }
 
-/// What `vote.sync` says.
+/// The function of `vote.sync`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum VoteMode {
     All,
@@ -137,7 +137,7 @@ pub(crate) enum VoteMode {
     Ballot,
 }
 
-/// The product that `mma.sync` is of.
+/// The types of `mma.sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MmaKind {
     /// `f16` operands, `f16` sums.
@@ -179,15 +179,15 @@ pub(crate) struct MatrixLoad {
     pub(crate) to: SmallVec<[Slot; 4]>,
 }
 
-/// Bytes that a call hands over, in a thread's own memory.
+/// Bytes in a thread's own memory that a call copies.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Handed {
+pub(crate) struct PassedBytes {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) bytes: u32,
 }
 
-/// A function that is no PTX.
+/// An external function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Foreign {
     /// `vprintf(format, arguments)`
@@ -256,28 +256,28 @@ pub(crate) enum Op {
         b: Slot,
         flag: Flag,
     },
-    /// `setp`: `to` gets the comparison, `other` what it is not, each joined with `with`.
+    /// `setp`: `to` becomes the comparison, `complement` its negation, each combined with `operand`.
     Test {
         f: Test,
         to: Slot,
-        other: Option<Slot>,
+        complement: Option<Slot>,
         a: Slot,
         b: Slot,
         logic: Logic,
-        with: Flag,
+        operand: Flag,
     },
-    /// `setp` of pairs: the lower and the upper halves.
+    /// `setp` of pairs: the comparison of the lower and of the upper halves.
     TestPair {
         low: Test,
         high: Test,
         to: Slot,
-        other: Slot,
+        high_to: Slot,
         a: Slot,
         b: Slot,
         logic: Logic,
-        with: Flag,
+        operand: Flag,
     },
-    /// `set`: `truth` where it holds, in each half if there is a second comparison.
+    /// `set`: `truth` if the comparison holds, in each half if there is a second one.
     Set {
         low: Test,
         high: Option<Test>,
@@ -296,16 +296,16 @@ pub(crate) enum Op {
         to: Slot,
         a: Flag,
         b: Flag,
-        by: Flag,
+        condition: Flag,
     },
     Load(Access),
     Store(Access),
     Atomic(Atomic),
     Copy(Copy),
     CommitCopies,
-    /// All groups but so many are waited for.
+    /// Waits for all but the given number of groups.
     WaitCopies(u32),
-    /// Everything is waited for, committed or not.
+    /// Waits for all copies, committed or not.
     WaitAllCopies,
     MatrixLoad(Box<MatrixLoad>),
     Mma(Box<Mma>),
@@ -335,7 +335,7 @@ pub(crate) enum Op {
     SyncWarp {
         members: Slot,
     },
-    /// `bar.sync`, `barrier.sync`; without a count, of all threads.
+    /// `bar.sync`, `barrier.sync`; all threads if there is no count.
     Barrier {
         id: Slot,
         count: Option<Slot>,
@@ -344,7 +344,7 @@ pub(crate) enum Op {
     Branch {
         to: u32,
     },
-    /// `brx.idx`: to the target that a register counts, from 0.
+    /// `brx.idx`: branches to the target at an index, from 0.
     BranchTo {
         index: Slot,
         targets: Box<[u32]>,
@@ -352,14 +352,14 @@ pub(crate) enum Op {
     Call {
         to: u32,
         back: Slot,
-        handed: Box<[Handed]>,
+        arguments: Box<[PassedBytes]>,
     },
-    /// What a called function gives back, behind the call.
+    /// Copies the results of a call, after it.
     Back {
-        handed: Box<[Handed]>,
+        results: Box<[PassedBytes]>,
     },
     Foreign {
-        which: Foreign,
+        function: Foreign,
         arguments: [u32; 5],
         result: Option<u32>,
     },
@@ -370,7 +370,7 @@ pub(crate) enum Op {
     Trap,
 }
 
-/// An operation, and in which lanes it is done.
+/// An operation with its predicate.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) guard: Flag,

@@ -1,4 +1,4 @@
-//! How a launch ends. Left out: what follows from it ([`crate::launch`] says how it gets there).
+//! The results of a launch.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use crate::syntax::Place;
 /// The code of [`TrapKind::GlobalRace`].
 pub const GLOBAL_RACE: &str = "global-race";
 
-/// The most findings of a launch.
+/// Maximum findings of a launch.
 pub const MOST_FINDINGS: usize = 16;
 
 /// An instruction of the module, for messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct At {
+pub struct InstructionLocation {
     /// The opcode with its modifiers.
     pub instruction: String,
-    /// Where it is in the PTX.
+    /// Its location in the PTX.
     pub place: Place,
-    /// The line that it was compiled from, and those of the calls that it was inlined by; none where it is not known.
+    /// The line that it was compiled from, and those of the calls that it was inlined at; empty if unknown.
     pub lines: Vec<Line>,
 }
 
-impl fmt::Display for At {
+impl fmt::Display for InstructionLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` in line {} of the PTX", self.instruction, self.place.line)?;
         let mut calls = self.lines.iter();
@@ -39,7 +39,7 @@ impl fmt::Display for At {
     }
 }
 
-/// Who did something.
+/// A thread of the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Thread {
     /// The block.
@@ -58,57 +58,58 @@ impl fmt::Display for Thread {
 /// How a launch ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LaunchOutcome {
-    /// All threads ran to their end; the memory holds the result.
+    /// All threads finished; the memory holds the result.
     Finished(Finished),
-    /// A thread did what the hardware stops at, or what has no meaning. The memory holds what was written until then.
+    /// A thread did something that the hardware traps, or that has no meaning. The memory holds everything written
+    /// until then.
     Trapped(Box<Trap>),
     /// A limit of [`crate::Config`] was reached.
     Exhausted(Exhausted),
-    /// The caller had it stopped.
+    /// The caller stopped it.
     Stopped,
 }
 
-/// What a finished launch left besides memory.
+/// The output of a finished launch, besides memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
-    /// The lines that threads printed, in the order of blocks and warps. A device gives no order.
+    /// The lines that threads printed, in the order of blocks and warps. On a GPU the order is undefined.
     pub prints: Vec<String>,
-    /// What a GPU would not show: at most [`MOST_FINDINGS`], one for each pair of instructions.
+    /// Defects that a GPU would hide: at most [`MOST_FINDINGS`], one for each pair of instructions.
     pub findings: Vec<Finding>,
-    /// Instructions executed, one for each warp.
+    /// Instructions executed, counted per warp.
     pub steps: u64,
 }
 
-/// Something that is wrong with a program that ran to its end.
+/// A defect of a program that finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What.
+    /// The kind of the defect.
     pub kind: FindingKind,
-    /// The instruction that it was noticed at.
-    pub at: At,
-    /// The other one that is involved.
-    pub other: Option<At>,
-    /// The thread that it was noticed in.
+    /// The instruction that exposed it.
+    pub instruction: InstructionLocation,
+    /// The other instruction involved.
+    pub other_instruction: Option<InstructionLocation>,
+    /// The thread that exposed it.
     pub thread: Thread,
-    /// The byte of shared memory that it is about.
+    /// The affected byte of shared memory.
     pub byte: Option<u64>,
 }
 
-/// What a GPU does not show.
+/// The kind of a defect that a GPU hides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FindingKind {
-    /// Two warps wrote other values to a byte, and no barrier was between.
+    /// Two warps wrote different values to a byte without a barrier between them.
     WriteWrite,
-    /// A warp read a byte that another wrote, and no barrier was between.
+    /// A warp read a byte that another warp wrote, without a barrier between them.
     ReadAfterWrite,
-    /// A warp wrote a byte that another had read, and no barrier was between.
+    /// A warp wrote a byte that another warp had read, without a barrier between them.
     WriteAfterRead,
-    /// A byte was accessed while a `cp.async` to it was on its way.
+    /// A byte was accessed while a `cp.async` to it was in flight.
     InFlight,
-    /// The device's memory depends on a register or a byte that nothing was written to. The memory's states say which bytes
-    /// do ([`cerith_memory::ByteState::Poison`]).
+    /// Device memory depends on an uninitialised register or byte. The memory's states mark the affected bytes
+    /// ([`cerith_memory::ByteState::Poison`]).
     Uninitialised,
-    /// Whether the launch finishes depends on a register or a byte that nothing was written to.
+    /// Whether the launch finishes depends on an uninitialised register or byte.
     UninitialisedEnd,
 }
 
@@ -125,22 +126,30 @@ impl FindingKind {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, thread, byte, .. } = self;
+        let Self {
+            instruction: at,
+            thread,
+            byte,
+            ..
+        } = self;
         let byte = byte.map_or(String::new(), |byte| format!("byte {byte} of shared memory"));
-        let other = self.other.as_ref().map_or(String::new(), ToString::to_string);
+        let other = self
+            .other_instruction
+            .as_ref()
+            .map_or(String::new(), ToString::to_string);
         match self.kind {
             FindingKind::WriteWrite => write!(
                 f,
-                "{thread} wrote {byte} with {at}, which another warp wrote otherwise with {other}, and no barrier \
-                 was between"
+                "{thread} wrote {byte} with {at}, to which another warp wrote a different value with {other}, with no barrier \
+                 between them"
             ),
             FindingKind::ReadAfterWrite => write!(
                 f,
-                "{thread} read {byte} with {at}, which another warp wrote with {other}, and no barrier was between"
+                "{thread} read {byte} with {at}, which another warp wrote with {other}, with no barrier between them"
             ),
             FindingKind::WriteAfterRead => write!(
                 f,
-                "{thread} wrote {byte} with {at}, which another warp read with {other}, and no barrier was between"
+                "{thread} wrote {byte} with {at}, which another warp read with {other}, with no barrier between them"
             ),
             FindingKind::InFlight => write!(
                 f,
@@ -148,28 +157,28 @@ impl fmt::Display for Finding {
             ),
             FindingKind::Uninitialised => write!(
                 f,
-                "{thread} handed on with {at} what nothing was written to, and the result depends on it"
+                "{thread} passed on an uninitialised value with {at}, and the result depends on it"
             ),
             FindingKind::UninitialisedEnd => write!(
                 f,
-                "{thread} handed on with {at} what nothing was written to, and whether the launch finishes depends on it"
+                "{thread} passed on an uninitialised value with {at}, and whether the launch finishes depends on it"
             ),
         }
     }
 }
 
-/// A thread that stopped the launch.
+/// An error that stopped the launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trap {
-    /// Why.
+    /// The kind of the error.
     pub kind: TrapKind,
     /// The instruction; `None` at the end of a function without one.
-    pub at: Option<At>,
-    /// The thread, the first of several.
+    pub instruction: Option<InstructionLocation>,
+    /// The thread, or the first of several.
     pub thread: Thread,
 }
 
-/// Why a thread stopped the launch.
+/// The kind of an error that stops a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrapKind {
     /// An access outside of all storages.
@@ -178,70 +187,70 @@ pub enum TrapKind {
         address: u64,
         /// Bytes.
         bytes: u64,
-        /// What is there instead.
+        /// The nearest storage.
         fault: Fault,
     },
     /// An access outside of the memory of a block, of a thread, or of the module.
     OutsideOf {
-        /// Which.
-        what: &'static str,
-        /// Where in it.
+        /// The name of the memory.
+        memory: &'static str,
+        /// The offset of the access.
         offset: u64,
         /// Bytes of the access.
         bytes: u64,
-        /// Bytes that there are.
+        /// Bytes of the memory.
         size: u64,
     },
-    /// A write to what cannot be written.
+    /// A write to read-only memory.
     ReadOnly {
-        /// What.
-        what: &'static str,
+        /// The name of the memory.
+        memory: &'static str,
     },
-    /// An address that is no multiple of what is accessed.
+    /// A misaligned access.
     Misaligned {
         /// The address.
         address: u64,
-        /// Of what it must be a multiple.
+        /// The required alignment.
         align: u64,
     },
     /// An assertion of the program.
     Assert {
-        /// Its text.
+        /// The message.
         message: String,
-        /// The file that it names.
+        /// The file in the assertion.
         file: String,
-        /// The line.
+        /// The line in the assertion.
         line: u32,
     },
     /// The instruction `trap`.
     Trap,
-    /// A barrier that only some of a warp's threads came to.
+    /// A barrier that only some of a warp's threads reached.
     DivergentBarrier {
-        /// Lanes that came.
-        came: u32,
-        /// Lanes that run.
+        /// Mask of the lanes that reached it.
+        arrived: u32,
+        /// Mask of the running lanes.
         running: u32,
     },
-    /// Threads that wait for each other at barriers.
+    /// Some threads never reach the barrier that the others wait for.
     Deadlock,
-    /// An instruction for lanes of which some are elsewhere.
+    /// A collective instruction that not all its lanes reached.
     Inactive {
-        /// Lanes that it names.
+        /// Mask of the lanes that it names.
         members: u32,
-        /// Lanes that came.
-        came: u32,
+        /// Mask of the lanes that reached it.
+        arrived: u32,
     },
-    /// A barrier with a number or a count that there is not.
+    /// A barrier with an invalid number or thread count.
     BadBarrier,
-    /// A step that is not there.
+    /// A jump to a target that is not an instruction.
     NoStep,
     /// Warps of a block access the device's memory without a barrier between them, and the result depends on their order.
     GlobalRace {
-        /// What the instruction did ([`FindingKind::WriteWrite`], [`FindingKind::ReadAfterWrite`] or
+        /// The kind of the access ([`FindingKind::WriteWrite`], [`FindingKind::ReadAfterWrite`] or
         /// [`FindingKind::WriteAfterRead`]).
         access: FindingKind,
         /// The other warp's instruction.
-        other: Option<At>,
+        other_instruction: Option<InstructionLocation>,
     },
 }
 
@@ -263,7 +272,7 @@ impl TrapKind {
         }
     }
 
-    /// The storage that an access missed, where there is one near.
+    /// The nearest storage of an out-of-bounds access.
     pub const fn storage(&self) -> Option<StorageId> {
         match self {
             Self::OutOfBounds {
@@ -288,36 +297,39 @@ impl fmt::Display for TrapKind {
                 )
             }
             Self::OutsideOf {
-                what,
+                memory,
                 offset,
                 bytes,
                 size,
             } => write!(
                 f,
-                "an access of {bytes} bytes at byte {offset} of {what}, which has {size}"
+                "an access of {bytes} bytes at byte {offset} of {memory}, which has {size}"
             ),
-            Self::ReadOnly { what } => write!(f, "a write to {what}"),
+            Self::ReadOnly { memory } => write!(f, "a write to {memory}"),
             Self::Misaligned { address, align } => {
-                write!(f, "an access at {address:#x}, which is no multiple of {align}")
+                write!(f, "an access at {address:#x}, which is not a multiple of {align}")
             }
             Self::Assert { message, file, line } => write!(f, "{file}:{line}: assertion failed: {message}"),
             Self::Trap => f.write_str("the program stopped itself"),
-            Self::DivergentBarrier { came, running } => write!(
+            Self::DivergentBarrier { arrived, running } => write!(
                 f,
-                "a barrier that lanes {came:#010x} of a warp came to, while lanes {running:#010x} run"
+                "a barrier that only lanes {arrived:#010x} of a warp reach, while lanes {running:#010x} run"
             ),
-            Self::Deadlock => f.write_str("threads wait at barriers that nobody else comes to"),
-            Self::Inactive { members, came } => {
+            Self::Deadlock => f.write_str("deadlock: some threads never reach the barrier"),
+            Self::Inactive { members, arrived } => {
                 write!(
                     f,
-                    "an instruction for lanes {members:#010x} that lanes {came:#010x} came to"
+                    "an instruction for lanes {members:#010x} that only lanes {arrived:#010x} reach"
                 )
             }
             Self::BadBarrier => f.write_str(
-                "a barrier that does not exist, or for a number of threads that is no multiple of 32",
+                "a barrier that does not exist, or for a number of threads that is not a multiple of 32",
             ),
-            Self::NoStep => f.write_str("a jump to where no instruction is"),
-            Self::GlobalRace { access, other } => {
+            Self::NoStep => f.write_str("the jump target is not an instruction"),
+            Self::GlobalRace {
+                access,
+                other_instruction: other,
+            } => {
                 let (did, did_before) = match access {
                     FindingKind::ReadAfterWrite => ("a read", "wrote"),
                     FindingKind::WriteAfterRead => ("a write", "read"),
@@ -339,18 +351,18 @@ impl fmt::Display for TrapKind {
 /// A limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
-    /// Of what.
-    pub what: Resource,
+    /// The resource.
+    pub resource: Resource,
     /// The limit, in the resource's unit.
     pub limit: u64,
 }
 
-/// What can run out.
+/// A limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// Instructions of warps.
     Fuel,
-    /// Bytes of registers, shared and own memory.
+    /// Bytes of registers, of shared memory and of threads' own memory.
     Memory,
     /// Bytes of printed text.
     Prints,
@@ -360,7 +372,7 @@ pub enum Resource {
 
 impl fmt::Display for Exhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.what {
+        let what = match self.resource {
             Resource::Fuel => "instructions of warps",
             Resource::Memory => "bytes of registers and of blocks' memory",
             Resource::Prints => "bytes of printed text",

@@ -1,6 +1,5 @@
-//! Reads a PTX text: directives, declarations, functions. Every name is resolved here, in the scope that it stands in, so that
-//! what comes after works with numbers. Left out: which instructions there are ([`crate::decode`]). Debug information
-//! (`.section`) is skipped.
+//! Parses PTX: directives, declarations, functions. It resolves every name in its scope, so that later stages use
+//! numbers. See [`crate::decode`] for instructions. Debug information (`.section`) is skipped.
 
 mod body;
 mod declaration;
@@ -12,40 +11,40 @@ use std::collections::HashMap;
 
 use crate::lex::{Lexer, Token};
 use crate::syntax::{
-    Function, Module, Named, Operand, Place, Role, Source, Space, SyntaxError, Type, Variable,
+    Function, Module, Operand, Place, Role, Source, Space, SyntaxError, Type, Variable, VariableId,
 };
 use scope::{Entry, Scopes};
 
-/// The most registers of a function.
+/// Maximum registers of a function.
 pub(crate) const MOST_REGISTERS: usize = 1 << 18;
 
-/// Reads a module.
+/// Parses a module.
 ///
 /// # Errors
-/// The text is no PTX, or has a directive that is not known here.
+/// The text is not PTX, or has an unsupported directive.
 pub fn parse(text: &str) -> Result<Module, SyntaxError> {
     let mut parser = Parser::new(text)?;
-    parser.module()?;
+    parser.parse_module()?;
     Ok(parser.module)
 }
 
-/// What has been read, and the word that comes next.
+/// The state of the parser, and the next token.
 struct Parser<'t> {
     lexer: Lexer<'t>,
     token: Token<'t>,
     place: Place,
     module: Module,
-    /// The function that is being read.
+    /// The current function.
     function: Function,
     scopes: Scopes<'t>,
     source: Option<Source>,
-    /// What each file, line and column of the function's `.loc` was last inlined at.
+    /// The last inlining location of each file, line and column in the function's `.loc`.
     inlined: HashMap<[u32; 3], u32>,
-    /// The number of each of [`Module::callers`].
+    /// The index of each of [`Module::callers`].
     callers: HashMap<Source, u32>,
-    /// Labels that the function's instructions name, in order.
+    /// Labels that the function's instructions use, in order.
     used: Vec<body::Used<'t>>,
-    /// The function's lists of labels, by their names.
+    /// The function's lists of labels, by name.
     tables: HashMap<&'t str, Vec<Operand>>,
 }
 
@@ -77,8 +76,8 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// That something else was to stand here.
-    fn expected<T>(&self, what: &str) -> Read<T> {
+    /// Fails: the next token must be something else.
+    fn fail_expected<T>(&self, what: &str) -> Read<T> {
         let found = match self.token {
             Token::Name(word) => format!("`{word}`"),
             Token::Dot(word) => format!("`.{word}`"),
@@ -100,8 +99,8 @@ impl<'t> Parser<'t> {
         self.token == Token::Sign(sign)
     }
 
-    /// Whether a sign is next, which is then behind us.
-    fn takes(&mut self, sign: char) -> Read<bool> {
+    /// Takes this punctuation character if it is next. Returns whether it was.
+    fn take_sign(&mut self, sign: char) -> Read<bool> {
         let there = self.is_sign(sign);
         if there {
             self.advance()?;
@@ -109,14 +108,14 @@ impl<'t> Parser<'t> {
         Ok(there)
     }
 
-    fn sign(&mut self, sign: char) -> Read<()> {
-        if self.takes(sign)? {
+    fn expect_sign(&mut self, sign: char) -> Read<()> {
+        if self.take_sign(sign)? {
             return Ok(());
         }
-        self.expected(&format!("`{sign}`"))
+        self.fail_expected(&format!("`{sign}`"))
     }
 
-    fn takes_dot(&mut self, word: &str) -> Read<bool> {
+    fn take_dot(&mut self, word: &str) -> Read<bool> {
         let there = self.token == Token::Dot(word);
         if there {
             self.advance()?;
@@ -124,72 +123,72 @@ impl<'t> Parser<'t> {
         Ok(there)
     }
 
-    fn name(&mut self) -> Read<&'t str> {
+    fn expect_name(&mut self) -> Read<&'t str> {
         let Token::Name(name) = self.token else {
-            return self.expected("a name");
+            return self.fail_expected("a name");
         };
         self.advance()?;
         Ok(name)
     }
 
-    fn int(&mut self) -> Read<u64> {
+    fn expect_int(&mut self) -> Read<u64> {
         let Token::Int(number) = self.token else {
-            return self.expected("a whole number");
+            return self.fail_expected("a whole number");
         };
         self.advance()?;
         Ok(number)
     }
 
-    fn data_type(&mut self) -> Read<Type> {
+    fn expect_type(&mut self) -> Read<Type> {
         if let Token::Dot(word) = self.token
-            && let Some(ty) = Type::of(word)
+            && let Some(ty) = Type::from_word(word)
         {
             self.advance()?;
             return Ok(ty);
         }
-        self.expected("a type")
+        self.fail_expected("a type")
     }
 
-    /// The rest of the line, the next word behind it.
-    fn line(&mut self) -> Read<&'t str> {
+    /// Takes the rest of the line. The next token is then the one after it.
+    fn take_line(&mut self) -> Read<&'t str> {
         let line = self.lexer.rest_of_line();
         self.advance()?;
         Ok(line)
     }
 
-    fn module(&mut self) -> Read<()> {
+    fn parse_module(&mut self) -> Read<()> {
         loop {
             match self.token {
                 Token::End => return Ok(()),
                 Token::Dot("version") => {
-                    line_of(self.line()?).clone_into(&mut self.module.version);
+                    line_of(self.take_line()?).clone_into(&mut self.module.version);
                 }
                 Token::Dot("target") => {
-                    line_of(self.line()?).clone_into(&mut self.module.target);
+                    line_of(self.take_line()?).clone_into(&mut self.module.target);
                 }
                 Token::Dot("address_size") => {
-                    if self.line()? != "64" {
-                        return self.error("only addresses of 64 bits are known");
+                    if self.take_line()? != "64" {
+                        return self.error("only 64-bit addresses are supported");
                     }
                 }
-                Token::Dot("file") => self.file()?,
+                Token::Dot("file") => self.parse_file()?,
                 Token::Dot("section") => self.skip_section()?,
                 Token::Dot("pragma") => {
                     self.advance()?;
-                    self.pragma()?;
+                    self.parse_pragma()?;
                 }
-                Token::Dot("loc") => self.location()?,
-                Token::Dot(_) => self.linked()?,
+                Token::Dot("loc") => self.parse_location()?,
+                Token::Dot(_) => self.parse_linking()?,
                 Token::Sign(';') => {
                     self.advance()?;
                 }
-                _ => return self.expected("a directive"),
+                _ => return self.fail_expected("a directive"),
             }
         }
     }
 
-    /// A variable or a function, with how it is linked before it.
-    fn linked(&mut self) -> Read<()> {
+    /// Parses a variable or a function with a linking directive.
+    fn parse_linking(&mut self) -> Read<()> {
         let mut external = false;
         loop {
             match self.token {
@@ -202,37 +201,37 @@ impl<'t> Parser<'t> {
                 }
                 Token::Dot("entry") => {
                     self.advance()?;
-                    return self.function(true, external);
+                    return self.parse_function(true, external);
                 }
                 Token::Dot("func") => {
                     self.advance()?;
-                    return self.function(false, external);
+                    return self.parse_function(false, external);
                 }
-                Token::Dot("global") => return self.variable(Space::Global),
-                Token::Dot("const") => return self.variable(Space::Const),
-                Token::Dot("shared") => return self.variable(Space::Shared),
-                _ => return self.expected("a variable or a function"),
+                Token::Dot("global") => return self.parse_variables(Space::Global),
+                Token::Dot("const") => return self.parse_variables(Space::Const),
+                Token::Dot("shared") => return self.parse_variables(Space::Shared),
+                _ => return self.fail_expected("a variable or a function"),
             }
         }
     }
 
-    /// A variable of the module.
-    fn variable(&mut self, space: Space) -> Read<()> {
+    /// Parses variables of the module.
+    fn parse_variables(&mut self, space: Space) -> Read<()> {
         self.advance()?;
-        let declared = self.declared(space, Role::Own)?;
+        let declared = self.parse_declarations(space, Role::Own)?;
         for (name, variable) in declared {
             let number = self.module.variables.len() as u32;
             self.module.variables.push(variable);
             self.scopes
-                .declare_global(name, Entry::Variable(Named::Module(number)));
+                .declare_global(name, Entry::Variable(VariableId::Module(number)));
         }
-        self.sign(';')
+        self.expect_sign(';')
     }
 
-    fn pragma(&mut self) -> Read<()> {
-        while !self.takes(';')? {
+    fn parse_pragma(&mut self) -> Read<()> {
+        while !self.take_sign(';')? {
             if self.token == Token::End {
-                return self.expected("`;`");
+                return self.fail_expected("`;`");
             }
             self.advance()?;
         }
@@ -242,7 +241,7 @@ impl<'t> Parser<'t> {
     fn skip_section(&mut self) -> Read<()> {
         while !self.is_sign('{') {
             if self.token == Token::End {
-                return self.expected("`{`");
+                return self.fail_expected("`{`");
             }
             self.advance()?;
         }
@@ -251,7 +250,7 @@ impl<'t> Parser<'t> {
             match self.advance()? {
                 Token::Sign('{') => depth = depth.saturating_add(1),
                 Token::Sign('}') => depth = depth.saturating_sub(1),
-                Token::End => return self.expected("`}`"),
+                Token::End => return self.fail_expected("`}`"),
                 _ => {}
             }
             if depth == 0 {
@@ -260,32 +259,32 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn function(&mut self, entry: bool, external: bool) -> Read<()> {
+    fn parse_function(&mut self, entry: bool, external: bool) -> Read<()> {
         self.scopes.open();
         self.function = Function {
             entry,
             ..Function::default()
         };
         if self.is_sign('(') {
-            self.parameters(Role::Result)?;
+            self.parse_parameters(Role::Result)?;
         }
-        let name = self.name()?;
+        let name = self.expect_name()?;
         name.clone_into(&mut self.function.name);
         if self.is_sign('(') {
-            self.parameters(Role::Parameter)?;
+            self.parse_parameters(Role::Parameter)?;
         }
-        self.attributes()?;
-        // A function may be declared before it is defined; calls mean the one that is defined.
+        self.parse_attributes()?;
+        // A function may be declared before its definition; calls refer to the definition.
         let number = self.module.functions.len() as u32;
         self.scopes
-            .declare_global(name, Entry::Variable(Named::Function(number)));
-        if self.takes(';')? {
+            .declare_global(name, Entry::Variable(VariableId::Function(number)));
+        if self.take_sign(';')? {
             self.scopes.close_all();
         } else {
             if external {
-                return self.expected("`;`");
+                return self.fail_expected("`;`");
             }
-            self.body()?;
+            self.parse_body()?;
             self.function.defined = true;
         }
         let function = std::mem::take(&mut self.function);
@@ -294,60 +293,60 @@ impl<'t> Parser<'t> {
     }
 
     /// `(.param .u64 .ptr .global .align 1 x, …)`.
-    fn parameters(&mut self, role: Role) -> Read<()> {
-        self.sign('(')?;
-        while !self.takes(')')? {
-            if self.takes_dot("reg")? {
-                return self.error("parameters in registers are not known here");
+    fn parse_parameters(&mut self, role: Role) -> Read<()> {
+        self.expect_sign('(')?;
+        while !self.take_sign(')')? {
+            if self.take_dot("reg")? {
+                return self.error("parameters in registers are unsupported");
             }
-            if !self.takes_dot("param")? {
-                return self.expected("`.param`");
+            if !self.take_dot("param")? {
+                return self.fail_expected("`.param`");
             }
-            let (name, variable) = self.declaration(Space::Param, role)?;
-            self.own(name, variable)?;
+            let (name, variable) = self.parse_declaration(Space::Param, role)?;
+            self.declare_variable(name, variable)?;
             if !self.is_sign(')') {
-                self.sign(',')?;
+                self.expect_sign(',')?;
             }
         }
         Ok(())
     }
 
-    /// A variable of the function.
-    fn own(&mut self, name: &'t str, variable: Variable) -> Read<()> {
+    /// Declares a variable of the function.
+    fn declare_variable(&mut self, name: &'t str, variable: Variable) -> Read<()> {
         let number = self.function.variables.len();
         if number >= MOST_REGISTERS {
             return self.error("too many variables");
         }
         self.function.variables.push(variable);
         self.scopes
-            .declare(name, Entry::Variable(Named::Own(number as u32)));
+            .declare(name, Entry::Variable(VariableId::Own(number as u32)));
         Ok(())
     }
 
     /// `.reqntid 128`, `.minnctapersm 1`, `.noreturn`, …
-    fn attributes(&mut self) -> Read<()> {
+    fn parse_attributes(&mut self) -> Read<()> {
         while let Token::Dot(word) = self.token {
             let numbers = match word {
                 "reqntid" | "maxntid" => 3,
                 "minnctapersm" | "maxnreg" | "maxnctapersm" => 1,
                 "noreturn" | "noinline" | "blocksareclusters" => 0,
                 "reqnctapercluster" | "maxclusterrank" | "explicitcluster" => {
-                    return self.error(format!("`.{word}` is not known here"));
+                    return self.error(format!("`.{word}` is unsupported"));
                 }
                 "pragma" => {
                     self.advance()?;
-                    self.pragma()?;
+                    self.parse_pragma()?;
                     continue;
                 }
-                _ => return self.expected("an attribute of the function"),
+                _ => return self.fail_expected("an attribute of the function"),
             };
             self.advance()?;
             let mut given = [1; 3];
             for (nth, number) in given.iter_mut().enumerate().take(numbers) {
-                if nth > 0 && !self.takes(',')? {
+                if nth > 0 && !self.take_sign(',')? {
                     break;
                 }
-                *number = self.int()? as u32;
+                *number = self.expect_int()? as u32;
             }
             if numbers == 3 {
                 self.function.threads = Some(given);
@@ -357,7 +356,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// A directive's text, without what ends a statement.
+/// Returns a directive's text without the end of the statement.
 fn line_of(line: &str) -> &str {
     line.trim_end_matches(';').trim()
 }

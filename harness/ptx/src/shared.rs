@@ -1,16 +1,16 @@
 //! A block's shared memory, the history of each of its bytes, and the copies on their way to it.
 
-use crate::history::{By, History, Met, note};
+use crate::history::{Accessor, History, Met, note};
 use crate::outcome::FindingKind;
 
-/// What is in a byte.
+/// The state of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Unwritten,
     Known,
-    /// Something that came from where nothing was written.
+    /// A value computed from uninitialised bytes.
     Unknown,
-    /// What a `cp.async` that has not landed is to replace.
+    /// The target of a `cp.async` that has not landed.
     InFlight,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Forgets everything; every byte is `fill`.
+    /// Resets all bytes to `fill`, and removes all records.
     pub(crate) fn reset(&mut self, size: usize, fill: u8) {
         self.bytes.clear();
         self.bytes.resize(size, fill);
@@ -45,8 +45,14 @@ impl Shared {
         self.bytes.len()
     }
 
-    /// Reads bytes that are there; the result says whether all of them were written.
-    pub(crate) fn read(&mut self, at: usize, to: &mut [u8], by: &By<'_>, met: &mut Option<Met>) -> bool {
+    /// Reads bytes, which must be in bounds. Returns whether all of them were written.
+    pub(crate) fn read(
+        &mut self,
+        at: usize,
+        to: &mut [u8],
+        by: &Accessor<'_>,
+        met: &mut Option<Met>,
+    ) -> bool {
         let end = at.saturating_add(to.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get(at..end), self.cells.get_mut(at..end)) else {
             return false;
@@ -65,8 +71,15 @@ impl Shared {
         known
     }
 
-    /// Writes bytes that are there.
-    pub(crate) fn write(&mut self, at: usize, from: &[u8], known: bool, by: &By<'_>, met: &mut Option<Met>) {
+    /// Writes bytes, which must be in bounds.
+    pub(crate) fn write(
+        &mut self,
+        at: usize,
+        from: &[u8],
+        known: bool,
+        by: &Accessor<'_>,
+        met: &mut Option<Met>,
+    ) {
         let end = at.saturating_add(from.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get_mut(at..end), self.cells.get_mut(at..end)) else {
             return;
@@ -82,8 +95,8 @@ impl Shared {
         }
     }
 
-    /// A `cp.async` is on its way to bytes that are there.
-    pub(crate) fn depart(&mut self, at: usize, len: usize, by: &By<'_>, met: &mut Option<Met>) {
+    /// Starts a `cp.async` to bytes, which must be in bounds.
+    pub(crate) fn begin_copy(&mut self, at: usize, len: usize, by: &Accessor<'_>, met: &mut Option<Met>) {
         let Some(cells) = self.cells.get_mut(at..at.saturating_add(len)) else {
             return;
         };
@@ -97,8 +110,8 @@ impl Shared {
         }
     }
 
-    /// It lands.
-    pub(crate) fn land(&mut self, at: usize, from: &[u8], by: &By<'_>) {
+    /// Lands a `cp.async`.
+    pub(crate) fn land(&mut self, at: usize, from: &[u8], by: &Accessor<'_>) {
         let end = at.saturating_add(from.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get_mut(at..end), self.cells.get_mut(at..end)) else {
             return;

@@ -1,26 +1,26 @@
-//! How the matrix unit sums. NVIDIA does not document it; this is what a Hopper GPU does.
+//! The summation of the matrix unit. NVIDIA does not document it; this models a Hopper GPU.
 //!
-//! All products of a run of elements and the sum so far are brought to the exponent of the largest of them, where a product's
-//! exponent is the sum of its factors' exponents. What lies below the 25th place behind the leading one is cut off. The sum of
-//! that is exact, and is cut to the result's digits.
+//! All products of a run of elements and the sum so far are aligned to the largest exponent among them; a product's
+//! exponent is the sum of its factors' exponents. Digits below the 25th fractional place are truncated. Their sum is
+//! exact, and is truncated to the result's precision.
 
 use crate::alu::float::NAN32;
 use crate::alu::half::to_f16;
 
-/// Places behind the leading one that are kept.
+/// Fractional places that are kept.
 const PLACES: i32 = 25;
 
-/// A number as a fixed number of units.
+/// A number as an integer and an exponent.
 #[derive(Clone, Copy)]
 struct Term {
     negative: bool,
-    /// With 46 places behind the leading one of a factor's or product's exponent.
+    /// The significand, with 46 fractional places relative to the exponent.
     units: u64,
     exponent: i32,
 }
 
-/// The significand with 23 places, and the exponent.
-fn parts(value: f32) -> (u64, i32) {
+/// Splits a float into its significand with 23 fractional places and its exponent.
+fn split_float(value: f32) -> (u64, i32) {
     let bits = value.to_bits();
     let field = (bits >> 23 & 0xff) as i32;
     let fraction = u64::from(bits & 0x007f_ffff);
@@ -31,8 +31,8 @@ fn parts(value: f32) -> (u64, i32) {
     }
 }
 
-fn product(a: f32, b: f32) -> Term {
-    let ((x, p), (y, q)) = (parts(a), parts(b));
+fn multiply_exactly(a: f32, b: f32) -> Term {
+    let ((x, p), (y, q)) = (split_float(a), split_float(b));
     Term {
         negative: a.is_sign_negative() != b.is_sign_negative(),
         units: x * y,
@@ -40,8 +40,8 @@ fn product(a: f32, b: f32) -> Term {
     }
 }
 
-fn term(value: f32) -> Term {
-    let (units, exponent) = parts(value);
+fn exact_term(value: f32) -> Term {
+    let (units, exponent) = split_float(value);
     Term {
         negative: value.is_sign_negative(),
         units: units << 23,
@@ -49,8 +49,8 @@ fn term(value: f32) -> Term {
     }
 }
 
-/// `f32` sums of products, so many at a time.
-pub(crate) fn single(pairs: impl Iterator<Item = (f32, f32)>, c: f32, run: usize) -> u64 {
+/// Sums products in `f32`, `run` at a time.
+pub(crate) fn sum_f32(pairs: impl Iterator<Item = (f32, f32)>, c: f32, run: usize) -> u64 {
     let pairs: smallvec::SmallVec<[(f32, f32); 32]> = pairs.collect();
     let mut sum = c;
     for pairs in pairs.chunks(run.max(1)) {
@@ -59,28 +59,28 @@ pub(crate) fn single(pairs: impl Iterator<Item = (f32, f32)>, c: f32, run: usize
     if sum.is_nan() { NAN32 } else { sum.to_bits().into() }
 }
 
-/// `f16` sums: as those of `f32`, rounded to nearest in the end.
-pub(crate) fn half(pairs: impl Iterator<Item = (f32, f32)>, c: f32) -> u64 {
-    let bits = single(pairs, c, 16);
+/// Sums products in `f16`: as in `f32`, then rounded to nearest.
+pub(crate) fn sum_f16(pairs: impl Iterator<Item = (f32, f32)>, c: f32) -> u64 {
+    let bits = sum_f32(pairs, c, 16);
     to_f16(f64::from(f32::from_bits(bits as u32)))
 }
 
-/// One run.
+/// Sums one run.
 fn round(pairs: &[(f32, f32)], c: f32) -> f32 {
     let finite = c.is_finite() && pairs.iter().all(|(a, b)| a.is_finite() && b.is_finite());
     if !finite {
-        // What is not finite decides; the finite rest counts for nothing beside it.
+        // Infinities and NaN determine the result; finite terms don't matter then.
         let clip = |value: f64| if value.is_finite() { 0.0 } else { value };
         let products = pairs.iter().map(|&(a, b)| clip(f64::from(a) * f64::from(b)));
         return products.fold(clip(c.into()), |sum, product| sum + product) as f32;
     }
     let terms = pairs
         .iter()
-        .map(|&(a, b)| product(a, b))
-        .chain(std::iter::once(term(c)))
+        .map(|&(a, b)| multiply_exactly(a, b))
+        .chain(std::iter::once(exact_term(c)))
         .filter(|term| term.units != 0);
     let Some(top) = terms.clone().map(|term| term.exponent).max() else {
-        // Zeros: negative only if all of them are.
+        // A sum of zeros is negative only if all of them are.
         let negative = c.is_sign_negative()
             && pairs
                 .iter()
@@ -100,7 +100,7 @@ fn round(pairs: &[(f32, f32)], c: f32) -> f32 {
     assemble(sum, top - PLACES)
 }
 
-/// A number of units of a power of two, cut to an `f32`.
+/// Converts an integer times a power of two to an `f32`, truncated.
 fn assemble(units: i64, exponent: i32) -> f32 {
     if units == 0 {
         return 0.0;

@@ -1,11 +1,10 @@
-//! A PTX module as it is read: declarations and instructions, names resolved to what they name. Left out: what instructions
-//! mean ([`crate::decode`]).
+//! The syntax tree of a PTX module: declarations and instructions with resolved names.
 
 use std::fmt;
 
 use smallvec::SmallVec;
 
-/// A place in the text, both from 1.
+/// A location in the text, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// The line.
@@ -14,30 +13,30 @@ pub struct Place {
     pub column: u32,
 }
 
-/// A text that is no PTX. A fragment that fits "failed to read PTX: …".
+/// A syntax error. The message fits "failed to read PTX: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{}: {message}", place.line, place.column)]
 pub struct SyntaxError {
-    /// Where.
+    /// Its location.
     pub place: Place,
-    /// What is wrong there.
+    /// The message.
     pub message: String,
 }
 
-/// What a variable or an access belongs to.
+/// The state space of a variable or an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// Any: the address says which.
+    /// Any: the address determines it.
     Generic,
-    /// The device's memory.
+    /// Global memory.
     Global,
-    /// A block's.
+    /// A block's shared memory.
     Shared,
-    /// A thread's.
+    /// A thread's local memory.
     Local,
     /// Parameters.
     Param,
-    /// What never changes.
+    /// Constant memory.
     Const,
 }
 
@@ -72,8 +71,8 @@ pub struct Type {
 }
 
 impl Type {
-    /// The type of a word behind a dot.
-    pub fn of(word: &str) -> Option<Self> {
+    /// Parses a type without its dot.
+    pub fn from_word(word: &str) -> Option<Self> {
         let make = |kind, bits, pair| Some(Self { kind, bits, pair });
         match word {
             "pred" => return make(Kind::Predicate, 1, false),
@@ -127,10 +126,10 @@ impl fmt::Display for Type {
     }
 }
 
-/// A register that is told by the machine.
+/// A special register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Special {
-    /// `%tid.x` and its like, by axis.
+    /// `%tid.x`, … by axis.
     Thread(u8),
     /// `%ntid.x`.
     Threads(u8),
@@ -146,11 +145,11 @@ pub enum Special {
     Warps,
     /// `%lanemask_eq`, `lt`, `le`, `gt`, `ge`.
     Mask(MaskOf),
-    /// `%clock`, `%clock64`, `%globaltimer` and the like: any number.
+    /// `%clock`, `%clock64`, `%globaltimer`, …: any number.
     Clock,
-    /// `%smid`, `%nsmid`, `%gridid`, cluster numbers of a grid without clusters: 0.
+    /// `%smid`, `%nsmid`, `%gridid`, and cluster numbers of a grid without clusters: 0.
     Zero,
-    /// The counts of those: 1.
+    /// Their counts: 1.
     One,
     /// `%dynamic_smem_size`.
     DynamicShared,
@@ -163,19 +162,19 @@ pub enum Special {
 pub enum MaskOf {
     /// This lane.
     Equal,
-    /// Those before it.
+    /// The lanes before it.
     Less,
-    /// Those before it, and it.
+    /// This lane and the lanes before it.
     LessEqual,
-    /// Those behind it.
+    /// The lanes after it.
     Greater,
-    /// It and those behind it.
+    /// This lane and the lanes after it.
     GreaterEqual,
 }
 
 /// A variable of a module or of a function, by its number in [`Module::variables`] or [`Function::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Named {
+pub enum VariableId {
     /// A module's.
     Module(u32),
     /// A function's own, its parameters among them.
@@ -184,13 +183,13 @@ pub enum Named {
     Function(u32),
 }
 
-/// What an address is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Base {
     /// A register's value.
     Register(u32),
-    /// A variable's place.
-    Variable(Named),
+    /// A variable's address.
+    Variable(VariableId),
     /// Zero.
     Absolute,
 }
@@ -198,18 +197,18 @@ pub enum Base {
 /// An operand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// A register that is no predicate, by its number in [`Function::registers`].
+    /// A register other than a predicate, by its number in [`Function::registers`].
     Register(u32),
     /// A predicate, by its number.
     Predicate {
         /// Its number.
         number: u32,
-        /// Whether what it is not is meant (`!%p1`).
+        /// Whether it is negated (`!%p1`).
         negated: bool,
     },
-    /// A number that the machine tells.
+    /// A special register.
     Special(Special),
-    /// A whole number, in two's complement.
+    /// An integer, in two's complement.
     Int(u64),
     /// The bits of an `f32`.
     Single(u32),
@@ -220,12 +219,12 @@ pub enum Operand {
     /// `[base + offset]`.
     Address(Base, i64),
     /// A variable's address, or a function.
-    Symbol(Named, i64),
+    Symbol(VariableId, i64),
     /// A label, by its number in the function.
     Label(u32),
     /// `d|p`.
     Two(Box<Operand>, Box<Operand>),
-    /// `(a, b)` of a call, or what `.branchtargets` lists.
+    /// `(a, b)` of a call, or the list of `.branchtargets`.
     List(Vec<Operand>),
     /// `_`.
     Nothing,
@@ -234,13 +233,13 @@ pub enum Operand {
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// The predicate that it is executed under, and whether that is negated.
+    /// The predicate, and whether it is negated.
     pub guard: Option<(u32, bool)>,
     /// The opcode and its modifiers: `["ld", "global", "b32"]`.
     pub opcode: SmallVec<[Box<str>; 4]>,
     /// Its operands.
     pub operands: Vec<Operand>,
-    /// Where it is.
+    /// Its location.
     pub place: Place,
     /// The `.loc` before it.
     pub source: Option<Source>,
@@ -262,16 +261,16 @@ pub struct Source {
     pub line: u32,
     /// The column.
     pub column: u32,
-    /// Where it was inlined, by the number of that in [`Module::callers`].
+    /// The call that it was inlined at, as an index of [`Module::callers`].
     pub inlined: Option<u32>,
 }
 
-/// A variable's first content.
+/// A variable's initial value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Initial {
     /// Zeros.
     Zero,
-    /// Bytes; zeros behind them.
+    /// Bytes, followed by zeros.
     Bytes(Vec<u8>),
 }
 
@@ -280,22 +279,22 @@ pub enum Initial {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Where it lives.
+    /// Its state space.
     pub space: Space,
-    /// Bytes that its place is a multiple of.
+    /// Its alignment in bytes.
     pub align: u32,
-    /// Bytes; `None` of an array without a length (`global_smem[]`).
+    /// Its size in bytes; `None` for an array without a length (`global_smem[]`).
     pub size: Option<u64>,
-    /// First content.
+    /// Its initial value.
     pub initial: Initial,
-    /// Whether a parameter of the function, and its place among them, or among its results.
+    /// Whether it is a parameter or a result of the function.
     pub role: Role,
 }
 
-/// What a variable of a function is to its callers.
+/// The role of a function's variable in calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing.
+    /// A local variable.
     Own,
     /// A parameter.
     Parameter,
@@ -310,19 +309,19 @@ pub struct Function {
     pub name: String,
     /// Whether it can be launched.
     pub entry: bool,
-    /// Whether its instructions are here.
+    /// Whether it has a body.
     pub defined: bool,
-    /// The most threads of a block that it was compiled for (`.reqntid`, `.maxntid`), if that is said.
+    /// Maximum dimensions of a block (`.reqntid`, `.maxntid`), if declared.
     pub threads: Option<[u32; 3]>,
-    /// Registers that are no predicates, by their types.
+    /// The types of the registers other than predicates.
     pub registers: Vec<Type>,
-    /// How many predicates there are.
+    /// Number of predicates.
     pub predicates: u32,
-    /// Parameters, results and variables of its own, in order.
+    /// Parameters, results and local variables, in order.
     pub variables: Vec<Variable>,
     /// Its instructions.
     pub body: Vec<Instruction>,
-    /// Where labels point in `body`; as many as there are instructions for its end.
+    /// The index in `body` of each label. A label at the end has the number of instructions.
     pub labels: Vec<u32>,
 }
 
@@ -333,9 +332,9 @@ pub struct Module {
     pub version: String,
     /// `.target`, as written.
     pub target: String,
-    /// Files by the numbers that `.loc` uses.
+    /// Files, by their numbers in `.loc`.
     pub files: Vec<(u32, String)>,
-    /// Lines that others were inlined at (`inlined_at`).
+    /// The calls that instructions were inlined at (`inlined_at`).
     pub callers: Vec<Source>,
     /// Variables.
     pub variables: Vec<Variable>,
@@ -344,15 +343,15 @@ pub struct Module {
 }
 
 impl Module {
-    /// The function of a name that has instructions.
-    pub fn function(&self, name: &str) -> Option<&Function> {
+    /// Finds a defined function by name.
+    pub fn find_function(&self, name: &str) -> Option<&Function> {
         self.functions
             .iter()
             .find(|function| function.defined && function.name == name)
     }
 
-    /// The name of a file of `.loc`.
-    pub(crate) fn file(&self, number: u32) -> Option<&str> {
+    /// The name of a `.loc` file.
+    pub(crate) fn file_name(&self, number: u32) -> Option<&str> {
         self.files
             .iter()
             .find(|(of, _)| *of == number)

@@ -1,10 +1,10 @@
-//! A warp: its registers, which of its lanes are where, and what it waits for. Left out: what instructions do
-//! ([`crate::execute`]).
+//! A warp: its registers, the position of its lanes, and what it waits for. [`crate::execute`] executes its
+//! instructions.
 //!
-//! Lanes that take other ways are groups. The group that is furthest behind goes on, and groups that come to one place are
-//! one again: lanes meet where their ways do. The order of instructions is that of the text, and LLVM puts what is seldom executed
-//! behind everything else: a group that comes to an instruction for lanes that are not there is held, until they come or nobody
-//! else goes on.
+//! Diverged lanes form groups. The group with the smallest step runs, and groups that reach the same step merge, so
+//! lanes reconverge where their paths join. Steps have the order of the text, and LLVM moves rarely executed code to
+//! the end. Therefore a group that reaches a collective instruction before all lanes that it names is held, until they
+//! arrive or no other group can run.
 
 use std::collections::VecDeque;
 
@@ -12,18 +12,18 @@ use crate::kernel::Kernel;
 use crate::lanes::{ALL, LANES, Lanes, lanes_of};
 use crate::op::{Flag, Slot};
 
-/// Lanes that go together.
+/// Lanes that execute together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub(crate) step: u32,
     pub(crate) lanes: u32,
-    /// The lanes that must come to its step before it goes on; none if it is not held.
+    /// Mask of the lanes that must arrive before it continues; 0 if it isn't held.
     pub(crate) awaits: u32,
 }
 
 impl Group {
-    /// Lanes that go on at a step.
-    pub(crate) const fn at(step: u32, lanes: u32) -> Self {
+    /// Creates a group of lanes that continue at a step.
+    pub(crate) const fn new(step: u32, lanes: u32) -> Self {
         Self {
             step,
             lanes,
@@ -32,22 +32,22 @@ impl Group {
     }
 }
 
-/// A `cp.async` of one lane that is on its way.
+/// A `cp.async` of one lane in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     pub(crate) lane: u8,
     pub(crate) bytes: u8,
-    /// Where it goes in shared memory.
+    /// Its destination in shared memory.
     pub(crate) to: u64,
     pub(crate) content: [u8; 16],
     pub(crate) step: u32,
 }
 
-/// A barrier that a warp is at.
+/// A barrier that a warp waits at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub(crate) barrier: u8,
-    /// Threads that must come; `None`: all of the block.
+    /// Threads that must arrive; `None`: all threads of the block.
     pub(crate) count: Option<u32>,
     pub(crate) step: u32,
 }
@@ -58,29 +58,29 @@ pub(crate) struct Warp {
     /// Its number in the block.
     pub(crate) number: u32,
     pub(crate) registers: Vec<Lanes>,
-    /// In which lanes a register holds what something was written to.
-    pub(crate) known: Vec<u32>,
+    /// Masks of the lanes in which each register is initialised.
+    pub(crate) defined: Vec<u32>,
     /// Predicates, a bit for each lane.
     pub(crate) flags: Vec<u32>,
     pub(crate) flags_known: Vec<u32>,
-    /// The carry of each lane.
+    /// Mask of the lanes with a carry.
     pub(crate) carry: u32,
-    /// Lanes that have not ended.
+    /// Mask of the lanes that haven't exited.
     pub(crate) running: u32,
-    /// The group that goes on.
+    /// The current group.
     pub(crate) group: Group,
     /// The other groups.
-    pub(crate) others: Vec<Group>,
-    /// The least step of those.
+    pub(crate) other_groups: Vec<Group>,
+    /// The smallest step of the other groups.
     pub(crate) next: u32,
-    /// Memory of each lane's own, one lane behind the other.
+    /// The private memory of the lanes, lane after lane.
     pub(crate) private: Vec<u8>,
     pub(crate) waiting: Option<Waiting>,
-    /// Copies that no group has yet.
+    /// Copies that aren't committed to a group yet.
     pub(crate) loose: Vec<Pending>,
-    /// Groups of copies, the oldest first, with the lanes that made them.
+    /// Groups of copies, the oldest first, with their lanes.
     pub(crate) copies: VecDeque<(u32, Vec<Pending>)>,
-    /// What the warp knows of every warp's time.
+    /// The vector clock: for each warp, the latest time that this warp has synchronised with.
     pub(crate) clock: Vec<u32>,
 }
 
@@ -89,13 +89,13 @@ impl Warp {
         Self {
             number,
             registers: vec![[0; LANES]; kernel.registers],
-            known: vec![0; kernel.registers],
+            defined: vec![0; kernel.registers],
             flags: vec![0; kernel.predicates],
             flags_known: vec![0; kernel.predicates],
             carry: 0,
             running: 0,
-            group: Group::at(0, 0),
-            others: Vec::new(),
+            group: Group::new(0, 0),
+            other_groups: Vec::new(),
             next: u32::MAX,
             private: vec![0; kernel.private as usize * LANES],
             waiting: None,
@@ -105,14 +105,14 @@ impl Warp {
         }
     }
 
-    /// The lanes in which a predicate holds.
+    /// Returns the lanes in which a predicate holds.
     #[inline]
-    pub(crate) fn flag(&self, flag: Flag) -> u32 {
+    pub(crate) fn read_flag(&self, flag: Flag) -> u32 {
         let set = self.flags[flag.slot as usize];
         if flag.negated { !set } else { set }
     }
 
-    /// The lanes in which it is known.
+    /// Returns the lanes in which a predicate is initialised.
     #[inline]
     pub(crate) fn flag_known(&self, flag: Flag) -> u32 {
         self.flags_known[flag.slot as usize]
@@ -129,7 +129,7 @@ impl Warp {
                 register[lane] = values[lane];
             }
         }
-        let of = &mut self.known[to as usize];
+        let of = &mut self.defined[to as usize];
         *of = (*of & !lanes) | (known & lanes);
     }
 
@@ -142,63 +142,67 @@ impl Warp {
         *of = (*of & !lanes) | (known & lanes);
     }
 
-    /// Some lanes go elsewhere.
-    pub(crate) fn part(&mut self, step: u32, lanes: u32) {
-        self.put_aside(Group::at(step, lanes));
+    /// Moves some lanes to another step.
+    pub(crate) fn split_off(&mut self, step: u32, lanes: u32) {
+        self.put_aside(Group::new(step, lanes));
     }
 
     fn put_aside(&mut self, other: Group) {
-        match self.others.iter_mut().find(|group| group.step == other.step) {
+        match self
+            .other_groups
+            .iter_mut()
+            .find(|group| group.step == other.step)
+        {
             Some(group) => {
                 group.lanes |= other.lanes;
                 group.awaits |= other.awaits;
             }
-            None => self.others.push(other),
+            None => self.other_groups.push(other),
         }
         self.next = self.next.min(other.step);
     }
 
-    /// The lanes that must come to the step of the group that goes on: those that it has waited for, which should have come even if
-    /// they ended meanwhile, or these if it was not held.
-    pub(crate) const fn wanted(&self, these: u32) -> u32 {
+    /// Returns the lanes that must reach the current group's step: if it was held, the lanes that it waited for, even
+    /// if they exited meanwhile; otherwise `these`.
+    pub(crate) const fn expected_lanes(&self, these: u32) -> u32 {
         match self.group.awaits {
             0 => these,
             awaited => awaited,
         }
     }
 
-    /// Has lanes of the group that goes on wait at their step until others have come there. Its other lanes go on behind it. False
-    /// if they have waited before: nobody else comes.
+    /// Holds lanes of the current group at their step until others arrive; its other lanes continue. Returns false if
+    /// the group was held before: no other lane can arrive.
     pub(crate) fn hold(&mut self, lanes: u32, awaits: u32) -> bool {
         if self.group.awaits != 0 {
             return false;
         }
         let rest = self.group.lanes & !lanes;
         if rest != 0 {
-            self.part(self.group.step + 1, rest);
+            self.split_off(self.group.step + 1, rest);
         }
         self.group.lanes = lanes;
         self.group.awaits = awaits;
         self.turn()
     }
 
-    /// Goes on with the group that is furthest behind and not held; with one that is held if there is no other. False where no group
-    /// is left.
+    /// Switches to the group with the smallest step that isn't held, or to a held one if all are held. Returns false if
+    /// no group is left.
     pub(crate) fn turn(&mut self) -> bool {
         if self.group.lanes != 0 {
             self.put_aside(self.group);
         }
         let is_held = |group: &Group| group.awaits & self.running & !group.lanes != 0;
-        let groups = self.others.iter().enumerate();
+        let groups = self.other_groups.iter().enumerate();
         let least = groups.min_by_key(|(_, group)| (is_held(group), group.step));
         let Some((at, _)) = least else {
             self.group.lanes = 0;
             self.next = u32::MAX;
             return false;
         };
-        self.group = self.others.swap_remove(at);
+        self.group = self.other_groups.swap_remove(at);
         self.next = self
-            .others
+            .other_groups
             .iter()
             .map(|group| group.step)
             .min()
@@ -206,13 +210,13 @@ impl Warp {
         true
     }
 
-    /// Some lanes end.
+    /// Removes lanes that exit.
     pub(crate) fn end(&mut self, lanes: u32) {
         self.running &= !lanes;
         self.group.lanes &= !lanes;
     }
 
-    /// Whether all lanes have ended.
+    /// Whether all lanes have exited.
     pub(crate) const fn is_over(&self) -> bool {
         self.running == 0
     }

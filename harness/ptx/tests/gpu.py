@@ -1,10 +1,10 @@
-"""Executes every instruction of `golden/instructions.jsonl` on a GPU: how `golden/gpu.jsonl.gz` comes about.
+"""Executes every instruction of `golden/instructions.jsonl` on a GPU, and writes `golden/gpu.jsonl.gz`.
 
     python gpu.py golden/instructions.jsonl golden/kernel.ptx gpu.jsonl.gz
 
-It needs CUDA's driver and nothing else: the driver assembles the PTX. The first line of what it writes has the GPU and the
+It needs only CUDA's driver, which assembles the PTX. The first line of the output has the GPU and the
 driver. Every other line is an instruction: its operands' names, and for each rotation four results of each thread, or the
-driver's error. A rotation moves the second and the third operand around, so that other pairs meet.
+driver's error. A rotation shifts the second and the third operand, for different combinations.
 """
 
 import ctypes
@@ -47,7 +47,7 @@ class Driver:
             self.cuda.cuGetErrorName(code, ctypes.byref(text))
             raise CudaError(f"{name}: {text.value.decode() if text.value else code}")
 
-    def memory(self, size: int) -> ctypes.c_uint64:
+    def allocate(self, size: int) -> ctypes.c_uint64:
         at = ctypes.c_uint64()
         self.call("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(size))
         return at
@@ -63,7 +63,7 @@ class Driver:
     def load(self, ptx: str) -> tuple[ctypes.c_void_p, ctypes.c_void_p]:
         module = ctypes.c_void_p()
         log = ctypes.create_string_buffer(4096)
-        # Where the assembler's errors go (5), and how many bytes there are (6).
+        # The buffer for the assembler's errors (5), and its size in bytes (6).
         names = (ctypes.c_int * 2)(5, 6)
         values = (ctypes.c_void_p * 2)(ctypes.cast(log, ctypes.c_void_p), len(log))
         try:
@@ -82,12 +82,12 @@ class Driver:
         self.call("cuCtxSynchronize")
 
 
-def packed(values: list[int]) -> bytes:
-    """The operands of all threads; behind them room that a wide load may read."""
+def pack_operands(values: list[int]) -> bytes:
+    """Packs the operands of all threads, with padding that a wide load may read."""
     return b"".join(value.to_bytes(8, "little") for value in values) + bytes(64)
 
 
-def unpacked(content: bytes) -> list[list[str]]:
+def unpack_results(content: bytes) -> list[list[str]]:
     """Four results of each thread, result by result."""
     words = [int.from_bytes(content[at : at + 8], "little") for at in range(0, len(content), 8)]
     return [[f"{word:x}" for word in words[nth::4]] for nth in range(4)]
@@ -100,8 +100,8 @@ def main(instructions: str, kernel: str, out: str) -> None:
         name: [int(value, 16) for value in values] for name, values in json.loads(head)["operands"].items()
     }
     driver = Driver()
-    pointers = [driver.memory(THREADS * 8 + 64) for _ in "abc"]
-    result = driver.memory(THREADS * 32)
+    pointers = [driver.allocate(THREADS * 8 + 64) for _ in "abc"]
+    result = driver.allocate(THREADS * 32)
     failed = 0
     with gzip.GzipFile(out, "wb", mtime=0) as file:
         start = {"gpu": driver.name, "driver": driver.version, "rotations": ROTATIONS}
@@ -114,10 +114,10 @@ def main(instructions: str, kernel: str, out: str) -> None:
                 rotations = []
                 for by in ROTATIONS:
                     for pointer, name, turn in zip(pointers, one["operands"], (0, *by), strict=True):
-                        driver.write(pointer, packed(sets[name][turn:] + sets[name][:turn]))
+                        driver.write(pointer, pack_operands(sets[name][turn:] + sets[name][:turn]))
                     driver.write(result, bytes(THREADS * 32))
                     driver.launch(function, [*pointers, result])
-                    rotations.append(unpacked(driver.read(result, THREADS * 32)))
+                    rotations.append(unpack_results(driver.read(result, THREADS * 32)))
                 driver.call("cuModuleUnload", module)
                 said["results"] = rotations
             except CudaError as error:

@@ -80,49 +80,53 @@ def operand_table():
     return sets
 
 
-def f32(dice, spread):
+def random_f32(dice, spread):
     return (
         dice.getrandbits(1) << 31 | (127 + dice.randrange(-spread, spread + 1)) << 23 | dice.getrandbits(23)
     )
 
 
-def f16(dice, spread):
+def random_f16(dice, spread):
     return dice.getrandbits(1) << 15 | (15 + dice.randrange(-spread, spread + 1)) << 10 | dice.getrandbits(10)
 
 
-def bf16(dice, spread):
-    return f32(dice, spread) >> 16
+def random_bf16(dice, spread):
+    return random_f32(dice, spread) >> 16
 
 
-def f64(dice):
+def random_f64(dice):
     return dice.getrandbits(1) << 63 | (1023 + dice.randrange(-3, 4)) << 52 | dice.getrandbits(52)
 
 
 MATRICES = {
-    "matrix-f16": lambda dice, place: f32(dice, 5) if place == "c" else f16(dice, 4) | f16(dice, 4) << 16,
+    "matrix-f16": lambda dice, place: (
+        random_f32(dice, 5) if place == "c" else random_f16(dice, 4) | random_f16(dice, 4) << 16
+    ),
     "matrix-f16-wide": lambda dice, place: (
-        f32(dice, 20) if place == "c" else f16(dice, 14) | f16(dice, 14) << 16
+        random_f32(dice, 20) if place == "c" else random_f16(dice, 14) | random_f16(dice, 14) << 16
     ),
-    "matrix-f16-f16": lambda dice, _place: f16(dice, 3) | f16(dice, 3) << 16,
-    "matrix-bf16": lambda dice, place: f32(dice, 5) if place == "c" else bf16(dice, 4) | bf16(dice, 4) << 16,
+    "matrix-f16-f16": lambda dice, _place: random_f16(dice, 3) | random_f16(dice, 3) << 16,
+    "matrix-bf16": lambda dice, place: (
+        random_f32(dice, 5) if place == "c" else random_bf16(dice, 4) | random_bf16(dice, 4) << 16
+    ),
     "matrix-bf16-wide": lambda dice, place: (
-        f32(dice, 90) if place == "c" else bf16(dice, 60) | bf16(dice, 60) << 16
+        random_f32(dice, 90) if place == "c" else random_bf16(dice, 60) | random_bf16(dice, 60) << 16
     ),
-    "matrix-tf32": lambda dice, place: f32(dice, 5 if place == "c" else 4),
-    "matrix-tf32-wide": lambda dice, place: f32(dice, 90 if place == "c" else 60),
+    "matrix-tf32": lambda dice, place: random_f32(dice, 5 if place == "c" else 4),
+    "matrix-tf32-wide": lambda dice, place: random_f32(dice, 90 if place == "c" else 60),
     "matrix-s8": lambda dice, _place: dice.getrandbits(32),
-    "matrix-f64": lambda dice, _place: f64(dice),
+    "matrix-f64": lambda dice, _place: random_f64(dice),
 }
 
 
-def size(kind):
+def register_kind(kind):
     """Which registers hold a type."""
     if kind.endswith("x2") or kind == "tf32":
         return "r"
     return SIZES[kind.lstrip("abcdefghijklmnopqrstuvwxyz")]
 
 
-def types(words):
+def find_types(words):
     known = [
         word
         for word in words
@@ -133,38 +137,38 @@ def types(words):
     ]
 
 
-def widened(kind, register="0"):
+def store_result(kind, register="0"):
     """Puts a result into `%d0`."""
     return {"h": f"cvt.u64.u16 %d0, %h{register};", "r": f"cvt.u64.u32 %d0, %r{register};", "d": ""}[kind]
 
 
-def result(kind):
+def result_register(kind):
     return f"%{kind}0"
 
 
-def arithmetic(name, words, kinds):
+def make_arithmetic(name, words, kinds):
     """An instruction from registers to registers: its body and operands."""
     kind = kinds[0]
-    held = size(kind)
+    held = register_kind(kind)
     sets = [f"{kind}/a", f"{kind}/b", f"{kind}/c"]
     opcode = ".".join([name, *words])
     if name == "cvt":
         to, source = kinds
         if to.endswith("x2"):
-            return f"{opcode} %r0, %ra, %rb; {widened('r')}", ["f32/a", "f32/b", "f32/c"]
+            return f"{opcode} %r0, %ra, %rb; {store_result('r')}", ["f32/a", "f32/b", "f32/c"]
         return (
-            f"{opcode} {result(size(to))}, %{size(source)}a; {widened(size(to))}",
+            f"{opcode} {result_register(register_kind(to))}, %{register_kind(source)}a; {store_result(register_kind(to))}",
             [f"{source}/a", "any-b64", "any-b64"],
         )
     if name in UNARY:
         out = "r" if name in COUNTED else held
-        return f"{opcode} {result(out)}, %{held}a; {widened(out)}", sets
+        return f"{opcode} {result_register(out)}, %{held}a; {store_result(out)}", sets
     if name in BINARY:
         out = {"h": "r", "r": "d"}[held] if "wide" in words else held
         second = "r" if name in ("shl", "shr") else held
         if name in ("shl", "shr"):
             sets[1] = "small/b"
-        return f"{opcode} {result(out)}, %{held}a, %{second}b; {widened(out)}", sets
+        return f"{opcode} {result_register(out)}, %{held}a, %{second}b; {store_result(out)}", sets
     if name in TERNARY:
         out = {"h": "r", "r": "d"}[held] if "wide" in words else held
         b, c = held, out if "wide" in words else held
@@ -174,11 +178,11 @@ def arithmetic(name, words, kinds):
             sets[2] = "small/c"
         if "wide" in words:
             sets[2] = {"r": "b32/c", "d": "b64/c"}[out]
-        return f"{opcode} {result(out)}, %{held}a, %{b}b, %{c}c; {widened(out)}", sets
+        return f"{opcode} {result_register(out)}, %{held}a, %{b}b, %{c}c; {store_result(out)}", sets
     return None
 
 
-def flags(count):
+def store_flags(count):
     """Puts predicates into `%d0`."""
     parts = [
         f"selp.b64 %d{at + 4}, {1 << at}, 0, %p{at}; or.b64 %d0, %d0, %d{at + 4};" for at in range(count)
@@ -186,29 +190,33 @@ def flags(count):
     return " ".join(parts)
 
 
-def special(name, words, kinds):
+def make_special(name, words, kinds):
     """Everything else that computes."""
     opcode = ".".join([name, *words])
     odd = "and.b32 %r8, %ra, 1; setp.eq.b32 %q0, %r8, 1; and.b32 %r9, %rb, 1; setp.eq.b32 %q1, %r9, 1; "
     if name == "setp":
-        held = size(kinds[0])
+        held = register_kind(kinds[0])
         to = "%p0|%p1" if kinds[0].endswith("x2") else "%p0"
         sets = [f"{kinds[0]}/a", f"{kinds[0]}/b", "any-b64"]
-        return f"{opcode} {to}, %{held}a, %{held}b; {flags(2 if '|' in to else 1)}", sets
+        return f"{opcode} {to}, %{held}a, %{held}b; {store_flags(2 if '|' in to else 1)}", sets
     if name == "set":
-        return f"{opcode} %r0, %ra, %rb; {widened('r')}", ["f16x2/a", "f16x2/b", "any-b64"]
+        return f"{opcode} %r0, %ra, %rb; {store_result('r')}", ["f16x2/a", "f16x2/b", "any-b64"]
     if name == "testp":
-        return f"{opcode} %p0, %{size(kinds[0])}a; {flags(1)}", [f"{kinds[0]}/a", "any-b64", "any-b64"]
+        return f"{opcode} %p0, %{register_kind(kinds[0])}a; {store_flags(1)}", [
+            f"{kinds[0]}/a",
+            "any-b64",
+            "any-b64",
+        ]
     if name == "selp":
-        held = size(kinds[0])
-        return f"{odd}{opcode} {result(held)}, %{held}a, %{held}b, %q0; {widened(held)}", [
+        held = register_kind(kinds[0])
+        return f"{odd}{opcode} {result_register(held)}, %{held}a, %{held}b, %q0; {store_result(held)}", [
             "any-b64",
             "any-b64",
             "any-b64",
         ]
     if kinds == ["pred"]:
         second = "" if name in ("not", "mov") else ", %q1"
-        return f"{odd}{opcode} %p0, %q0{second}; {flags(1)}", ["any-b64", "any-b32", "any-b64"]
+        return f"{odd}{opcode} %p0, %q0{second}; {store_flags(1)}", ["any-b64", "any-b32", "any-b64"]
     if name == "lop3":
         tables = (0x96, 0xE8, 0x1B, 0xFE)
         body = " ".join(
@@ -217,7 +225,7 @@ def special(name, words, kinds):
         )
         return body, ["any-b32", "b32/b", "b32/c"]
     if name in ("addc", "subc", "madc") or "cc" in words:
-        return carried(name, words, opcode), ["b32/a", "b32/b", "any-b32"]
+        return make_carry(name, words, opcode), ["b32/a", "b32/b", "any-b32"]
     if name == "cvta":
         space = words[0]
         if space == "local":
@@ -231,7 +239,7 @@ def special(name, words, kinds):
     return None
 
 
-def carried(name, words, opcode):
+def make_carry(name, words, opcode):
     """A sum of 64 bits in two parts, or a product."""
     base = {"addc": "add", "subc": "sub", "madc": "mad"}.get(name, name)
     third = ", %rc" if base == "mad" else ""
@@ -246,7 +254,7 @@ def carried(name, words, opcode):
     return f"{low} {this} {tail} mov.b64 %d0, {{%r0, %r1}}; cvt.u64.u32 %d1, %r2;"
 
 
-def warp(name, words, _kinds):
+def make_collective(name, words, _kinds):
     """Instructions in which lanes meet."""
     opcode = ".".join([name, *words])
     if name == "shfl":
@@ -271,7 +279,7 @@ def warp(name, words, _kinds):
     return None
 
 
-def memory(name, words, kinds):
+def make_memory(name, words, kinds):
     """Loads, stores, atomics."""
     opcode = ".".join([name, *words])
     if name == "cp":
@@ -283,11 +291,11 @@ def memory(name, words, kinds):
         body += f"{opcode} [%at], [{where}], {size_of}; cp.async.commit_group; cp.async.wait_group 0; ld.shared.b64 %d0, [%at];"
         return body, ["any-b64"] * 3
     if name in ("atom", "red"):
-        return atomic(name, words, kinds, opcode)
+        return make_atomic(name, words, kinds, opcode)
     if name not in ("ld", "st"):
         return None
     kind = kinds[0]
-    held = size(kind)
+    held = register_kind(kind)
     count = next((int(word[1]) for word in words if word in ("v2", "v4")), 1)
     hint = ", %policy" if "L2::cache_hint" in words else ""
     policy = "createpolicy.fractional.L2::evict_first.b64 %policy, 1.0; " if hint else ""
@@ -318,7 +326,7 @@ def memory(name, words, kinds):
         ]
         body = f"{aligned}{fill}{policy}{opcode} {listed}, {place}{hint}; {' '.join(widen)}"
         return (body if space != "param" else f"{opcode} {listed}, {place}; mov.b64 %d0, 0;"), ["any-b64"] * 3
-    # What is stored is read again; to the device's memory, at a place of each thread's own.
+    # The stored value is loaded again. In global memory each thread has its own address.
     sources = [f"%{held}{'abca'[at]}" for at in range(count)]
     listed = sources[0] if count == 1 else "{" + ", ".join(sources) + "}"
     back = {"[%d8]": "ld.global.v2.b64 {%d0, %d1}, [%po];", "[%at]": "ld.shared.v2.b64 {%d0, %d1}, [%at];"}
@@ -328,9 +336,9 @@ def memory(name, words, kinds):
     return body, ["any-b64"] * 3
 
 
-def atomic(name, words, kinds, opcode):
+def make_atomic(name, words, kinds, opcode):
     kind = kinds[0]
-    held = size(kind)
+    held = register_kind(kind)
     shared = "shared" in words
     place = "[%at]" if shared else "[%po]"
     store = "st.shared.b64" if shared else "st.global.b64"
@@ -349,7 +357,7 @@ def atomic(name, words, kinds, opcode):
     return f"{store} {place}, %da; {opcode} {fetched}{place}, {operands}; {widen} {load} %d1, {place};", sets
 
 
-def matrix(name, words, _kinds):
+def make_matrix(name, words, _kinds):
     """Products: the registers of a lane are made of its operands and of those of other lanes."""
     opcode = ".".join([name, *words])
     if name == "ldmatrix":
@@ -385,12 +393,12 @@ def matrix(name, words, _kinds):
     ]
 
 
-def kernels():
+def make_kernels():
     for line in (HERE / "golden/opcodes.txt").read_text().splitlines():
         name, *words = line.split(".")
-        kinds = types(words)
-        for make in (matrix, warp, memory, special, arithmetic):
-            if (kinds or make in (warp, memory)) and (made := make(name, words, kinds)):
+        kinds = find_types(words)
+        for make in (make_matrix, make_collective, make_memory, make_special, make_arithmetic):
+            if (kinds or make in (make_collective, make_memory)) and (made := make(name, words, kinds)):
                 body, sets = made
                 yield line, body, sets
                 if name == "mma" and f"{sets[0][:-2]}-wide" in MATRICES:
@@ -411,7 +419,7 @@ def make(path):
         )
         file.writelines(
             json.dumps({"opcode": opcode, "body": body, "operands": names}) + "\n"
-            for opcode, body, names in kernels()
+            for opcode, body, names in make_kernels()
         )
 
 

@@ -1,9 +1,9 @@
-"""The PTX of kernels of one operation each, for sm_80: how `golden/operations.jsonl.gz` comes about.
+"""Compiles a kernel for each operation to PTX for sm_80, and writes `golden/operations.jsonl.gz`.
 
     python operations.py operations.jsonl.gz      with the toolchain of Triton 3.9.0; no GPU is needed
 
-What a GPU gave for these operations is in `snapshots/tile/h200-*.txt`; `operations.rs` beside this file compares. The operations
-are those of `harness/tile/tests/h200.py`, and the functions that the tables have besides.
+A GPU's results of these operations are in `snapshots/tile/h200-*.txt`; `it/operations.rs` compares them. The operations
+are those of `harness/tile/tests/h200.py`, and the other functions in the tables.
 """
 
 import gzip
@@ -18,23 +18,23 @@ HERE = Path(__file__).resolve().parent
 SNAPSHOTS = HERE.parents[2] / "snapshots/tile"
 
 
-def loaded(path):
+def load_module(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-H200 = loaded(HERE.parents[2] / "harness/tile/tests/h200.py")
+H200 = load_module(HERE.parents[2] / "harness/tile/tests/h200.py")
 MATH = ("exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "rsqrt", "erf", "floor", "ceil")
 INFIX = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def operations():
+def list_operations():
     """Kind, operation, dtype of the operands, of the result, expression: those that the tables have results of."""
     known = {}
-    for kind, name, of, to, expression in H200.operations():
+    for kind, name, of, to, expression in H200.list_operations():
         known[kind, name, of, to] = expression
     # The tables have the language's own, which keep subnormal numbers, before the library's.
     known["binary", "div_rn", "f32", "f32"] = "tl.div_rn(a, b)"
@@ -85,18 +85,18 @@ def main(path):
     from triton.compiler import ASTSource
 
     os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
-    table = H200.operands()
+    table = H200.read_operands()
     with gzip.open(path, "wt") as out, tempfile.TemporaryDirectory() as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
-        for nth, (kind, name, of, to, expression) in enumerate(operations()):
-            lanes = len(H200.columns(table, kind, of)[0])
+        for nth, (kind, name, of, to, expression) in enumerate(list_operations()):
+            lanes = len(H200.operand_columns(table, kind, of)[0])
             block = 1 << (lanes - 1).bit_length()
             file = Path(folder, f"k{nth}.py")
-            file.write_text(H200.text(kind if kind != "compare" else "binary", expression))
+            file.write_text(H200.kernel_text(kind if kind != "compare" else "binary", expression))
             signature = {part: "*" + H200.DTYPES[of][0] for part in ("p", "q", "r")}
             signature["out"] = "*" + H200.DTYPES[to][0]
             try:
-                source = ASTSource(loaded(file).k, {**signature, "N": "constexpr"}, {(4,): block})
+                source = ASTSource(load_module(file).k, {**signature, "N": "constexpr"}, {(4,): block})
                 kernel = triton.compile(source, target=GPUTarget("cuda", 80, 32), options={"num_warps": 4})
             except Exception as error:  # noqa: BLE001 (whatever a compiler raises: the target lacks the operation)
                 print(kind, name, of, to, type(error).__name__, file=sys.stderr)

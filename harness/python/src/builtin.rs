@@ -1,5 +1,5 @@
-//! Functions that Python has without being told, as a table. Left out: functions that take functions, and keywords that only
-//! `CPython` gives a meaning (`key`, `default`).
+//! A table of Python's built-in functions. Unsupported: functions that take functions, and the keywords `key` and
+//! `default`.
 
 use ruff_python_ast::{CmpOp, Operator};
 
@@ -9,23 +9,23 @@ use crate::int::Int;
 use crate::object::{Object, Plain, Sequence, View};
 use crate::{operator, repr};
 
-/// Takes the cost of so many items, or refuses it.
+/// Takes the cost of some items, or returns an error.
 pub type Spend<'a> = &'a mut dyn FnMut(usize) -> Result<(), Error>;
 
-/// A function of Python's.
+/// A built-in function of Python.
 pub struct Builtin<V> {
     /// Its name.
     pub name: &'static str,
-    /// The names of its parameters; none where it takes any number of arguments.
+    /// The names of its parameters; empty if it takes any number of arguments.
     pub parameters: &'static [&'static str],
-    /// How many arguments it needs.
+    /// Minimum number of arguments.
     pub required: usize,
-    /// The function, which is given as many arguments as it takes.
+    /// The function. It receives a valid number of arguments.
     call: fn(&[V], Spend<'_>) -> Result<V, Error>,
 }
 
 impl<V: Object> Builtin<V> {
-    /// Calls the function. Each item that it looks at or makes is told to `spend` before.
+    /// Calls the function. It passes the number of items to `spend` before it reads or creates them.
     pub fn call(&self, arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
         let most = if self.parameters.is_empty() {
             usize::MAX
@@ -52,10 +52,10 @@ impl<V: Object> Builtin<V> {
     }
 }
 
-/// The table of a type of values.
+/// The table for a type of values.
 pub struct Builtins<V>(std::marker::PhantomData<V>);
 
-pub(crate) const fn entry<V>(
+pub(crate) const fn define<V>(
     name: &'static str,
     parameters: &'static [&'static str],
     required: usize,
@@ -72,37 +72,37 @@ pub(crate) const fn entry<V>(
 impl<V: Object + 'static> Builtins<V> {
     /// Python's builtins, by name.
     pub const TABLE: &'static [Builtin<V>] = &[
-        entry("abs", &["x"], 1, abs),
-        entry("all", &["iterable"], 1, |arguments, spend| {
-            any(arguments, false, spend)
+        define("abs", &["x"], 1, abs),
+        define("all", &["iterable"], 1, |arguments, spend| {
+            find_truth(arguments, false, spend)
         }),
-        entry("any", &["iterable"], 1, |arguments, spend| {
-            any(arguments, true, spend)
+        define("any", &["iterable"], 1, |arguments, spend| {
+            find_truth(arguments, true, spend)
         }),
-        entry("bool", &["x"], 0, |arguments, _| {
+        define("bool", &["x"], 0, |arguments, _| {
             let truth = arguments.first().map_or(Ok(false), operator::truth);
-            V::plain(Plain::Bool(truth.map_err(|error| error.at(0))?))
+            V::from_plain(Plain::Bool(truth.map_err(|error| error.for_argument(0))?))
         }),
-        entry("divmod", &["a", "b"], 2, |arguments, _| match arguments {
+        define("divmod", &["a", "b"], 2, |arguments, _| match arguments {
             [a, b] => operator::div_mod(a, b),
-            _ => Err(miscounted()),
+            _ => Err(count_error()),
         }),
-        entry("enumerate", &["iterable", "start"], 1, enumerate),
-        entry("float", &["x"], 0, float_of),
-        entry("int", &["x", "base"], 0, int_of),
-        entry("len", &["obj"], 1, length),
-        entry("list", &["iterable"], 0, |arguments, spend| {
-            V::sequence(Sequence::List, given_items(arguments, spend)?)
+        define("enumerate", &["iterable", "start"], 1, enumerate),
+        define("float", &["x"], 0, float_of),
+        define("int", &["x", "base"], 0, int_of),
+        define("len", &["obj"], 1, call_len),
+        define("list", &["iterable"], 0, |arguments, spend| {
+            V::from_items(Sequence::List, given_items(arguments, spend)?)
         }),
-        entry("max", &[], 1, |arguments, spend| {
-            extreme(arguments, "max", CmpOp::Gt, spend)
+        define("max", &[], 1, |arguments, spend| {
+            find_extreme(arguments, "max", CmpOp::Gt, spend)
         }),
-        entry("min", &[], 1, |arguments, spend| {
-            extreme(arguments, "min", CmpOp::Lt, spend)
+        define("min", &[], 1, |arguments, spend| {
+            find_extreme(arguments, "min", CmpOp::Lt, spend)
         }),
-        entry("pow", &["base", "exp", "mod"], 2, power),
-        entry("range", &[], 1, range),
-        entry("reversed", &["sequence"], 1, |arguments, spend| {
+        define("pow", &["base", "exp", "mod"], 2, call_pow),
+        define("range", &[], 1, call_range),
+        define("reversed", &["sequence"], 1, |arguments, spend| {
             let mut items = given_items(arguments, spend).map_err(|mut error| {
                 if error.reason == Reason::Iteration {
                     error.text = error.text.replace("iterable", "reversible");
@@ -110,23 +110,25 @@ impl<V: Object + 'static> Builtins<V> {
                 error
             })?;
             items.reverse();
-            V::sequence(Sequence::List, items)
+            V::from_items(Sequence::List, items)
         }),
-        entry("round", &["number", "ndigits"], 1, round),
-        entry("sorted", &["iterable"], 1, |arguments, spend| {
-            V::sequence(Sequence::List, sorted(given_items(arguments, spend)?)?)
+        define("round", &["number", "ndigits"], 1, round),
+        define("sorted", &["iterable"], 1, |arguments, spend| {
+            V::from_items(Sequence::List, sort_items(given_items(arguments, spend)?)?)
         }),
-        entry("str", &["object"], 0, |arguments, _| {
-            V::plain(Plain::Str(arguments.first().map_or_else(String::new, repr::text)))
+        define("str", &["object"], 0, |arguments, _| {
+            V::from_plain(Plain::Str(
+                arguments.first().map_or_else(String::new, repr::str_of),
+            ))
         }),
-        entry("sum", &["iterable", "start"], 1, sum),
-        entry("tuple", &["iterable"], 0, |arguments, spend| {
-            V::sequence(Sequence::Tuple, given_items(arguments, spend)?)
+        define("sum", &["iterable", "start"], 1, sum),
+        define("tuple", &["iterable"], 0, |arguments, spend| {
+            V::from_items(Sequence::Tuple, given_items(arguments, spend)?)
         }),
-        entry("zip", &[], 0, zip),
+        define("zip", &[], 0, zip),
     ];
 
-    /// The builtin of a name.
+    /// Finds a builtin by name.
     pub fn find(name: &str) -> Option<&'static Builtin<V>> {
         Self::TABLE.iter().find(|builtin| builtin.name == name)
     }
@@ -144,12 +146,12 @@ pub const NAMES: &[&str] = &{
     names
 };
 
-/// [`Builtin::call`] counts arguments before a function sees them.
-pub(crate) fn miscounted() -> Error {
+/// Not reachable: [`Builtin::call`] checks the number of arguments first.
+pub(crate) fn count_error() -> Error {
     Error::of_type(Reason::Arguments, "a wrong number of arguments")
 }
 
-/// Python's names of an argument that is no integer.
+/// The error for an argument that is not an integer.
 pub(crate) fn no_index<V: Object>(value: &V) -> Error {
     Error::of_type(
         Reason::Argument,
@@ -161,9 +163,9 @@ pub(crate) fn no_index<V: Object>(value: &V) -> Error {
 }
 
 pub(crate) fn items_of<V: Object>(arguments: &[V], nth: usize, spend: Spend<'_>) -> Result<Vec<V>, Error> {
-    let value = arguments.get(nth).ok_or_else(miscounted)?;
-    let items = value.items().map_err(|error| error.at(nth))?;
-    spend(items.len()).map_err(|error| error.at(nth))?;
+    let value = arguments.get(nth).ok_or_else(count_error)?;
+    let items = value.items().map_err(|error| error.for_argument(nth))?;
+    spend(items.len()).map_err(|error| error.for_argument(nth))?;
     Ok(items)
 }
 
@@ -176,56 +178,56 @@ fn given_items<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<Vec<V>, E
 
 fn abs<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     let [value] = arguments else {
-        return Err(miscounted());
+        return Err(count_error());
     };
     match (value.view(), value.as_int()) {
-        (View::Float(value), _) => V::plain(Plain::Float(value.abs())),
-        (_, Some(value)) => V::plain(Plain::Int(value.magnitude()?)),
+        (View::Float(value), _) => V::from_plain(Plain::Float(value.abs())),
+        (_, Some(value)) => V::from_plain(Plain::Int(value.magnitude()?)),
         _ => Err(Error::of_type(
             Reason::Argument,
             format!("bad operand type for abs(): '{}'", value.type_name()),
         )
-        .at(0)),
+        .for_argument(0)),
     }
 }
 
-fn any<V: Object>(arguments: &[V], wanted: bool, spend: Spend<'_>) -> Result<V, Error> {
+fn find_truth<V: Object>(arguments: &[V], wanted: bool, spend: Spend<'_>) -> Result<V, Error> {
     for item in items_of(arguments, 0, spend)? {
         if operator::truth(&item)? == wanted {
-            return V::plain(Plain::Bool(wanted));
+            return V::from_plain(Plain::Bool(wanted));
         }
     }
-    V::plain(Plain::Bool(!wanted))
+    V::from_plain(Plain::Bool(!wanted))
 }
 
 fn enumerate<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
     let mut nth = match arguments.get(1) {
-        Some(start) => start.as_int().ok_or_else(|| no_index(start).at(1))?,
+        Some(start) => start.as_int().ok_or_else(|| no_index(start).for_argument(1))?,
         None => Int::from(0),
     };
     let items = items_of(arguments, 0, spend)?;
     let mut rows = Vec::with_capacity(items.len());
     for item in items {
-        let next = nth.plus(&Int::from(1))?;
-        rows.push(V::sequence(
+        let next = nth.checked_add(&Int::from(1))?;
+        rows.push(V::from_items(
             Sequence::Tuple,
-            vec![V::plain(Plain::Int(nth))?, item],
+            vec![V::from_plain(Plain::Int(nth))?, item],
         )?);
         nth = next;
     }
-    V::sequence(Sequence::List, rows)
+    V::from_items(Sequence::List, rows)
 }
 
 fn float_of<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     let Some(value) = arguments.first() else {
-        return V::plain(Plain::Float(0.0));
+        return V::from_plain(Plain::Float(0.0));
     };
     let float = match (value.view(), operator::to_float(value)) {
         (_, Some(float)) => float,
         (View::Str(text), _) => float::parse(text).ok_or_else(|| {
             Error::of_value(
                 Reason::Literal,
-                format!("could not convert string to float: {}", repr::quoted(text)),
+                format!("could not convert string to float: {}", repr::quote(text)),
             )
         }),
         _ => Err(Error::of_type(
@@ -236,15 +238,15 @@ fn float_of<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
             ),
         )),
     };
-    V::plain(Plain::Float(float.map_err(|error| error.at(0))?))
+    V::from_plain(Plain::Float(float.map_err(|error| error.for_argument(0))?))
 }
 
 fn int_of<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     let Some(value) = arguments.first() else {
-        return V::plain(Plain::Int(Int::from(0)));
+        return V::from_plain(Plain::Int(Int::from(0)));
     };
     let base = match arguments.get(1) {
-        Some(base) => Some(base.as_int().ok_or_else(|| no_index(base).at(1))?),
+        Some(base) => Some(base.as_int().ok_or_else(|| no_index(base).for_argument(1))?),
         None => None,
     };
     let int = match (value.view(), base) {
@@ -273,7 +275,7 @@ fn int_of<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
             )
         }),
     };
-    V::plain(Plain::Int(int.map_err(|error| error.at(0))?))
+    V::from_plain(Plain::Int(int.map_err(|error| error.for_argument(0))?))
 }
 
 /// `int(text, base)`.
@@ -283,7 +285,7 @@ fn parse_int(text: &str, base: u32) -> Result<Int, Error> {
             Reason::Literal,
             format!(
                 "invalid literal for int() with base {base}: {}",
-                repr::quoted(text)
+                repr::quote(text)
             ),
         )
     };
@@ -308,16 +310,16 @@ fn parse_int(text: &str, base: u32) -> Result<Int, Error> {
     }
     let digits = digits.replace('_', "");
     let value = Int::from_digits(&digits, radix)?.ok_or_else(wrong)?;
-    // As in a program, a 0 in front would be C's octal.
+    // A leading 0 would be octal in C; Python rejects it.
     if base == 0 && prefixed.is_none() && digits.starts_with('0') && !value.is_zero() {
         return Err(wrong());
     }
     if negative { value.negated() } else { Ok(value) }
 }
 
-fn length<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
+fn call_len<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     let [value] = arguments else {
-        return Err(miscounted());
+        return Err(count_error());
     };
     let length = match value.view() {
         View::Str(text) => Ok(text.chars().count().into()),
@@ -330,10 +332,10 @@ fn length<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
             ))
         }),
     };
-    V::plain(Plain::Int(length.map_err(|error| error.at(0))?))
+    V::from_plain(Plain::Int(length.map_err(|error| error.for_argument(0))?))
 }
 
-fn extreme<V: Object>(arguments: &[V], name: &str, op: CmpOp, spend: Spend<'_>) -> Result<V, Error> {
+fn find_extreme<V: Object>(arguments: &[V], name: &str, op: CmpOp, spend: Spend<'_>) -> Result<V, Error> {
     let items = match arguments {
         [_] => items_of(arguments, 0, spend)?,
         many => many.to_vec(),
@@ -353,20 +355,20 @@ fn extreme<V: Object>(arguments: &[V], name: &str, op: CmpOp, spend: Spend<'_>) 
     Ok(best)
 }
 
-fn power<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
+fn call_pow<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     let [base, exponent, rest @ ..] = arguments else {
-        return Err(miscounted());
+        return Err(count_error());
     };
     let Some(modulus) = rest
         .first()
         .filter(|modulus| !matches!(modulus.view(), View::None))
     else {
-        return operator::binary(Operator::Pow, base, exponent);
+        return operator::apply_binary(Operator::Pow, base, exponent);
     };
     let number = |value: &V| value.as_int().is_some() || matches!(value.view(), View::Float(_));
     match (base.as_int(), exponent.as_int(), modulus.as_int()) {
         (Some(base), Some(exponent), Some(modulus)) => {
-            V::plain(Plain::Int(base.power_modulo(&exponent, &modulus)?))
+            V::from_plain(Plain::Int(base.power_modulo(&exponent, &modulus)?))
         }
         _ if arguments.iter().all(number) => Err(Error::of_type(
             Reason::Argument,
@@ -384,10 +386,14 @@ fn power<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     }
 }
 
-fn range<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
+fn call_range<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
     let mut bounds = Vec::with_capacity(3);
     for (nth, argument) in arguments.iter().enumerate().take(4) {
-        bounds.push(argument.as_int().ok_or_else(|| no_index(argument).at(nth))?);
+        bounds.push(
+            argument
+                .as_int()
+                .ok_or_else(|| no_index(argument).for_argument(nth))?,
+        );
     }
     let (zero, one) = (Int::from(0), Int::from(1));
     let (start, stop, step) = match &bounds[..] {
@@ -407,12 +413,15 @@ fn range<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
             ));
         }
     };
-    // Python's own count: the span in steps, rounded up.
-    let (quotient, rest) = stop.minus(start)?.floor_div_mod(step).ok_or_else(miscounted)?;
+    // CPython's formula: the span in steps, rounded up.
+    let (quotient, rest) = stop
+        .checked_sub(start)?
+        .floor_div_mod(step)
+        .ok_or_else(count_error)?;
     let count = if rest.is_zero() {
         quotient
     } else {
-        quotient.plus(&one)?
+        quotient.checked_add(&one)?
     };
     let count = if count.is_negative() { zero.clone() } else { count };
     let count = count
@@ -423,27 +432,29 @@ fn range<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
     let mut items = Vec::with_capacity(count);
     let mut at = start.clone();
     for _ in 0..count {
-        items.push(V::plain(Plain::Int(at.clone()))?);
-        at = at.plus(step)?;
+        items.push(V::from_plain(Plain::Int(at.clone()))?);
+        at = at.checked_add(step)?;
     }
-    V::sequence(Sequence::List, items)
+    V::from_items(Sequence::List, items)
 }
 
 fn round<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
-    let value = arguments.first().ok_or_else(miscounted)?;
+    let value = arguments.first().ok_or_else(count_error)?;
     let digits = arguments
         .get(1)
         .filter(|digits| !matches!(digits.view(), View::None))
-        .map(|digits| digits.as_int().ok_or_else(|| no_index(digits).at(1)));
+        .map(|digits| digits.as_int().ok_or_else(|| no_index(digits).for_argument(1)));
     let rounded = match (value.view(), value.as_int()) {
         (View::Float(value), _) => match digits {
             Some(digits) => Plain::Float(float::round_digits(value, &digits?)?),
-            None => Plain::Int(float::to_int(value.round_ties_even()).map_err(|error| error.at(0))?),
+            None => {
+                Plain::Int(float::to_int(value.round_ties_even()).map_err(|error| error.for_argument(0))?)
+            }
         },
         (_, Some(value)) => match digits.transpose()? {
             Some(digits) if digits.is_negative() => {
-                // Half of a unit that has more bits than are held is beyond any value that is.
-                match Int::from(10).power(&digits.negated()?) {
+                // Half of a unit larger than the limit exceeds any integer here.
+                match Int::from(10).checked_pow(&digits.negated()?) {
                     Ok(unit) => Plain::Int(float::round_to(&value, &unit, false)?),
                     Err(_) => Plain::Int(Int::from(0)),
                 }
@@ -455,20 +466,20 @@ fn round<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
                 Reason::Argument,
                 format!("type {} doesn't define __round__ method", value.type_name()),
             )
-            .at(0));
+            .for_argument(0));
         }
     };
-    V::plain(rounded)
+    V::from_plain(rounded)
 }
 
-/// A stable order by `<` alone, which must not be trusted to be an order: NaN has none.
-fn sorted<V: Object>(items: Vec<V>) -> Result<Vec<V>, Error> {
+/// A stable sort by `<` alone, which may not be a consistent order (NaN).
+fn sort_items<V: Object>(items: Vec<V>) -> Result<Vec<V>, Error> {
     if items.len() < 2 {
         return Ok(items);
     }
     let mut left = items;
     let right = left.split_off(left.len() / 2);
-    let (left, right) = (sorted(left)?, sorted(right)?);
+    let (left, right) = (sort_items(left)?, sort_items(right)?);
     let mut merged = Vec::with_capacity(left.len() + right.len());
     let mut right = right.into_iter().peekable();
     for item in left {
@@ -491,14 +502,14 @@ fn sum<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
                 Reason::Argument,
                 "sum() can't sum strings [use ''.join(seq) instead]",
             )
-            .at(1));
+            .for_argument(1));
         }
         Some(start) => start.clone(),
-        None => V::plain(Plain::Int(Int::from(0)))?,
+        None => V::from_plain(Plain::Int(Int::from(0)))?,
     };
     for item in items_of(arguments, 0, spend)? {
         spend(total.weight())?;
-        total = operator::binary(Operator::Add, &total, &item)?;
+        total = operator::apply_binary(Operator::Add, &total, &item)?;
     }
     Ok(total)
 }
@@ -514,7 +525,7 @@ fn zip<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
         if row.len() < columns.len() {
             break;
         }
-        rows.push(V::sequence(Sequence::Tuple, row)?);
+        rows.push(V::from_items(Sequence::Tuple, row)?);
     }
-    V::sequence(Sequence::List, rows)
+    V::from_items(Sequence::List, rows)
 }

@@ -1,8 +1,8 @@
-//! Why an operator or a builtin has no value. Left out: where in a text that is; whoever walks the text knows it.
+//! Errors of operators and builtins. The caller that walks the text adds the location.
 
 use std::fmt;
 
-/// Which exception Python raises, or why there is none and no value either.
+/// The exception that Python raises, or the reason why there is neither an exception nor a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// `TypeError`.
@@ -21,16 +21,16 @@ pub enum ErrorKind {
     Name,
     /// `AttributeError`.
     Attribute,
-    /// Python has a value, which is larger than what is held here.
+    /// Python has a value, but it exceeds a limit.
     Limit,
-    /// Python has a value of a kind that is not held here, a complex number say.
+    /// Python has a value of an unsupported type, for example a complex number.
     Unsupported,
-    /// The value depends on something that is not known here.
+    /// The value depends on something unknown.
     Unknown,
 }
 
 impl ErrorKind {
-    /// The name of the exception, where Python raises one.
+    /// The name of the exception, if Python raises one.
     pub const fn exception(self) -> Option<&'static str> {
         Some(match self {
             Self::Type => "TypeError",
@@ -46,7 +46,7 @@ impl ErrorKind {
     }
 }
 
-/// What is wrong, for those who say it in words of their own.
+/// The cause of an error, for callers with their own messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// An operator does not take operands of these types.
@@ -59,43 +59,43 @@ pub enum Reason {
     Length,
     /// A value cannot be searched with `in`, or not for this.
     Containment,
-    /// A text is not written as the number that it was to be.
+    /// A text is not a valid literal of the number.
     Literal,
-    /// A function of the elements of a sequence got none.
+    /// A function of a sequence's elements got an empty one.
     Empty,
-    /// A value is not what a function takes.
+    /// A function doesn't accept the value.
     Argument,
     /// A function got too few arguments, or too many.
     Arguments,
-    /// An integer has more digits than are held.
+    /// An integer exceeds the maximum width.
     WideInt,
-    /// A text or sequence has more items than are held.
+    /// A text or sequence exceeds the maximum length.
     Items {
-        /// So many it has.
+        /// Its length.
         count: usize,
-        /// So many are held.
-        most: usize,
-        /// What they are: `bytes of a string`.
-        what: &'static str,
+        /// The maximum.
+        limit: usize,
+        /// The unit: `bytes of a string`.
+        unit: &'static str,
     },
     /// A complex number.
     Complex,
-    /// Anything else: the text says it.
+    /// Any other cause; see the text.
     Other,
 }
 
-/// No value, and why.
+/// An error in place of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What Python raises.
+    /// The exception that Python raises.
     pub kind: ErrorKind,
-    /// What is wrong.
+    /// The cause.
     pub reason: Reason,
-    /// The exception's text in `CPython` 3.11, or what is not held.
+    /// The exception's text in `CPython` 3.11, or the unsupported construct.
     pub text: String,
-    /// Which argument of a call is at fault, if one is.
+    /// The index of the wrong argument of a call, if there is one.
     pub argument: Option<usize>,
-    /// The mend, where the type of a value that is not Python's knows one.
+    /// A suggested fix, from the type of a value that is not Python's.
     pub help: Option<String>,
 }
 
@@ -131,17 +131,17 @@ impl Error {
         Self::new(ErrorKind::Overflow, Reason::Other, text)
     }
 
-    /// A value of Python's that is not held here.
+    /// Python's value is unsupported.
     pub fn unsupported(reason: Reason, text: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, reason, text)
     }
 
-    /// A value that depends on something that is not known.
+    /// The value depends on something unknown.
     pub fn unknown(text: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unknown, Reason::Other, text)
     }
 
-    /// An integer that is wider than `bits`.
+    /// The integer is wider than `bits`.
     pub fn wide_int(bits: u64) -> Self {
         Self::new(
             ErrorKind::Limit,
@@ -150,25 +150,29 @@ impl Error {
         )
     }
 
-    /// More items, or bytes of text, than `most`.
-    pub fn items(count: usize, most: usize, what: &'static str) -> Self {
+    /// There are more items, or bytes of text, than the limit.
+    pub fn too_many(count: usize, most: usize, what: &'static str) -> Self {
         Self::new(
             ErrorKind::Limit,
-            Reason::Items { count, most, what },
+            Reason::Items {
+                count,
+                limit: most,
+                unit: what,
+            },
             format!("more than {most} {what}"),
         )
     }
 
-    /// The same error, with its mend.
+    /// Adds a suggested fix.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same error, about one argument of a call.
+    /// Attributes the error to an argument of a call, unless it already has one.
     #[must_use]
-    pub fn at(mut self, argument: usize) -> Self {
+    pub fn for_argument(mut self, argument: usize) -> Self {
         self.argument.get_or_insert(argument);
         self
     }

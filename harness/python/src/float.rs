@@ -1,4 +1,4 @@
-//! Python's `float`: division as `CPython` computes it, powers, rounding to digits, and how it is written.
+//! Python's `float`: division as in `CPython`, powers, rounding to digits, and `repr`.
 
 use crate::error::{Error, Reason};
 use crate::int::Int;
@@ -26,7 +26,7 @@ pub fn floor_div_mod(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// `a ** b`.
-pub fn power(a: f64, b: f64) -> Result<f64, Error> {
+pub fn pow(a: f64, b: f64) -> Result<f64, Error> {
     if a == 0.0 && b < 0.0 && b.is_finite() {
         return Err(Error::zero_division("0.0 cannot be raised to a negative power"));
     }
@@ -40,7 +40,7 @@ pub fn power(a: f64, b: f64) -> Result<f64, Error> {
     Ok(power)
 }
 
-/// A float as an integer, cut: `int(value)`.
+/// Truncates a float to an integer: `int(value)`.
 pub fn to_int(value: f64) -> Result<Int, Error> {
     Int::from_float(value).ok_or_else(|| {
         if value.is_nan() {
@@ -62,12 +62,12 @@ pub fn round_digits(value: f64, digits: &Int) -> Result<f64, Error> {
         i128::MAX
     });
     match digits {
-        // Every float is a whole number of these.
+        // Every float is an integer multiple of this unit.
         324.. => Ok(value),
         0..324 => Ok(format!("{value:.*}", digits as usize).parse().unwrap_or(value)),
         -308..0 => {
             let whole = to_int(value)?;
-            let unit = Int::from(10).power(&Int::from(-digits))?;
+            let unit = Int::from(10).checked_pow(&Int::from(-digits))?;
             let fraction = value.fract() != 0.0;
             let rounded = round_to(&whole, &unit, fraction)?;
             let float = rounded
@@ -79,25 +79,25 @@ pub fn round_digits(value: f64, digits: &Int) -> Result<f64, Error> {
     }
 }
 
-/// The multiple of `unit` that is nearest, ties to even. `beyond`: the true value is a little farther from 0.
+/// The multiple of `unit` that is nearest, ties to even. `beyond`: the exact value is slightly farther from 0.
 pub(crate) fn round_to(value: &Int, unit: &Int, beyond: bool) -> Result<Int, Error> {
     let negative = value.is_negative();
     let Some((quotient, rest)) = value.magnitude()?.floor_div_mod(unit) else {
         return Ok(value.clone());
     };
-    let twice = rest.plus(&rest)?;
+    let twice = rest.checked_add(&rest)?;
     let odd = quotient.and(&Int::from(1))?.to_i128() == Some(1);
     let up = twice > *unit || (twice == *unit && (odd || beyond));
     let quotient = if up {
-        quotient.plus(&Int::from(1))?
+        quotient.checked_add(&Int::from(1))?
     } else {
         quotient
     };
-    let rounded = quotient.times(unit)?;
+    let rounded = quotient.checked_mul(unit)?;
     if negative { rounded.negated() } else { Ok(rounded) }
 }
 
-/// A text as `float(text)` reads it.
+/// Parses a text like `float(text)`.
 pub fn parse(text: &str) -> Option<f64> {
     let text = text.trim();
     let mut before = ' ';
@@ -112,14 +112,14 @@ pub fn parse(text: &str) -> Option<f64> {
 }
 
 /// `repr(value)`: the shortest text that reads as the same float.
-pub fn repr(value: f64) -> String {
+pub fn format_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();
     }
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    let scientific = shortest(value);
+    let scientific = format_shortest(value);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if value != 0.0 && !(-4..16).contains(&exponent) {
@@ -130,19 +130,20 @@ pub fn repr(value: f64) -> String {
         .trim_start_matches('-')
         .split_once('.')
         .map_or(0, |(_, digits)| digits.len());
-    // At least one digit stands behind the point.
+    // There is at least one digit after the point.
     let behind = (digits as i32 - exponent).max(1);
     format!("{value:.*}", behind as usize)
 }
 
-/// The shortest text in scientific notation that reads as the same float; of two such, the nearer, of two as near, the even.
-fn shortest(value: f64) -> String {
+/// The shortest text in scientific notation that reads as the same float. Among several, it is the nearest, and in a
+/// tie the even one.
+fn format_shortest(value: f64) -> String {
     let found = format!("{value:e}");
     let digits = found
         .split_once('e')
         .and_then(|(mantissa, _)| mantissa.split_once('.'))
         .map_or(0, |(_, digits)| digits.len());
-    // Rust's own shortest text takes the greater of two that are as near.
+    // In a tie, Rust's shortest text is the greater one.
     let nearest = format!("{value:.digits$e}");
     if nearest.parse() == Ok(value) {
         nearest

@@ -1,6 +1,6 @@
-//! Python's `int`. Most are small and held in 128 bits; wider ones are held up to [`Int::MAX_BITS`].
+//! Python's `int`. Integers of 128 bits are stored inline; wider ones have up to [`Int::MAX_BITS`] bits.
 //!
-//! Left out: floats, but for conversions and the order between the two, which are exact.
+//! Conversions to floats and comparisons with them are exact.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Reason};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Int(Repr);
 
-/// `Wide` holds only what `Small` does not.
+/// `Wide` holds only integers that don't fit `Small`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Repr {
     Small(i128),
@@ -57,11 +57,11 @@ impl From<BigInt> for Int {
 }
 
 impl Int {
-    /// The widest integer that is held: enough for any float and its products, and little enough that every operator
-    /// ends at once.
+    /// Maximum width of an integer: enough for any float and its products, and small enough that every operator is
+    /// fast.
     pub const MAX_BITS: u64 = 8192;
 
-    /// The integer, where 128 bits hold it.
+    /// The integer, if it fits 128 bits.
     pub const fn to_i128(&self) -> Option<i128> {
         match &self.0 {
             Small(value) => Some(*value),
@@ -69,7 +69,7 @@ impl Int {
         }
     }
 
-    /// The integer as an index, where a machine word holds it.
+    /// The integer as an index, if it fits a machine word.
     pub fn to_index(&self) -> Option<isize> {
         self.to_i128().and_then(|value| isize::try_from(value).ok())
     }
@@ -81,7 +81,7 @@ impl Int {
         }
     }
 
-    fn held(value: BigInt) -> Result<Self, Error> {
+    fn from_big(value: BigInt) -> Result<Self, Error> {
         if value.bits() > Self::MAX_BITS {
             return Err(Error::wide_int(Self::MAX_BITS));
         }
@@ -120,21 +120,21 @@ impl Int {
         {
             return Ok(Self(Small(value)));
         }
-        Self::held(wide(self.wide(), other.wide()))
+        Self::from_big(wide(self.wide(), other.wide()))
     }
 
     /// `self + other`.
-    pub fn plus(&self, other: &Self) -> Result<Self, Error> {
+    pub fn checked_add(&self, other: &Self) -> Result<Self, Error> {
         self.apply(other, i128::checked_add, |a, b| a + b)
     }
 
     /// `self - other`.
-    pub fn minus(&self, other: &Self) -> Result<Self, Error> {
+    pub fn checked_sub(&self, other: &Self) -> Result<Self, Error> {
         self.apply(other, i128::checked_sub, |a, b| a - b)
     }
 
     /// `self * other`.
-    pub fn times(&self, other: &Self) -> Result<Self, Error> {
+    pub fn checked_mul(&self, other: &Self) -> Result<Self, Error> {
         self.apply(other, i128::checked_mul, |a, b| a * b)
     }
 
@@ -155,12 +155,12 @@ impl Int {
 
     /// `-self`.
     pub fn negated(&self) -> Result<Self, Error> {
-        Self::from(0).minus(self)
+        Self::from(0).checked_sub(self)
     }
 
     /// `~self`.
     pub fn inverted(&self) -> Result<Self, Error> {
-        Self::from(-1).minus(self)
+        Self::from(-1).checked_sub(self)
     }
 
     /// `abs(self)`.
@@ -191,7 +191,7 @@ impl Int {
     }
 
     /// `self ** exponent`, which is not negative.
-    pub fn power(&self, exponent: &Self) -> Result<Self, Error> {
+    pub fn checked_pow(&self, exponent: &Self) -> Result<Self, Error> {
         match (&self.0, &exponent.0) {
             (_, Small(0)) => return Ok(Self::from(1)),
             (Small(0 | 1), _) => return Ok(self.clone()),
@@ -211,11 +211,11 @@ impl Int {
         {
             return Ok(Self(Small(power)));
         }
-        // The result has at least so many bits.
+        // The result has at least this many bits.
         if (self.bits() - 1).saturating_mul(u64::from(count)) >= Self::MAX_BITS {
             return Err(too_wide());
         }
-        Self::held(self.wide().pow(count))
+        Self::from_big(self.wide().pow(count))
     }
 
     /// `pow(self, exponent, modulus)`.
@@ -255,7 +255,7 @@ impl Int {
         {
             return Ok(Self(Small(value << count)));
         }
-        Self::held(self.wide() << count)
+        Self::from_big(self.wide() << count)
     }
 
     /// `self >> count`.
@@ -273,7 +273,7 @@ impl Int {
         })
     }
 
-    /// The float that is nearest, ties to even. `OverflowError` where there is none.
+    /// The nearest float, ties to even. `OverflowError` if it is too large.
     pub fn to_float(&self) -> Result<f64, Error> {
         let too_large = || Error::overflow("int too large to convert to float");
         match &self.0 {
@@ -282,9 +282,9 @@ impl Int {
                 let magnitude = value.magnitude();
                 let shift = magnitude.bits() - 64;
                 let top = u64::try_from(magnitude >> shift).unwrap_or(u64::MAX);
-                // A last bit that stands for all that were cut off.
+                // A sticky bit represents all truncated bits.
                 let sticky = u64::from(magnitude.trailing_zeros().is_some_and(|zeros| zeros < shift));
-                let float = rounded(top | sticky, shift as i64);
+                let float = round_to_f64(top | sticky, shift as i64);
                 if float.is_infinite() {
                     return Err(too_large());
                 }
@@ -297,7 +297,7 @@ impl Int {
         }
     }
 
-    /// A fraction below 1 and the power of 2 that it is multiplied with, of an integer that is above 0.
+    /// The fraction below 1 and the power of 2 whose product is an integer above 0.
     pub(crate) fn scaled(&self) -> (f64, u64) {
         let bits = self.bits();
         let top = self.wide() >> bits.saturating_sub(64);
@@ -305,7 +305,7 @@ impl Int {
         (top as f64 * power_of_two(-64), bits)
     }
 
-    /// A float cut to an integer; `None` for NaN and infinities.
+    /// Truncates a float to an integer; `None` for NaN and infinities.
     pub fn from_float(float: f64) -> Option<Self> {
         if !float.is_finite() {
             return None;
@@ -337,7 +337,7 @@ impl Int {
         let negative = self.is_negative() != other.is_negative();
         let (a, b) = (self.wide(), other.wide());
         let (a, b) = (a.magnitude(), b.magnitude());
-        // The quotient is cut to 62 or 63 bits, the last of which stands for all that follow.
+        // The quotient is truncated to 62 or 63 bits; the last bit is sticky.
         let shift = 62 - (a.bits() as i64 - b.bits() as i64);
         let (scaled, divisor) = if shift >= 0 {
             (a << shift as u64, b.clone())
@@ -346,14 +346,14 @@ impl Int {
         };
         let (quotient, rest) = scaled.div_rem(&divisor);
         let quotient = u64::try_from(quotient).unwrap_or(u64::MAX) | u64::from(rest.bits() != 0);
-        let float = rounded(quotient, -shift);
+        let float = round_to_f64(quotient, -shift);
         if float.is_infinite() {
             return Err(Error::overflow("integer division result too large for a float"));
         }
         Ok(if negative { -float } else { float })
     }
 
-    /// How an integer is ordered to a float, exactly; `None` for NaN.
+    /// Compares an integer with a float exactly; `None` for NaN.
     pub fn compare_float(&self, float: f64) -> Option<Ordering> {
         if float.is_nan() {
             return None;
@@ -371,7 +371,7 @@ impl Int {
         )
     }
 
-    /// The digits of a text in a base from 2 to 36, with nothing around and between them.
+    /// Parses digits in a base from 2 to 36, without any other characters.
     pub fn from_digits(digits: &str, base: u32) -> Result<Option<Self>, Error> {
         if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base)) {
             return Ok(None);
@@ -384,7 +384,7 @@ impl Int {
             return Err(Error::wide_int(Self::MAX_BITS));
         }
         match BigInt::parse_bytes(significant.as_bytes(), base) {
-            Some(value) => Self::held(value).map(Some),
+            Some(value) => Self::from_big(value).map(Some),
             None => Ok(None),
         }
     }
@@ -418,7 +418,7 @@ fn negative_shift() -> Error {
     Error::new(ErrorKind::Value, Reason::Other, "negative shift count")
 }
 
-/// `2 ** exponent`, exactly; 0 below what floats hold and infinity above.
+/// `2 ** exponent`, exactly; 0 below the range of floats, and infinity above it.
 fn power_of_two(exponent: i64) -> f64 {
     match exponent {
         1024.. => f64::INFINITY,
@@ -429,9 +429,9 @@ fn power_of_two(exponent: i64) -> f64 {
 }
 
 /// `significand * 2 ** exponent` as the nearest float, ties to even. The significand has at least 55 bits.
-fn rounded(significand: u64, exponent: i64) -> f64 {
+fn round_to_f64(significand: u64, exponent: i64) -> f64 {
     let bits = i64::from(64 - significand.leading_zeros());
-    // Fewer bits are held below the smallest normal float.
+    // Subnormal floats have fewer bits.
     let held = (bits + exponent + 1074).min(53);
     if held < 0 {
         return 0.0;

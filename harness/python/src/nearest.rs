@@ -1,27 +1,27 @@
-//! The nearest valid spelling of a word that is not one. Left out: what to do about it.
+//! Finds the valid spelling that is nearest to a misspelled word.
 
-/// Wrong letters of a word however long.
-const MOST: usize = 3;
+/// Maximum wrong letters of a word of any length.
+const MAX_TYPOS: usize = 3;
 
-/// The candidate that is a typing error away from `word`, if there is one: at most one letter of three is wrong, missing, too
-/// many, or swapped with its neighbour. Capitals do not count. Of equally near ones the first.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// The candidate that differs from `word` by typing errors: at most one letter in three is wrong, missing, superfluous,
+/// or swapped with its neighbour. Case is ignored. The first of equally near candidates wins.
+pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
-    closest(word, candidates, |candidate| {
-        (length.max(candidate.chars().count()) / 3).min(MOST)
+    find_closest(word, candidates, |candidate| {
+        (length.max(candidate.chars().count()) / 3).min(MAX_TYPOS)
     })
 }
 
-/// The candidate with the fewest wrong letters, of which there are at most `allowed`. Of equally near ones the first.
+/// The candidate with the fewest wrong letters, at most `allowed`. The first of equally near candidates wins.
 pub fn nearest_within<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
     allowed: usize,
 ) -> Option<&'a str> {
-    closest(word, candidates, |_| allowed)
+    find_closest(word, candidates, |_| allowed)
 }
 
-fn closest<'a>(
+fn find_closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
     allowed: impl Fn(&str) -> usize,
@@ -35,10 +35,10 @@ fn closest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// "did you mean …?", or else the candidates themselves when they are few.
-pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+/// "did you mean …?", or the candidates themselves if there are few.
+pub fn suggest_spelling<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
-    if let Some(near) = nearest(word, candidates.iter().copied()) {
+    if let Some(near) = find_nearest(word, candidates.iter().copied()) {
         return Some(format!("did you mean `{near}`?"));
     }
     match candidates.len() {
@@ -67,7 +67,7 @@ mod tests {
 
     fn check(word: &str, expected: Option<&str>) {
         assert_eq!(
-            nearest(word, ["storages", "tensors", "launches", "f16", "f32", "bf16"]),
+            find_nearest(word, ["storages", "tensors", "launches", "f16", "f32", "bf16"]),
             expected,
             "{word}"
         );
@@ -82,16 +82,16 @@ mod tests {
         check("bf61", Some("bf16"));
         check("grid", None);
         check("", None);
-        assert_eq!(nearest("y", ["x", "n"]), None);
-        assert_eq!(nearest("N", ["x", "n"]), Some("n"));
+        assert_eq!(find_nearest("y", ["x", "n"]), None);
+        assert_eq!(find_nearest("N", ["x", "n"]), Some("n"));
     }
 
     #[test]
     fn few_candidates_are_listed() {
         assert_eq!(
-            suggestion("zzz", ["a", "b", "c"]).as_deref(),
+            suggest_spelling("zzz", ["a", "b", "c"]).as_deref(),
             Some("there are `a`, `b` and `c`")
         );
-        assert_eq!(suggestion("zzz", []), None);
+        assert_eq!(suggest_spelling("zzz", []), None);
     }
 }

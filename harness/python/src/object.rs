@@ -1,8 +1,8 @@
-//! What a value must tell of itself so that operators and builtins work on it.
+//! The interface of values that operators and builtins need.
 //!
-//! The project's users of Python have values that are not Python's: tensors, dtypes, compile-time constants, what is not known.
-//! Each keeps a type of its own and implements [`Object`]; what [`View`] shows of a value is Python's, and
-//! [`View::Other`] is left to the type itself.
+//! Crates that embed Python have values that are not Python's: tensors, dtypes, compile-time constants, unknown values.
+//! Each crate implements [`Object`] for its own type. [`View`] exposes Python's values, and the type itself handles
+//! [`View::Other`].
 
 use std::cmp::Ordering;
 
@@ -34,7 +34,7 @@ pub enum View<'a, V> {
     Other,
 }
 
-/// A value that is made of no others.
+/// A value without other values inside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plain {
     /// `None`.
@@ -49,7 +49,7 @@ pub enum Plain {
     Str(String),
 }
 
-/// Which sequence is made of items.
+/// The type of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sequence {
     /// A `tuple`.
@@ -60,22 +60,22 @@ pub enum Sequence {
 
 /// A type of values that Python's operators and builtins work on.
 pub trait Object: Clone {
-    /// The longest sequence that is made; items count with all that they hold.
+    /// Maximum length of a created sequence, nested items included.
     const MAX_ITEMS: usize = 1 << 16;
 
-    /// The longest text that is made, in bytes.
+    /// Maximum length of a created text, in bytes.
     const MAX_TEXT: usize = 1 << 16;
 
     /// The value as Python sees it.
     fn view(&self) -> View<'_, Self>;
 
-    /// A value that is made of no others; an error where it is not held.
-    fn plain(value: Plain) -> Result<Self, Error>;
+    /// Creates a value without other values inside, or an error if it is unsupported.
+    fn from_plain(value: Plain) -> Result<Self, Error>;
 
-    /// A tuple or list; an error where it is not held.
-    fn sequence(kind: Sequence, items: Vec<Self>) -> Result<Self, Error>;
+    /// Creates a tuple or list, or an error if it is unsupported.
+    fn from_items(kind: Sequence, items: Vec<Self>) -> Result<Self, Error>;
 
-    /// What Python calls the type of a [`View::Other`].
+    /// The type name of a [`View::Other`] in Python.
     fn other_type(&self) -> &'static str {
         "object"
     }
@@ -90,33 +90,33 @@ pub trait Object: Clone {
         format!("<{}>", self.other_type())
     }
 
-    /// `self == other` where one is a [`View::Other`].
+    /// `self == other` if one is a [`View::Other`].
     fn other_equal(&self, _other: &Self) -> Result<bool, Error> {
         Ok(false)
     }
 
-    /// The order of two values one of which is a [`View::Other`]; `None` where it has none.
+    /// The order of two values if one is a [`View::Other`]; `None` if they are unordered.
     fn other_order(&self, _other: &Self) -> Option<Result<Option<Ordering>, Error>> {
         None
     }
 
-    /// `self op other` where one is a [`View::Other`]; `None` where that has no meaning.
+    /// `self op other` if one is a [`View::Other`]; `None` if it is undefined.
     fn other_binary(_op: Operator, _left: &Self, _right: &Self) -> Option<Result<Self, Error>> {
         None
     }
 
-    /// The items of a [`View::Other`]; `None` where it has none.
+    /// The items of a [`View::Other`]; `None` if it can't be iterated over.
     fn other_items(&self) -> Option<Result<Vec<Self>, Error>> {
         None
     }
 
-    /// `len(self)` of a [`View::Other`]; `None` where it has none.
+    /// `len(self)` of a [`View::Other`]; `None` if it has none.
     fn other_length(&self) -> Option<Result<Int, Error>> {
         None
     }
 
-    /// `a is b`; `None` where two values of this kind may be one object or two.
-    fn same(&self, other: &Self) -> Option<bool> {
+    /// `a is b`; `None` if the values may be the same object or two equal ones.
+    fn is_same(&self, other: &Self) -> Option<bool> {
         match (self.view(), other.view()) {
             (View::None, View::None) => Some(true),
             (View::Bool(a), View::Bool(b)) => Some(a == b),
@@ -125,7 +125,7 @@ pub trait Object: Clone {
         }
     }
 
-    /// How many values it is made of, itself included; long texts count by length.
+    /// The number of values in it, itself included; a long text counts by its length.
     fn weight(&self) -> usize {
         match self.view() {
             View::Str(text) => 1 + text.len() / 16,
@@ -140,7 +140,7 @@ pub trait Object: Clone {
         }
     }
 
-    /// What Python calls its type.
+    /// The name of its type in Python.
     fn type_name(&self) -> &str {
         match self.view() {
             View::None => "NoneType",
@@ -155,7 +155,7 @@ pub trait Object: Clone {
         }
     }
 
-    /// The integer that it is, `bool` as the integer that that is.
+    /// The value of an integer or a `bool`.
     fn as_int(&self) -> Option<Int> {
         match self.view() {
             View::Bool(value) => Some(value.into()),
@@ -164,7 +164,7 @@ pub trait Object: Clone {
         }
     }
 
-    /// The items of what can be iterated over.
+    /// The items of an iterable.
     fn items(&self) -> Result<Vec<Self>, Error> {
         match self.view() {
             View::Tuple(items) | View::List(items) => return Ok(items.to_vec()),
@@ -172,7 +172,7 @@ pub trait Object: Clone {
             View::Str(text) => {
                 return text
                     .chars()
-                    .map(|char| Self::plain(Plain::Str(char.to_string())))
+                    .map(|char| Self::from_plain(Plain::Str(char.to_string())))
                     .collect();
             }
             View::Other => {

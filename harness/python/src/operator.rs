@@ -1,4 +1,4 @@
-//! Operators and comparisons, with `CPython`'s meaning and texts.
+//! Operators and comparisons, with `CPython`'s semantics and error texts.
 
 use std::cmp::Ordering;
 
@@ -23,14 +23,14 @@ pub fn truth<V: Object>(value: &V) -> Result<bool, Error> {
     })
 }
 
-/// A number of Python's tower, `bool` as the integer that it is.
+/// A number of Python's numeric tower; a `bool` is an integer.
 enum Number {
     Int(Int),
     Float(f64),
 }
 
 impl Number {
-    fn of<V: Object>(value: &V) -> Option<Self> {
+    fn from_object<V: Object>(value: &V) -> Option<Self> {
         match value.view() {
             View::Float(value) => Some(Self::Float(value)),
             _ => value.as_int().map(Self::Int),
@@ -54,13 +54,13 @@ impl Number {
     }
 }
 
-/// A number as the float that it is converted to: `float(value)` of what is no text.
+/// Converts a number to a float: `float(value)` except for texts.
 pub fn to_float<V: Object>(value: &V) -> Option<Result<f64, Error>> {
-    Number::of(value).map(|number| number.to_float())
+    Number::from_object(value).map(|number| number.to_float())
 }
 
 /// `+value`, `-value`, `~value` and `not value`.
-pub fn unary<V: Object>(op: UnaryOp, value: &V) -> Result<V, Error> {
+pub fn apply_unary<V: Object>(op: UnaryOp, value: &V) -> Result<V, Error> {
     let wrong = || {
         Error::of_type(
             Reason::Operands,
@@ -72,9 +72,9 @@ pub fn unary<V: Object>(op: UnaryOp, value: &V) -> Result<V, Error> {
         )
     };
     if op == UnaryOp::Not {
-        return V::plain(Plain::Bool(!truth(value)?));
+        return V::from_plain(Plain::Bool(!truth(value)?));
     }
-    V::plain(match (op, Number::of(value).ok_or_else(wrong)?) {
+    V::from_plain(match (op, Number::from_object(value).ok_or_else(wrong)?) {
         (UnaryOp::USub, Number::Int(value)) => Plain::Int(value.negated()?),
         (UnaryOp::Invert, Number::Int(value)) => Plain::Int(value.inverted()?),
         (_, Number::Int(value)) => Plain::Int(value),
@@ -85,16 +85,16 @@ pub fn unary<V: Object>(op: UnaryOp, value: &V) -> Result<V, Error> {
 }
 
 /// `left op right`.
-pub fn binary<V: Object>(op: Operator, left: &V, right: &V) -> Result<V, Error> {
-    if let (Some(a), Some(b)) = (Number::of(left), Number::of(right)) {
+pub fn apply_binary<V: Object>(op: Operator, left: &V, right: &V) -> Result<V, Error> {
+    if let (Some(a), Some(b)) = (Number::from_object(left), Number::from_object(right)) {
         if let (View::Bool(a), View::Bool(b)) = (left.view(), right.view())
-            && let Some(value) = bools(op, a, b)
+            && let Some(value) = combine_bools(op, a, b)
         {
-            return V::plain(Plain::Bool(value));
+            return V::from_plain(Plain::Bool(value));
         }
-        return V::plain(match numbers(op, &a, &b) {
+        return V::from_plain(match combine_numbers(op, &a, &b) {
             Some(value) => value?,
-            None => return Err(unfit(op.as_str(), left, right)),
+            None => return Err(operand_error(op.as_str(), left, right)),
         });
     }
     if let (View::Other, _) | (_, View::Other) = (left.view(), right.view())
@@ -103,22 +103,22 @@ pub fn binary<V: Object>(op: Operator, left: &V, right: &V) -> Result<V, Error> 
         return value;
     }
     match op {
-        Operator::Add => concatenated(left, right),
-        Operator::Mult => multiplied(left, right),
+        Operator::Add => concatenate(left, right),
+        Operator::Mult => repeat_value(left, right),
         Operator::Mod if matches!(left.view(), View::Str(_)) => {
             Err(Error::unsupported(Reason::Other, "formatting with `%`"))
         }
         Operator::BitOr if matches!((left.view(), right.view()), (View::Dict(_), View::Dict(_))) => {
             Err(Error::unsupported(Reason::Other, "`|` of dicts"))
         }
-        Operator::Pow => Err(unfit("** or pow()", left, right)),
-        _ => Err(unfit(op.as_str(), left, right)),
+        Operator::Pow => Err(operand_error("** or pow()", left, right)),
+        _ => Err(operand_error(op.as_str(), left, right)),
     }
 }
 
 /// `divmod(left, right)`.
 pub(crate) fn div_mod<V: Object>(left: &V, right: &V) -> Result<V, Error> {
-    let (quotient, rest) = match (Number::of(left), Number::of(right)) {
+    let (quotient, rest) = match (Number::from_object(left), Number::from_object(right)) {
         (Some(Number::Int(a)), Some(Number::Int(b))) => {
             let (quotient, rest) = a.floor_div_mod(&b).ok_or_else(no_int_divisor)?;
             (Plain::Int(quotient), Plain::Int(rest))
@@ -131,16 +131,19 @@ pub(crate) fn div_mod<V: Object>(left: &V, right: &V) -> Result<V, Error> {
             let (quotient, rest) = float::floor_div_mod(a, b);
             (Plain::Float(quotient), Plain::Float(rest))
         }
-        _ => return Err(unfit("divmod()", left, right)),
+        _ => return Err(operand_error("divmod()", left, right)),
     };
-    V::sequence(Sequence::Tuple, vec![V::plain(quotient)?, V::plain(rest)?])
+    V::from_items(
+        Sequence::Tuple,
+        vec![V::from_plain(quotient)?, V::from_plain(rest)?],
+    )
 }
 
 fn no_int_divisor() -> Error {
     Error::zero_division("integer division or modulo by zero")
 }
 
-fn unfit<V: Object>(op: &str, left: &V, right: &V) -> Error {
+fn operand_error<V: Object>(op: &str, left: &V, right: &V) -> Error {
     Error::of_type(
         Reason::Operands,
         format!(
@@ -151,7 +154,7 @@ fn unfit<V: Object>(op: &str, left: &V, right: &V) -> Error {
     )
 }
 
-fn bools(op: Operator, a: bool, b: bool) -> Option<bool> {
+fn combine_bools(op: Operator, a: bool, b: bool) -> Option<bool> {
     Some(match op {
         Operator::BitAnd => a & b,
         Operator::BitOr => a | b,
@@ -160,19 +163,19 @@ fn bools(op: Operator, a: bool, b: bool) -> Option<bool> {
     })
 }
 
-/// `None`: the operator has no meaning for these numbers.
-fn numbers(op: Operator, a: &Number, b: &Number) -> Option<Result<Plain, Error>> {
+/// `None` if the operator is undefined for these numbers.
+fn combine_numbers(op: Operator, a: &Number, b: &Number) -> Option<Result<Plain, Error>> {
     match (a, b) {
-        (Number::Int(a), Number::Int(b)) => ints(op, a, b),
-        _ => floats(op, a, b),
+        (Number::Int(a), Number::Int(b)) => combine_ints(op, a, b),
+        _ => combine_floats(op, a, b),
     }
 }
 
-fn ints(op: Operator, a: &Int, b: &Int) -> Option<Result<Plain, Error>> {
+fn combine_ints(op: Operator, a: &Int, b: &Int) -> Option<Result<Plain, Error>> {
     let value = match op {
-        Operator::Add => a.plus(b),
-        Operator::Sub => a.minus(b),
-        Operator::Mult => a.times(b),
+        Operator::Add => a.checked_add(b),
+        Operator::Sub => a.checked_sub(b),
+        Operator::Mult => a.checked_mul(b),
         Operator::Div => return Some(a.true_div(b).map(Plain::Float)),
         Operator::FloorDiv => a
             .floor_div_mod(b)
@@ -185,11 +188,11 @@ fn ints(op: Operator, a: &Int, b: &Int) -> Option<Result<Plain, Error>> {
         Operator::Pow if b.is_negative() => {
             return Some(
                 a.to_float()
-                    .and_then(|a| float::power(a, b.to_float()?))
+                    .and_then(|a| float::pow(a, b.to_float()?))
                     .map(Plain::Float),
             );
         }
-        Operator::Pow => a.power(b),
+        Operator::Pow => a.checked_pow(b),
         Operator::LShift => a.shifted_left(b),
         Operator::RShift => a.shifted_right(b),
         Operator::BitAnd => a.and(b),
@@ -200,38 +203,38 @@ fn ints(op: Operator, a: &Int, b: &Int) -> Option<Result<Plain, Error>> {
     Some(value.map(Plain::Int))
 }
 
-fn floats(op: Operator, a: &Number, b: &Number) -> Option<Result<Plain, Error>> {
+fn combine_floats(op: Operator, a: &Number, b: &Number) -> Option<Result<Plain, Error>> {
     let apply: fn(f64, f64) -> Result<f64, Error> = match op {
         Operator::Add => |a, b| Ok(a + b),
         Operator::Sub => |a, b| Ok(a - b),
         Operator::Mult => |a, b| Ok(a * b),
-        Operator::Div => |a, b| divided(b, "float division by zero", || a / b),
+        Operator::Div => |a, b| checked_quotient(b, "float division by zero", || a / b),
         Operator::FloorDiv => {
-            |a, b| divided(b, "float floor division by zero", || float::floor_div_mod(a, b).0)
+            |a, b| checked_quotient(b, "float floor division by zero", || float::floor_div_mod(a, b).0)
         }
-        Operator::Mod => |a, b| divided(b, "float modulo", || float::floor_div_mod(a, b).1),
-        Operator::Pow => float::power,
+        Operator::Mod => |a, b| checked_quotient(b, "float modulo", || float::floor_div_mod(a, b).1),
+        Operator::Pow => float::pow,
         _ => return None,
     };
     let both = a.to_float().and_then(|a| Ok((a, b.to_float()?)));
     Some(both.and_then(|(a, b)| apply(a, b)).map(Plain::Float))
 }
 
-fn divided(by: f64, zero: &str, quotient: impl FnOnce() -> f64) -> Result<f64, Error> {
+fn checked_quotient(by: f64, zero: &str, quotient: impl FnOnce() -> f64) -> Result<f64, Error> {
     if by == 0.0 {
         return Err(Error::zero_division(zero));
     }
     Ok(quotient())
 }
 
-fn concatenated<V: Object>(left: &V, right: &V) -> Result<V, Error> {
+fn concatenate<V: Object>(left: &V, right: &V) -> Result<V, Error> {
     match (left.view(), right.view()) {
         (View::Str(a), View::Str(b)) => {
-            limited(a.len().saturating_add(b.len()), V::MAX_TEXT, "bytes of a string")?;
-            V::plain(Plain::Str([a, b].concat()))
+            check_length(a.len().saturating_add(b.len()), V::MAX_TEXT, "bytes of a string")?;
+            V::from_plain(Plain::Str([a, b].concat()))
         }
-        (View::List(a), View::List(b)) => joined(Sequence::List, a, b),
-        (View::Tuple(a), View::Tuple(b)) => joined(Sequence::Tuple, a, b),
+        (View::List(a), View::List(b)) => join_items(Sequence::List, a, b),
+        (View::Tuple(a), View::Tuple(b)) => join_items(Sequence::Tuple, a, b),
         (View::Str(_) | View::List(_) | View::Tuple(_), _) => {
             let name = left.type_name();
             Err(Error::of_type(
@@ -242,34 +245,34 @@ fn concatenated<V: Object>(left: &V, right: &V) -> Result<V, Error> {
                 ),
             ))
         }
-        _ => Err(unfit("+", left, right)),
+        _ => Err(operand_error("+", left, right)),
     }
 }
 
-fn limited(items: usize, most: usize, what: &'static str) -> Result<(), Error> {
+fn check_length(items: usize, most: usize, what: &'static str) -> Result<(), Error> {
     if items > most {
-        return Err(Error::items(items, most, what));
+        return Err(Error::too_many(items, most, what));
     }
     Ok(())
 }
 
-fn joined<V: Object>(kind: Sequence, a: &[V], b: &[V]) -> Result<V, Error> {
-    limited(
+fn join_items<V: Object>(kind: Sequence, a: &[V], b: &[V]) -> Result<V, Error> {
+    check_length(
         a.len().saturating_add(b.len()),
         V::MAX_ITEMS,
         "items of a sequence",
     )?;
-    V::sequence(kind, [a, b].concat())
+    V::from_items(kind, [a, b].concat())
 }
 
-fn multiplied<V: Object>(left: &V, right: &V) -> Result<V, Error> {
+fn repeat_value<V: Object>(left: &V, right: &V) -> Result<V, Error> {
     let is_sequence = |value: &V| matches!(value.view(), View::Str(_) | View::List(_) | View::Tuple(_));
     let (sequence, times) = if is_sequence(left) {
         (left, right)
     } else if is_sequence(right) {
         (right, left)
     } else {
-        return Err(unfit("*", left, right));
+        return Err(operand_error("*", left, right));
     };
     let Some(count) = times.as_int() else {
         return Err(Error::of_type(
@@ -286,30 +289,30 @@ fn multiplied<V: Object>(left: &V, right: &V) -> Result<V, Error> {
     let count = usize::try_from(count).unwrap_or(0);
     match sequence.view() {
         View::Str(text) => {
-            limited(text.len().saturating_mul(count), V::MAX_TEXT, "bytes of a string")?;
-            V::plain(Plain::Str(text.repeat(if text.is_empty() { 0 } else { count })))
+            check_length(text.len().saturating_mul(count), V::MAX_TEXT, "bytes of a string")?;
+            V::from_plain(Plain::Str(text.repeat(if text.is_empty() { 0 } else { count })))
         }
-        View::List(items) => repeated(Sequence::List, items, count),
-        View::Tuple(items) => repeated(Sequence::Tuple, items, count),
-        _ => Err(unfit("*", left, right)),
+        View::List(items) => repeat_items(Sequence::List, items, count),
+        View::Tuple(items) => repeat_items(Sequence::Tuple, items, count),
+        _ => Err(operand_error("*", left, right)),
     }
 }
 
-fn repeated<V: Object>(kind: Sequence, items: &[V], count: usize) -> Result<V, Error> {
+fn repeat_items<V: Object>(kind: Sequence, items: &[V], count: usize) -> Result<V, Error> {
     let weight: usize = items.iter().map(V::weight).sum();
-    limited(weight.saturating_mul(count), V::MAX_ITEMS, "items of a sequence")?;
-    // Nothing repeated is nothing, however often.
+    check_length(weight.saturating_mul(count), V::MAX_ITEMS, "items of a sequence")?;
+    // An empty sequence stays empty, for any count.
     let repeated = if items.is_empty() {
         Vec::new()
     } else {
         vec![items; count].concat()
     };
-    V::sequence(kind, repeated)
+    V::from_items(kind, repeated)
 }
 
 /// `left == right`.
-pub fn equal<V: Object>(left: &V, right: &V) -> Result<bool, Error> {
-    if let (Some(a), Some(b)) = (Number::of(left), Number::of(right)) {
+pub fn is_equal<V: Object>(left: &V, right: &V) -> Result<bool, Error> {
+    if let (Some(a), Some(b)) = (Number::from_object(left), Number::from_object(right)) {
         return Ok(a.order(&b) == Some(Ordering::Equal));
     }
     match (left.view(), right.view()) {
@@ -326,8 +329,8 @@ pub fn equal<V: Object>(left: &V, right: &V) -> Result<bool, Error> {
                 return Ok(false);
             }
             for (key, value) in a {
-                match found(b, key)? {
-                    Some(other) if equal(value, other)? => {}
+                match find_key(b, key)? {
+                    Some(other) if is_equal(value, other)? => {}
                     _ => return Ok(false),
                 }
             }
@@ -341,26 +344,26 @@ pub fn equal<V: Object>(left: &V, right: &V) -> Result<bool, Error> {
 
 fn first_apart<'a, V: Object>(a: &'a [V], b: &'a [V]) -> Result<Option<(&'a V, &'a V)>, Error> {
     for (a, b) in a.iter().zip(b) {
-        if !equal(a, b)? {
+        if !is_equal(a, b)? {
             return Ok(Some((a, b)));
         }
     }
     Ok(None)
 }
 
-/// The value of a key of a dict.
-pub fn found<'a, V: Object>(items: &'a [(V, V)], key: &V) -> Result<Option<&'a V>, Error> {
+/// Finds the value of a key in a dict.
+pub fn find_key<'a, V: Object>(items: &'a [(V, V)], key: &V) -> Result<Option<&'a V>, Error> {
     for (known, value) in items.iter().rev() {
-        if equal(known, key)? {
+        if is_equal(known, key)? {
             return Ok(Some(value));
         }
     }
     Ok(None)
 }
 
-/// How two values are ordered where they are compared with `op`, which an error names; `None` for NaN.
+/// The order of two values; errors name the operator `op`. `None` for NaN.
 pub fn order<V: Object>(op: CmpOp, left: &V, right: &V) -> Result<Option<Ordering>, Error> {
-    if let (Some(a), Some(b)) = (Number::of(left), Number::of(right)) {
+    if let (Some(a), Some(b)) = (Number::from_object(left), Number::from_object(right)) {
         return Ok(a.order(&b));
     }
     match (left.view(), right.view()) {
@@ -392,12 +395,12 @@ pub fn order<V: Object>(op: CmpOp, left: &V, right: &V) -> Result<Option<Orderin
 /// `left op right` of a comparison.
 pub fn compare<V: Object>(op: CmpOp, left: &V, right: &V) -> Result<bool, Error> {
     let same = || {
-        left.same(right)
+        left.is_same(right)
             .ok_or_else(|| Error::unknown("whether these are one object"))
     };
     Ok(match op {
-        CmpOp::Eq => equal(left, right)?,
-        CmpOp::NotEq => !equal(left, right)?,
+        CmpOp::Eq => is_equal(left, right)?,
+        CmpOp::NotEq => !is_equal(left, right)?,
         CmpOp::Lt => order(op, left, right)? == Some(Ordering::Less),
         CmpOp::LtE => order(op, left, right)?.is_some_and(Ordering::is_le),
         CmpOp::Gt => order(op, left, right)? == Some(Ordering::Greater),
@@ -413,13 +416,13 @@ fn contains<V: Object>(container: &V, item: &V) -> Result<bool, Error> {
     match container.view() {
         View::Tuple(items) | View::List(items) => {
             for candidate in items {
-                if equal(item, candidate)? {
+                if is_equal(item, candidate)? {
                     return Ok(true);
                 }
             }
             Ok(false)
         }
-        View::Dict(items) => Ok(found(items, item)?.is_some()),
+        View::Dict(items) => Ok(find_key(items, item)?.is_some()),
         View::Str(text) => match item.view() {
             View::Str(part) => Ok(text.contains(part)),
             _ => Err(Error::of_type(
@@ -438,11 +441,11 @@ fn contains<V: Object>(container: &V, item: &V) -> Result<bool, Error> {
 }
 
 /// `container[index]`.
-pub fn subscript<V: Object>(container: &V, index: &V) -> Result<V, Error> {
+pub fn get_item<V: Object>(container: &V, index: &V) -> Result<V, Error> {
     if let View::Dict(items) = container.view() {
-        return found(items, index)?
+        return find_key(items, index)?
             .cloned()
-            .ok_or_else(|| Error::new(ErrorKind::Key, Reason::Other, crate::repr::repr(index)));
+            .ok_or_else(|| Error::new(ErrorKind::Key, Reason::Other, crate::repr::repr_of(index)));
     }
     let (name, length) = match container.view() {
         View::Tuple(items) => ("tuple", items.len()),
@@ -479,7 +482,7 @@ pub fn subscript<V: Object>(container: &V, index: &V) -> Result<V, Error> {
     let item = match container.view() {
         View::Tuple(items) | View::List(items) => at.and_then(|at| items.get(at)).cloned(),
         View::Str(text) => match at.and_then(|at| text.chars().nth(at)) {
-            Some(char) => Some(V::plain(Plain::Str(char.to_string()))?),
+            Some(char) => Some(V::from_plain(Plain::Str(char.to_string()))?),
             None => None,
         },
         _ => None,
@@ -487,21 +490,21 @@ pub fn subscript<V: Object>(container: &V, index: &V) -> Result<V, Error> {
     item.ok_or_else(|| index_error(format!("{name} index out of range")))
 }
 
-/// `container[start:stop:step]`; a bound that is `None` was left out.
+/// `container[start:stop:step]`; an omitted bound is `None`.
 pub fn slice<V: Object>(container: &V, bounds: [Option<V>; 3]) -> Result<V, Error> {
     let [start, stop, step] = bounds;
-    let step = bound(step)?.unwrap_or(1);
-    let (start, stop) = (bound(start)?, bound(stop)?);
+    let step = clamp_bound(step)?.unwrap_or(1);
+    let (start, stop) = (clamp_bound(start)?, clamp_bound(stop)?);
     if step == 0 {
         return Err(Error::of_value(Reason::Argument, "slice step cannot be zero"));
     }
     match container.view() {
-        View::Tuple(items) => V::sequence(Sequence::Tuple, sliced(items, start, stop, step)),
-        View::List(items) => V::sequence(Sequence::List, sliced(items, start, stop, step)),
+        View::Tuple(items) => V::from_items(Sequence::Tuple, slice_items(items, start, stop, step)),
+        View::List(items) => V::from_items(Sequence::List, slice_items(items, start, stop, step)),
         View::Str(text) => {
             let chars: Vec<char> = text.chars().collect();
-            V::plain(Plain::Str(
-                sliced(&chars, start, stop, step).into_iter().collect(),
+            V::from_plain(Plain::Str(
+                slice_items(&chars, start, stop, step).into_iter().collect(),
             ))
         }
         View::Dict(_) => Err(Error::of_type(Reason::Argument, "unhashable type: 'slice'")),
@@ -512,8 +515,8 @@ pub fn slice<V: Object>(container: &V, bounds: [Option<V>; 3]) -> Result<V, Erro
     }
 }
 
-/// Python clamps the bounds of slices to what a machine word holds.
-fn bound<V: Object>(value: Option<V>) -> Result<Option<isize>, Error> {
+/// Python clamps the bounds of slices to a machine word.
+fn clamp_bound<V: Object>(value: Option<V>) -> Result<Option<isize>, Error> {
     let Some(value) = value else { return Ok(None) };
     if matches!(value.view(), View::None) {
         return Ok(None);
@@ -528,7 +531,7 @@ fn bound<V: Object>(value: Option<V>) -> Result<Option<isize>, Error> {
     Ok(Some(at.to_index().unwrap_or(limit)))
 }
 
-fn sliced<T: Clone>(items: &[T], start: Option<isize>, stop: Option<isize>, step: isize) -> Vec<T> {
+fn slice_items<T: Clone>(items: &[T], start: Option<isize>, stop: Option<isize>, step: isize) -> Vec<T> {
     let length = items.len() as isize;
     let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
     let clamp = |bound: Option<isize>, default: isize| match bound {

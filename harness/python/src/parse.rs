@@ -1,4 +1,4 @@
-//! Text to tree, with limits, through ruff's parser.
+//! Parses expressions with ruff's parser, within limits.
 
 use std::ops::Range;
 
@@ -10,32 +10,32 @@ use crate::error::{Error, Reason};
 use crate::int::Int;
 use crate::object::Plain;
 
-/// How much text is read.
+/// Limits of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of an expression.
+    /// Maximum length in bytes.
     pub length: usize,
-    /// Nodes inside of each other. Whoever walks the tree recurses so deep.
+    /// Maximum nesting of nodes, which bounds the recursion of walks.
     pub depth: usize,
 }
 
-/// What is wrong with a text, and where.
+/// A syntax error with its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// Bytes of the text.
+    /// Its range in the text, in bytes.
     pub range: Range<usize>,
-    /// One line, no full stop.
+    /// The message, one line without a full stop.
     pub message: String,
 }
 
-/// A text range as bytes.
-pub fn bytes(range: TextRange) -> Range<usize> {
+/// Converts a text range to bytes.
+pub fn to_bytes(range: TextRange) -> Range<usize> {
     range.start().to_usize()..range.end().to_usize()
 }
 
 /// Parses one expression.
-pub fn expression(text: &str, limits: Limits) -> Result<ModExpression, SyntaxError> {
+pub fn parse_expression(text: &str, limits: Limits) -> Result<ModExpression, SyntaxError> {
     if text.len() > limits.length {
         return Err(SyntaxError {
             range: 0..text.len(),
@@ -47,7 +47,7 @@ pub fn expression(text: &str, limits: Limits) -> Result<ModExpression, SyntaxErr
         });
     }
     let parsed = ruff_python_parser::parse_expression(text).map_err(|error| SyntaxError {
-        range: bytes(error.location),
+        range: to_bytes(error.location),
         message: lower_first(&error.error.to_string()),
     })?;
     let tree = parsed.into_syntax();
@@ -60,7 +60,7 @@ pub fn expression(text: &str, limits: Limits) -> Result<ModExpression, SyntaxErr
     }
 }
 
-/// Where a tree is too deep to be walked by recursion. The walk here stops at that depth too.
+/// Finds a node beyond the maximum depth. This walk stops at that depth too.
 fn too_deep(body: &Expr, limit: usize) -> Option<Range<usize>> {
     struct Walk {
         limit: usize,
@@ -78,7 +78,7 @@ fn too_deep(body: &Expr, limit: usize) -> Option<Range<usize>> {
 
         fn visit_expr(&mut self, expr: &'a Expr) {
             if self.depth >= self.limit {
-                self.too_deep.get_or_insert_with(|| bytes(expr.range()));
+                self.too_deep.get_or_insert_with(|| to_bytes(expr.range()));
                 return;
             }
             self.depth += 1;
@@ -95,8 +95,8 @@ fn too_deep(body: &Expr, limit: usize) -> Option<Range<usize>> {
     visitor.too_deep
 }
 
-/// The number that a literal is.
-pub fn number(literal: &Number) -> Result<Plain, Error> {
+/// Evaluates a numeric literal.
+pub fn parse_number(literal: &Number) -> Result<Plain, Error> {
     match literal {
         Number::Int(int) => {
             if let Some(int) = int.as_u64() {
@@ -118,11 +118,11 @@ pub fn number(literal: &Number) -> Result<Plain, Error> {
     }
 }
 
-/// ruff's messages begin with a capital; ours do not.
+/// Makes the first letter of a message lower case; ruff's messages begin with a capital.
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
-        // `EOF` and the like stay as they are.
+        // Acronyms such as `EOF` stay.
         (Some(first), Some(second)) if !second.is_uppercase() => {
             first.to_lowercase().chain([second]).chain(chars).collect()
         }

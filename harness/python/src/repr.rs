@@ -6,15 +6,15 @@ use crate::float;
 use crate::object::{Object, View};
 
 /// `str(value)`.
-pub fn text<V: Object>(value: &V) -> String {
+pub fn str_of<V: Object>(value: &V) -> String {
     match value.view() {
         View::Str(text) => text.to_owned(),
-        _ => repr(value),
+        _ => repr_of(value),
     }
 }
 
 /// `repr(value)`.
-pub fn repr<V: Object>(value: &V) -> String {
+pub fn repr_of<V: Object>(value: &V) -> String {
     let mut out = String::new();
     write(&mut out, value);
     out
@@ -28,8 +28,8 @@ fn write<V: Object>(out: &mut String, value: &V) {
         View::Int(value) => {
             let _ = write!(out, "{value}");
         }
-        View::Float(value) => out.push_str(&float::repr(value)),
-        View::Str(text) => quote(out, text),
+        View::Float(value) => out.push_str(&float::format_repr(value)),
+        View::Str(text) => write_quoted(out, text),
         View::Tuple(items) => {
             out.push('(');
             write_items(out, items);
@@ -66,13 +66,13 @@ fn write_items<V: Object>(out: &mut String, items: &[V]) {
 }
 
 /// `repr(text)`.
-pub fn quoted(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::new();
-    quote(&mut out, text);
+    write_quoted(&mut out, text);
     out
 }
 
-fn quote(out: &mut String, text: &str) {
+fn write_quoted(out: &mut String, text: &str) {
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'
     } else {
@@ -107,7 +107,7 @@ fn is_printable(char: char) -> bool {
     match u32::from(char) {
         0x20..0x7f => true,
         0..0xa1 | 0xad => false,
-        // What Rust's `Debug` escapes anywhere but at the start of a text is what Python escapes.
+        // Python escapes the characters that Rust's `Debug` escapes inside of a text.
         _ => {
             let text: String = ['a', char].into_iter().collect();
             text.escape_debug().count() == 2

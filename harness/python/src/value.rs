@@ -1,10 +1,10 @@
-//! Values of Python and nothing else.
+//! Python's own values.
 
 use crate::error::Error;
 use crate::int::Int;
 use crate::object::{Object, Plain, Sequence, View};
 
-/// A value of Python's own.
+/// A value of Python.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `None`.
@@ -39,7 +39,7 @@ impl Object for Value {
         }
     }
 
-    fn plain(value: Plain) -> Result<Self, Error> {
+    fn from_plain(value: Plain) -> Result<Self, Error> {
         Ok(match value {
             Plain::None => Self::None,
             Plain::Bool(value) => Self::Bool(value),
@@ -49,7 +49,7 @@ impl Object for Value {
         })
     }
 
-    fn sequence(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
+    fn from_items(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
         Ok(match kind {
             Sequence::Tuple => Self::Tuple(items),
             Sequence::List => Self::List(items),

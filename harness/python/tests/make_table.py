@@ -42,12 +42,12 @@ ONE = """
 """.split()  # noqa: SIM905
 
 
-def operand(text: str) -> str:
+def parenthesise(text: str) -> str:
     return text if text.isidentifier() or text.replace(".", "").isdigit() or text[0] in "'[(" else f"({text})"
 
 
-def numbers() -> Iterator[str]:
-    for left, right in itertools.product(map(operand, NUMBERS), repeat=2):
+def number_expressions() -> Iterator[str]:
+    for left, right in itertools.product(map(parenthesise, NUMBERS), repeat=2):
         for op in ARITHMETIC + COMPARISONS:
             yield f"{left} {op} {right}"
         yield f"divmod({left}, {right})"
@@ -57,16 +57,16 @@ def numbers() -> Iterator[str]:
     for left, right in itertools.product(
         NUMBERS, ["0", "1", "5", "63", "64", "127", "200", "-1", "True", "1.0"]
     ):
-        yield f"{operand(left)} << {right}"
-        yield f"{operand(left)} >> {right}"
+        yield f"{parenthesise(left)} << {right}"
+        yield f"{parenthesise(left)} >> {right}"
     for left in NUMBERS:
-        yield f"{operand(left)} >> 10**30"
-        yield f"0 << {operand(left)}"
+        yield f"{parenthesise(left)} >> 10**30"
+        yield f"0 << {parenthesise(left)}"
         for right in [*exponents, "300", "-2"]:
-            yield f"{operand(left)} ** {operand(right)}"
+            yield f"{parenthesise(left)} ** {parenthesise(right)}"
             yield f"math.pow({left}, {right})"
         for one in ["0", "1", "-1"]:
-            yield f"({one}) ** {operand(left)}"
+            yield f"({one}) ** {parenthesise(left)}"
         for modulus in ["0", "1", "-7", "1000", "2**64", "None", "2.5"]:
             if modulus != "None" or left in exponents:
                 yield f"pow(3, {left}, {modulus})"
@@ -79,10 +79,10 @@ def numbers() -> Iterator[str]:
             yield f"math.copysign({left}, {other})"
 
 
-def mixed() -> Iterator[str]:
-    every = [*map(operand, FEW), *OTHERS]
+def mixed_expressions() -> Iterator[str]:
+    every = [*map(parenthesise, FEW), *OTHERS]
     for left, right in itertools.product(every, every):
-        if left in map(operand, FEW) and right in map(operand, FEW):
+        if left in map(parenthesise, FEW) and right in map(parenthesise, FEW):
             continue
         for op in [*ARITHMETIC, *COMPARISONS, "**", "<<", ">>", "@", "in", "not in"]:
             if op == "%" and left[0] == "'":
@@ -90,7 +90,7 @@ def mixed() -> Iterator[str]:
             yield f"{left} {op} {right}"
         for name in ["divmod", "pow", "min", "max", "round"]:
             yield f"{name}({left}, {right})"
-    for left in [*map(operand, NUMBERS), *OTHERS]:
+    for left in [*map(parenthesise, NUMBERS), *OTHERS]:
         for op in ["+", "-", "~", "not "]:
             yield f"{op}{left}"
         for name in ONE:
@@ -112,7 +112,7 @@ def mixed() -> Iterator[str]:
             yield f"{sequence}[{start}:{stop}:{step}]"
 
 
-def functions() -> Iterator[str]:
+def call_expressions() -> Iterator[str]:
     for text in TEXTS:
         for call in ["int({})", "float({})", "str([{}])", "len({})", "list({})", "{} * 2", "2 * {} + 'x'"]:
             yield call.format(f'"{text}"')
@@ -218,10 +218,10 @@ def functions() -> Iterator[str]:
         yield f"{name}(1, 2, 3, 4)"
 
 
-def composed(count: int) -> Iterator[str]:
+def random_expressions(count: int) -> Iterator[str]:
     chance = random.Random(17)
     leaves = [
-        *map(operand, NUMBERS),
+        *map(parenthesise, NUMBERS),
         *OTHERS,
         "'x' * 3",
         "(5, 6, 7)[1]",
@@ -235,7 +235,7 @@ def composed(count: int) -> Iterator[str]:
     def make(depth: int) -> str:
         if depth == 0:
             number = chance.random() < 0.9
-            return chance.choice(list(map(operand, NUMBERS)) if number else leaves)
+            return chance.choice(list(map(parenthesise, NUMBERS)) if number else leaves)
         a, b, c = (make(depth - 1) for _ in range(3))
         op = chance.choice(ARITHMETIC)
         ops = [chance.choice(COMPARISONS) for _ in range(2)]
@@ -269,7 +269,7 @@ def check(value: object) -> None:
             check(item)
 
 
-def outcome(text: str) -> str:
+def evaluate_text(text: str) -> str:
     try:
         value = eval(text, NAMES)
         check(value)
@@ -286,9 +286,11 @@ def main() -> None:
     if sys.version_info[:2] != (3, 11):
         sys.exit("the table is of Python 3.11")
     lines = {}
-    for text in itertools.chain(numbers(), mixed(), functions(), composed(9000)):
+    for text in itertools.chain(
+        number_expressions(), mixed_expressions(), call_expressions(), random_expressions(9000)
+    ):
         try:
-            lines[text] = outcome(text)
+            lines[text] = evaluate_text(text)
         except TooWideError:
             continue
     for text, result in lines.items():

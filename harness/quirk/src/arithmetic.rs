@@ -66,7 +66,7 @@ impl Model {
             BinaryOp::Max if nan && dtype.is_float() => {
                 replace_kind(op, OpKind::Binary(BinaryOp::MaxPropagateNan))
             }
-            // What `np.sum` gives is wide.
+            // `np.sum` returns 64-bit integers.
             BinaryOp::Add
                 if dtype == DType::I1
                     && self.has(Quirk::BoolsAddAsOr)
@@ -144,7 +144,7 @@ fn on_bits(kind: &OpKind, bits: DType, version: Version) -> Option<Foreign> {
                 u64::from(numeric::compare(predicate, bits, x[0], x[1]))
             })
         }
-        // 3.9 computes it in `f64`; what the integer does not hold is cut off as C does.
+        // 3.9 computes in `f64`, and truncates the result to the integer as C does.
         OpKind::Ternary(TernaryOp::Fma) if version >= Version::new(3, 9, 0) => {
             Foreign::new(&format!("fma of the bits as {bits}, in f64"), move |x| {
                 let sum = x[0] * x[1] + x[2];

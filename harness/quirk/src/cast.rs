@@ -1,6 +1,6 @@
-//! Casts and constants as Triton's interpreter has them: which go through [`convert`], and which treat a number as bits. The
-//! front end (`semantic.cast`) decides what the builder is asked for: from `f16` and `bf16` to anything but `f32`, it goes
-//! through `f32`; 8-bit floats go their own way.
+//! Casts and constants of Triton's interpreter: the ones that go through [`convert`], and the ones that treat a number
+//! as bits. The front end (`semantic.cast`) selects the builder's calls: a cast from `f16` or `bf16` to anything except
+//! `f32` goes through `f32`, and 8-bit floats are special cases.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{CastKind, Foreign, OpKind, Operation, Rounding, ValueId};
@@ -158,7 +158,7 @@ impl Model {
         }
     }
 
-    /// The NaN that lanes outside of a tensor hold is made in integers, where it is 0.
+    /// The NaN for lanes outside of a tensor is created as an integer, where it is 0.
     pub(crate) fn rewrite_padding(&mut self, op: Operation) -> Rewritten {
         let OpKind::Load {
             has_other: true,
@@ -217,7 +217,7 @@ impl Model {
     }
 }
 
-/// An `fp8e5` as `bf16`, of which the largest exponent is one like the others.
+/// Converts `fp8e5` to `bf16` as if the largest exponent were an ordinary one.
 fn specials_as_numbers(x: &[u64]) -> u64 {
     let bits = x[0];
     if bits & 0x7c != 0x7c {
@@ -243,12 +243,14 @@ fn narrowed_to_fp8e5(from: DType) -> Option<Foreign> {
     })
 }
 
-/// An `f16` as `fp8e5`, which is its upper half: half of the lower one is added, sign and exponent taking the carry.
+/// Converts `f16` to `fp8e5`, which is its upper half: half of the lower part is added, with the carry into exponent
+/// and sign.
 fn f16_to_fp8e5(bits: u64) -> u64 {
     ((bits & 0xfffe) + 0x80) >> 8 & 0xff
 }
 
-/// A `bf16` as `fp8e5`: its exponent is moved, within limits that are those of another format, and its upper half taken.
+/// Converts `bf16` to `fp8e5`: the exponent is rebased, within the limits of another format, and the upper half is
+/// taken.
 fn bf16_to_fp8e5(bits: u64) -> u64 {
     let size = (bits & 0x7fff).clamp(0x3800, 0x57e0) + 0x10 - 0x3800;
     (size << 3 | bits & 0x8000) >> 8 & 0xff

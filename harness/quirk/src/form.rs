@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use cerith_tile::ir::{Block, Function, OpKind, Operation, ValueId};
-use cerith_tile::quirk::told::Form;
+use cerith_tile::quirk::signature::Form;
 
 /// The operations of a kernel that have a form.
 pub(crate) struct OperationForms {
@@ -13,7 +13,7 @@ pub(crate) struct OperationForms {
 }
 
 impl OperationForms {
-    /// Those of a kernel that so many lanes execute.
+    /// The operations of a kernel that this many lanes execute.
     pub(crate) fn new(function: &Function, form: Form, lanes: usize) -> Self {
         let mut operands = HashSet::new();
         match form {

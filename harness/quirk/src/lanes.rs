@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use cerith_tile::ir::{Block, Function, OpKind, Operation, Type, ValueId};
-use cerith_tile::quirk::told::Form;
+use cerith_tile::quirk::signature::Form;
 use cerith_tile::rules::Version;
 use smallvec::smallvec;
 
@@ -18,19 +18,20 @@ use crate::form::OperationForms;
 /// Lanes of a warp.
 const WARP: usize = 32;
 
-/// The most bytes that a thread loads at once. Lanes of a warp hold the same element only if the warp can load more than the block.
+/// Maximum bytes that a thread loads at once. Lanes of a warp hold the same element only if the warp can load more than
+/// the block.
 const VECTOR: usize = 16;
 
-/// The most registers of one thread that hold copies of one element.
+/// Maximum registers of one thread with copies of one element.
 const MAX_REGISTERS: usize = 16;
 
-/// The most warps along an axis.
+/// Maximum warps along an axis.
 const MAX_WARPS: usize = 8;
 
-/// The most lanes of one operation that are modelled.
+/// Maximum lanes of a modelled operation.
 const MAX_LANES: usize = 1 << 13;
 
-/// The most alternatives for one kernel.
+/// Maximum alternatives for one kernel.
 const MAX_ALTERNATIVES: usize = 256;
 
 /// The first version whose scans and reductions take any linear layout, and compute distances between lanes from it.
@@ -39,9 +40,10 @@ const LINEAR_LAYOUTS: Version = Version::new(3, 3, 0);
 /// How an operation's elements lie in lanes, and how the code exchanges them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Placement {
-    /// Each element of a scan is in `copies` neighbouring lanes. The code shuffles as if it were in one (`getAxisThreadStride` up to
-    /// 3.6 doesn't count lanes that repeat before the axis). Of `warps` along the axis, each adds the totals of those before it; all
-    /// copies of a total are stored to one place, and the copy `total` stays there.
+    /// Each element of a scan is in `copies` neighbouring lanes. The code shuffles as if it were in one lane
+    /// (`getAxisThreadStride` up to 3.6 doesn't count lanes that repeat before the axis). Each of the `warps` along the
+    /// axis adds the totals of the earlier ones. All copies of a total are stored to one address, and the copy `total`
+    /// remains.
     Repeated {
         copies: usize,
         warps: usize,
@@ -236,7 +238,7 @@ impl Placement {
         })
     }
 
-    /// How many lanes hold a copy of each element of a result.
+    /// Number of lanes with a copy of each element of a result.
     fn copies(&self) -> usize {
         match self {
             Self::Repeated { copies, .. } | Self::InRegisters(copies) => *copies,
@@ -440,7 +442,7 @@ struct Rewriter<'a> {
     copy: usize,
     /// Operations of the form so far.
     count: usize,
-    /// The most copies of a rewritten operation's result; 0 if nothing was rewritten.
+    /// Maximum copies of a rewritten operation's result; 0 if nothing was rewritten.
     copies: usize,
 }
 

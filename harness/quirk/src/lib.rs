@@ -11,7 +11,7 @@
 //! - `passed`, `wide`: arguments that are held in another width, and integers that become 64 bits wide and stay so. They come last, as
 //!   they follow values from operation to operation.
 //!
-//! Left out: bugs in how arguments are passed (`cerith-engine`) and in how Python is read (`cerith-frontend`).
+//! See `cerith-engine` for bugs in passing arguments, and `cerith-frontend` for bugs in reading Python.
 //!
 //! Invariants: does no IO, knows no engine and never panics on any IR that verifies. The rewritten IR verifies too.
 #![warn(missing_docs)]

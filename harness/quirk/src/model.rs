@@ -1,4 +1,4 @@
-//! The walk over a kernel's operations, and what the models share. Left out: what each model does.
+//! The walk over a kernel's operations, and the models' common parts.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -9,14 +9,14 @@ use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Version;
 use smallvec::{SmallVec, smallvec};
 
-/// Where an operation stands.
+/// The location of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In the kernel, or in a loop or branch of it.
+    /// In the kernel, or in one of its loops or branches.
     Code,
-    /// In the function that a reduction combines elements with, which is a well-known one or not.
+    /// In the function that combines elements of a reduction, which may be a well-known one.
     Reduction(Option<Combine>),
-    /// In the function that a scan combines elements with.
+    /// In the function that combines elements of a scan.
     Scan,
 }
 
@@ -24,21 +24,21 @@ pub(crate) enum Place {
 pub(crate) struct Model {
     function: Function,
     quirks: Quirks,
-    /// The quirks that were asked for.
+    /// The quirks that the walk has queried.
     consulted_quirks: Cell<Quirks>,
     pub(crate) version: Version,
     changed: bool,
-    /// The operation that makes a value and its operands, where a model wants to know.
+    /// The kind and operands of the operation that defines a value, if a model needs it.
     made_by: HashMap<ValueId, (OpKind, SmallVec<[ValueId; 4]>)>,
     /// Products of 8-bit integers.
     pub(crate) products: HashSet<ValueId>,
 }
 
-/// What becomes of an operation.
+/// The result of rewriting an operation.
 pub(crate) enum Rewritten {
-    /// It stays.
+    /// The operation is unchanged.
     Same(Operation),
-    /// These do it, which need not be the same.
+    /// These operations replace it.
     By(Vec<Operation>),
 }
 
@@ -61,7 +61,7 @@ impl Model {
         self.changed.then_some(self.function)
     }
 
-    /// The quirks that decide anything: with or without the others, the walk comes to the same.
+    /// Returns the quirks that affect anything: the walk has the same result with or without the others.
     pub(crate) fn find_quirks(mut self) -> Quirks {
         self.walk();
         self.consulted_quirks.get()
@@ -116,7 +116,7 @@ impl Model {
         if self.changed
             && let OpKind::Reduce { combine, .. } | OpKind::Scan { combine, .. } = &mut op.kind
         {
-            // The function is no well-known one any more.
+            // The function is no longer the well-known one.
             *combine = None;
         }
         self.changed |= before;
@@ -139,7 +139,7 @@ impl Model {
         }
     }
 
-    /// Whether a quirk is to be followed.
+    /// Whether a quirk is modelled.
     pub(crate) fn has(&self, quirk: Quirk) -> bool {
         self.consulted_quirks
             .set(self.consulted_quirks.get().with_quirk(quirk));
@@ -151,20 +151,20 @@ impl Model {
         self.function.ty(value)
     }
 
-    /// The dtype of a value that is no pointer.
+    /// Returns the dtype of a value, or `None` for a pointer.
     pub(crate) fn dtype(&self, value: ValueId) -> Option<DType> {
         self.ty(value).elem.num()
     }
 
-    /// What makes a value, if it is a constant, a cast, a shift to the right, a product or another shape, and its first
-    /// operand.
+    /// Returns the operation that defines a value and its first operand, if it is a constant, a cast, a right shift, a
+    /// product or a reshape.
     pub(crate) fn made_by(&self, value: ValueId) -> Option<(&OpKind, Option<ValueId>)> {
         self.made_by
             .get(&value)
             .map(|(kind, operands)| (kind, operands.first().copied()))
     }
 
-    /// Both operands of a product.
+    /// Returns both operands of a product.
     pub(crate) fn find_factors(&self, value: ValueId) -> Option<(ValueId, ValueId)> {
         match self.made_by.get(&value) {
             Some((OpKind::Binary(BinaryOp::Mul), operands)) => match operands.as_slice() {
@@ -175,12 +175,12 @@ impl Model {
         }
     }
 
-    /// A new value.
+    /// Creates a value.
     pub(crate) fn create_value(&mut self, ty: Type) -> ValueId {
         self.function.add_value(ty)
     }
 
-    /// A constant of zero bits, a new value of this type.
+    /// Emits a constant with zero bits.
     pub(crate) fn build_zero(&mut self, ty: Type, at: LocId) -> (ValueId, Operation) {
         let zero = self.create_value(ty);
         let constant = Operation {
@@ -192,7 +192,7 @@ impl Model {
         (zero, constant)
     }
 
-    /// A function of one operand whose result is a new value, for what stands at an operation's place.
+    /// Emits a function of one operand in place of an operation.
     pub(crate) fn build_map(
         &mut self,
         of: ValueId,
@@ -211,7 +211,7 @@ impl Model {
     }
 }
 
-/// The same operation, done by another function.
+/// Replaces the function of an operation.
 pub(crate) fn replace_by_foreign(op: Operation, foreign: Foreign) -> Rewritten {
     Rewritten::By(vec![Operation {
         kind: OpKind::Foreign(foreign),

@@ -1,7 +1,7 @@
-//! Number arguments that are held in another width than their dtype has: ints that need 33 bits, in 32
-//! ([`Quirk::WideArgumentsAreShort`]), and bools, as ints ([`Quirk::BoolArgumentsAreInts`]). The front end makes them parameters of the
-//! dtype that holds them, and casts them at once. A value that is computed only from such arguments is held in that width too, and a
-//! store writes what is held. Left out: blocks, which are made in the dtype's own width.
+//! Number arguments that an engine holds in a different width than their dtype's: ints that need 33 bits, in 32
+//! ([`Quirk::WideArgumentsAreShort`]), and bools, as ints ([`Quirk::BoolArgumentsAreInts`]). The front end declares
+//! them as parameters of the dtype that holds them, and casts them at once. A value computed only from such arguments
+//! has that width too, and a store writes all of it. Blocks are not affected: they have the dtype's own width.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub(crate) fn find_quirks(function: &Function) -> impl Iterator<Item = Quirk> {
         .map(|(quirk, ..)| quirk)
 }
 
-/// The kernel with such arguments, if that changes what it does.
+/// Rewrites a kernel with such arguments; `None` if nothing changes.
 pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
     let pairs: Vec<_> = PAIRS
         .into_iter()
@@ -53,7 +53,7 @@ struct Holding {
     /// The dtype that holds an argument, and the one that it has.
     pairs: Vec<(Quirk, DType, DType)>,
     function: Function,
-    /// What holds a value.
+    /// The value that holds another's bits.
     holders: HashMap<ValueId, ValueId>,
     changed: bool,
 }

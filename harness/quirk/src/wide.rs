@@ -35,7 +35,7 @@ pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
 struct Widening {
     quirks: Quirks,
     function: Function,
-    /// Values that are wide, and what holds their 64 bits.
+    /// Wide values, with the values that hold their 64 bits.
     wide: HashMap<ValueId, ValueId>,
     /// Scalars that become blocks of one: results of reductions over everything that keep the dimensions.
     kept_scalars: HashSet<ValueId>,
@@ -219,7 +219,7 @@ impl Widening {
         block
     }
 
-    /// What holds a value's bits: all 64 where it is wide.
+    /// Returns the value that holds all bits of another: 64 if it is wide.
     fn find_holder(&self, value: ValueId) -> ValueId {
         self.wide.get(&value).copied().unwrap_or(value)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cerith_case::{Case, Expectation, Variant, VerdictKind};
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
-use cerith_tile::quirk::told::BugSignature;
+use cerith_tile::quirk::signature::BugSignature;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::source::{Sources, Span};
 use cerith_verdict::{
@@ -192,7 +192,7 @@ pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) 
             .map(|rule| event::Rule {
                 rule: format!("{rule:?}"),
                 since: rule.since().to_string(),
-                about: rule.about().trim().to_owned(),
+                about: rule.summary().trim().to_owned(),
             })
             .collect(),
         bytes: to_byte_counts(verdict.bytes),

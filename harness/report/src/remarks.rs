@@ -27,6 +27,8 @@ struct Remark {
     weight: Weight,
     /// A stable word for its kind.
     rule: String,
+    /// An id that stays if the line moves. Without it, the title is the id.
+    id: Option<String>,
     /// The subject of the remark, usually a case.
     title: String,
     words: String,
@@ -105,6 +107,7 @@ impl Remarks {
                     Weight::Warning
                 },
                 rule: format!("input/{}", problem.code),
+                id: None,
                 title: problem.code.clone(),
                 words: problem.message.clone(),
                 position: problem.position.clone(),
@@ -113,6 +116,7 @@ impl Remarks {
                 level: Level::Error,
                 weight: Weight::Run,
                 rule: "internal".to_owned(),
+                id: None,
                 title: internal.case.clone().unwrap_or_else(|| "the run".to_owned()),
                 words: format!("Cerith failed: {}", internal.message),
                 position: None,
@@ -135,6 +139,7 @@ impl Remarks {
                 level: Level::Error,
                 weight: Weight::Run,
                 rule: "run/cut-short".to_owned(),
+                id: None,
                 title: "the run".to_owned(),
                 words: "the stream ends without its summary; the cases that are missing were not judged"
                     .to_owned(),
@@ -143,18 +148,22 @@ impl Remarks {
         }
     }
 
-    /// Adds a finding in a kernel that no case file describes. `None` as its verdict is a warning.
+    /// Adds a finding in a kernel that no case file describes. `None` as its verdict is a warning. `rule` is a stable word for its
+    /// kind, and `id` stays if its line moves.
     pub fn add_finding(
         &mut self,
         kernel: &str,
         verdict: Option<VerdictKind>,
+        rule: &str,
+        id: &str,
         words: &str,
         at: Option<Position>,
     ) {
         self.keep(Remark {
             level: verdict.map_or(Level::Warning, |_| Level::Error),
             weight: verdict.map_or(Weight::Warning, Weight::of_verdict),
-            rule: "check".to_owned(),
+            rule: rule.to_owned(),
+            id: Some(id.to_owned()),
             title: kernel.to_owned(),
             words: words.to_owned(),
             position: at,
@@ -162,7 +171,8 @@ impl Remarks {
     }
 
     /// Notes that nothing is missing, if the remarks are not those of a stream with a summary.
-    pub const fn end(&mut self) {
+    pub fn end(&mut self) {
+        env!("CARGO_PKG_VERSION").clone_into(&mut self.cerith);
         self.ended = true;
     }
 
@@ -278,6 +288,7 @@ fn of_verdict(verdict: &Verdict) -> Remark {
         level: Level::Error,
         weight: Weight::of_verdict(verdict.verdict),
         rule: format!("verdict/{}", verdict.verdict),
+        id: None,
         title: verdict.case.clone(),
         words: junit::describe_error(verdict),
         position: kernel.or_else(|| verdict.position.clone()),
@@ -289,7 +300,10 @@ fn build_result(remark: &Remark) -> Value {
         "ruleId": remark.rule,
         "level": remark.level.word(),
         "message": {"text": format!("{}: {}", remark.title, remark.words)},
-        "partialFingerprints": {"case/v1": remark.title},
+        "partialFingerprints": match &remark.id {
+            Some(id) => json!({"finding/v1": id}),
+            None => json!({"case/v1": remark.title}),
+        },
     });
     if let Some(at) = &remark.position {
         let mut region = json!({"startLine": at.line.max(1)});

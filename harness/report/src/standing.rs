@@ -1,7 +1,7 @@
 //! The standing of one engine in a verdict's event: right, wrong and in what way, without an answer, or silent. See
 //! [`crate::bump`] for its standing in a different version.
 
-use cerith_tile::quirk::{Quirk, told};
+use cerith_tile::quirk::{Quirk, signature};
 
 use crate::event::{Difference, Element, EngineOutcome, Kind, OutcomeKind, Verdict, VerdictKind};
 use crate::safe;
@@ -148,9 +148,9 @@ fn normalize_message(message: &str) -> String {
 /// Looks up a known bug by the name that reports use: what goes wrong, and a link, if there is one.
 pub fn find_known_bug(name: &str) -> Option<(&'static str, Option<&'static str>)> {
     if let Some(quirk) = Quirk::from_name(name) {
-        return Some((quirk.about().trim(), Some(quirk.origin())));
+        return Some((quirk.summary().trim(), Some(quirk.origin())));
     }
-    let told = told::ALL.iter().find(|told| told.name == name)?;
+    let told = signature::ALL.iter().find(|told| told.name == name)?;
     Some((told.summary.trim(), None))
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 
 /// The message about a file that could not be read, with the next thing to type. `otherwise` helps where no file beside it has a
 /// similar name.
@@ -27,7 +27,7 @@ pub fn find_similar(path: &Path) -> Option<String> {
         .filter(|name| name != wanted)
         .collect();
     names.sort();
-    let near = nearest(wanted, names.iter().map(String::as_str))?;
+    let near = find_nearest(wanted, names.iter().map(String::as_str))?;
     Some(folder.map_or_else(
         || near.to_owned(),
         |folder| folder.join(near).display().to_string(),

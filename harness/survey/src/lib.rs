@@ -117,6 +117,9 @@ pub enum NotTried {
     /// It has parameters of any number.
     #[error("it takes any number of arguments")]
     Variadic,
+    /// Each launch breaks a declared precondition.
+    #[error("no launch keeps its declared preconditions")]
+    Declared,
 }
 
 /// A kernel of an excerpt, with what its text says.
@@ -205,6 +208,14 @@ impl Draft {
     /// The kernel's name.
     pub fn kernel(&self) -> &str {
         &self.function.name
+    }
+
+    /// The names of its parameters.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> + Clone {
+        self.function
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str())
     }
 
     /// The launches to try the kernel with, as this reading has them.

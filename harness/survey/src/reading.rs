@@ -84,13 +84,13 @@ impl Reading {
     }
 
     /// The parameters for which something else is passed than they suggest.
-    pub(super) fn parameters(&self) -> BTreeSet<&String> {
+    pub fn parameters(&self) -> BTreeSet<&String> {
         let tensors = self.dtypes.keys().chain(self.rooms.keys());
         self.values.keys().chain(tensors).collect()
     }
 
     /// What is not as usual, in words.
-    pub(super) fn words(&self) -> Vec<String> {
+    pub fn words(&self) -> Vec<String> {
         let values = self
             .values
             .iter()

@@ -1,5 +1,5 @@
-//! What Cerith tells a user about a piece of text: what, where, and the mend, rendered as rustc would.
-//! Left out: printing. Only `cli` prints; here a diagnostic becomes a `String`.
+//! Diagnostics about source text: the message, its locations and the fix, rendered as rustc does. Only `cli` prints
+//! them.
 
 use std::borrow::Cow;
 
@@ -8,41 +8,41 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use crate::printable;
 use crate::source::{Sources, Span};
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// It does not go on.
+    /// The command fails.
     Error,
-    /// It goes on, and somebody should look.
+    /// The command continues, but the user should take a look.
     Warning,
 }
 
-/// A span with words beside it.
+/// A span with text beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Where.
+    /// The span.
     pub span: Span,
-    /// What is there; may be empty.
+    /// The text; may be empty.
     pub text: String,
+    /// The storages that it is about, by name. The message names them too, and programs read this field.
+    pub storages: Vec<String>,
 }
 
-/// One message. The first label is the place that the message is about, further labels are context.
+/// One message. The first label is the primary location, further labels are context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// A stable name of the kind of message, `out-of-bounds` say; shown in brackets and matched by tests.
+    /// A stable name of the kind of message, for example `out-of-bounds`; shown in brackets and matched by tests.
     pub code: &'static str,
     /// One line, lower case, no full stop.
     pub message: String,
-    /// The places, primary first.
+    /// The labels, the primary one first.
     pub labels: Vec<Label>,
     /// Facts below the snippet.
     pub notes: Vec<String>,
-    /// The mend.
+    /// The fix.
     pub help: Option<String>,
-    /// The storages that the message is about, by name. The text names them too; programs read this field.
-    pub storages: Vec<String>,
     /// Whether a pass of a compiler rejects the program, after its front end accepts it.
     pub is_by_pass: bool,
 }
@@ -54,7 +54,7 @@ type Placed<'a> = (
 );
 
 impl Diagnostic {
-    /// An error at a place.
+    /// Creates an error at a location.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -63,15 +63,15 @@ impl Diagnostic {
             labels: vec![Label {
                 span,
                 text: String::new(),
+                storages: Vec::new(),
             }],
             notes: Vec::new(),
             help: None,
-            storages: Vec::new(),
             is_by_pass: false,
         }
     }
 
-    /// A warning at a place.
+    /// Creates a warning at a location.
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
@@ -79,7 +79,14 @@ impl Diagnostic {
         }
     }
 
-    /// Puts words beside the primary place.
+    /// Makes a warning of an error.
+    #[must_use]
+    pub const fn into_warning(mut self) -> Self {
+        self.severity = Severity::Warning;
+        self
+    }
+
+    /// Adds text beside the primary location.
     #[must_use]
     pub fn label_primary(mut self, text: impl Into<String>) -> Self {
         if let Some(label) = self.labels.first_mut() {
@@ -88,12 +95,13 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a place for context.
+    /// Adds a location for context.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label {
             span,
             text: text.into(),
+            storages: Vec::new(),
         });
         self
     }
@@ -105,7 +113,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says how to mend it.
+    /// Adds the fix.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
@@ -119,23 +127,30 @@ impl Diagnostic {
         self
     }
 
-    /// Records the storages that the message is about, each once.
+    /// Records the storages that the primary place is about, each once.
     #[must_use]
     pub fn about_storages<'s>(mut self, names: impl IntoIterator<Item = &'s str>) -> Self {
-        for name in names {
-            if !self.storages.iter().any(|known| known == name) {
-                self.storages.push(name.to_owned());
+        if let Some(label) = self.labels.first_mut() {
+            for name in names {
+                if !label.storages.iter().any(|known| known == name) {
+                    label.storages.push(name.to_owned());
+                }
             }
         }
         self
     }
 
-    /// The primary place.
+    /// The storages that the message is about, by name.
+    pub fn storages(&self) -> &[String] {
+        self.labels.first().map_or(&[], |label| &label.storages)
+    }
+
+    /// The primary location.
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
     }
 
-    /// The message with its source lines, as rustc would show it; ANSI colours when `colour`.
+    /// Renders the message with its source lines, as rustc does; in ANSI colours if `colour`.
     pub fn render(&self, sources: &Sources, colour: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
@@ -155,7 +170,7 @@ impl Diagnostic {
             } else {
                 AnnotationKind::Context
             };
-            // Lines that were copied are shown where they come from.
+            // Copied lines are shown at their original location.
             let piece = file
                 .find_piece(start as u32)
                 .filter(|piece| stop <= piece.bytes.end);

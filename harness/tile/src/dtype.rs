@@ -1,4 +1,4 @@
-//! Triton's element types. Left out: pointers (see [`crate::ir::Elem`]) and shapes.
+//! Triton's element types. See [`crate::ir::Elem`] for pointers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -103,8 +103,8 @@ impl DType {
         )
     }
 
-    /// Of a float: bits of the stored significand, and the exponent's bias (`dtype.fp_mantissa_width` and `exponent_bias` in
-    /// `triton/language/core.py`).
+    /// For a float: the bits of the stored significand, and the exponent's bias (`dtype.fp_mantissa_width` and
+    /// `exponent_bias` in `triton/language/core.py`).
     pub const fn float_format(self) -> Option<(u32, u32)> {
         Some(match self {
             Self::F8E4B15 => (3, 15),
@@ -229,7 +229,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// The text is no dtype's name.
+/// The text is not the name of a dtype.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dtype `{0}`")]
 pub struct UnknownDType(pub String);

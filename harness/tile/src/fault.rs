@@ -1,8 +1,8 @@
-//! Faults that are planted on purpose, to see that Cerith notices its own mistakes. Each stands at its place behind
-//! [`is_planted`], which is a constant `false` unless this crate has the feature `planted-faults`: a normal build has
-//! nothing of them. With the feature, `plant` chooses the one fault that the process has.
+//! Planted faults, which test that Cerith detects its own mistakes. Each is in the code behind [`is_planted`], which is
+//! a constant `false` unless this crate has the feature `planted-faults`, so a normal build doesn't contain them. With
+//! the feature, `plant` selects one fault for the process.
 //!
-//! `.ci/faults` runs the corpus once for each of them. Left out: what a run makes of a fault.
+//! `.ci/faults` runs the corpus once for each of them, and judges the results.
 
 macro_rules! faults {
     ($($fault:ident $name:literal $place:literal $about:literal;)+) => {
@@ -17,7 +17,7 @@ macro_rules! faults {
             /// Every fault.
             pub const ALL: &'static [Self] = &[$(Self::$fault,)+];
 
-            /// What it is called on the command line.
+            /// The name on the command line.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$fault => $name,)+
@@ -31,8 +31,8 @@ macro_rules! faults {
                 }
             }
 
-            /// What it does.
-            pub const fn about(self) -> &'static str {
+            /// A sentence about its effect.
+            pub const fn summary(self) -> &'static str {
                 match self {
                     $(Self::$fault => $about,)+
                 }
@@ -44,7 +44,7 @@ macro_rules! faults {
 faults! {
     CastsRoundTwice "casts-round-twice" "numeric" "A cast of f64 to a narrow float goes through f32, rounded to nearest.";
     F16TiesUp "f16-ties-up" "numeric" "Halfway values become the larger f16, not the even one.";
-    F16SubnormalsFlush "f16-subnormals-flush" "numeric" "What is subnormal in f16 becomes zero.";
+    F16SubnormalsFlush "f16-subnormals-flush" "numeric" "Subnormal f16 numbers become zero.";
     Bf16Truncates "bf16-truncates" "numeric" "Values are cut to bf16, not rounded.";
     Fp8CastsOverflow "fp8-casts-overflow" "numeric" "A cast beyond the largest fp8 gives infinity or NaN.";
     Fp8TiesAway "fp8-ties-away" "numeric" "Halfway values become the fp8 further from zero.";
@@ -61,7 +61,7 @@ faults! {
     MinimumGivesNan "minimum-gives-nan" "numeric" "`minimum` of a number and a NaN is a NaN.";
     MaximumLosesNan "maximum-loses-nan" "numeric" "`maximum` that propagates NaNs gives the number.";
     MinimumOfZeros "minimum-of-zeros" "numeric" "`minimum` of -0 and +0 is +0.";
-    ClampGivesNan "clamp-gives-nan" "numeric" "`clamp` of a NaN is a NaN though it is not asked to be.";
+    ClampGivesNan "clamp-gives-nan" "numeric" "`clamp` of a NaN is a NaN although it doesn't propagate NaN.";
     RintTiesAway "rint-ties-away" "numeric" "`rint` takes halves away from zero.";
     FmaRoundsTwice "fma-rounds-twice" "numeric" "`fma` rounds the product.";
     QuotientDrifts "quotient-drifts" "numeric" "`/` is off by 17 ULPs of f32.";
@@ -76,14 +76,14 @@ faults! {
     ConstantDivisionTruncates "constant-division-truncates" "frontend" "`//` of constexprs rounds toward zero.";
     ConstantRemainderTruncates "constant-remainder-truncates" "frontend" "`%` of constexprs has the dividend's sign.";
     DoubleNumbersAreSingle "double-numbers-are-single" "frontend" "A number in f64 arithmetic is rounded to f32.";
-    DownwardStopIgnored "downward-stop-ignored" "frontend" "A downward `range` goes on to 1.";
+    DownwardStopIgnored "downward-stop-ignored" "frontend" "A downward `range` continues to 1.";
     StaticRangeCountsByOne "static-range-counts-by-one" "frontend" "`static_range` counts by 1, as often as its step says.";
-    RanksPadBehind "ranks-pad-behind" "frontend" "Broadcasting adds missing dimensions behind.";
+    RanksPadBehind "ranks-pad-behind" "frontend" "Broadcasting adds missing dimensions at the end.";
     NegativeAxisIsOff "negative-axis-is-off" "frontend" "A negative axis counts one too far.";
     KeptDimensionIsFirst "kept-dimension-is-first" "frontend" "`keep_dims` puts the dimension first.";
     IntegersDivideWhole "integers-divide-whole" "frontend" "`/` of integers is their whole quotient.";
     UnsignedOffsetsAreSigned "unsigned-offsets-are-signed" "frontend" "Unsigned offsets of pointers are sign-extended.";
-    PointersMoveForward "pointers-move-forward" "frontend" "A number taken off a pointer is added.";
+    PointersMoveForward "pointers-move-forward" "frontend" "A number subtracted from a pointer is added.";
     PermutationIsInverse "permutation-is-inverse" "frontend" "`permute` permutes the other way round.";
     ComparisonChainIsCut "comparison-chain-is-cut" "frontend" "`a < b < c` is `b < c`.";
 
@@ -92,13 +92,13 @@ faults! {
     MiddleScanIsLast "middle-scan-is-last" "interp" "A scan along the middle of three axes goes along the last.";
     MiddleReductionIsFirst "middle-reduction-is-first" "interp" "A reduction along the middle of three axes goes along the first where both are as long.";
     CombineSwaps "combine-swaps" "interp" "A combine function gets its operands the other way round.";
-    LastLaneUnmasked "last-lane-unmasked" "interp" "The last lane of a block is accessed whatever its mask says.";
+    LastLaneUnmasked "last-lane-unmasked" "interp" "The last lane of a block is accessed even if it is masked off.";
     OtherIsZero "other-is-zero" "interp" "Masked-off lanes hold zero, not `other`.";
     MaskedLanesDefined "masked-lanes-defined" "interp" "Masked-off lanes without `other` count as defined.";
     LoopSwapsCarried "loop-swaps-carried" "interp" "A loop that carries two values swaps them.";
-    LoopNeedsWholeStep "loop-needs-whole-step" "interp" "A loop leaves out its last step where that is cut short.";
+    LoopNeedsWholeStep "loop-needs-whole-step" "interp" "A loop omits its last step if that is a partial one.";
     DotDropsAccumulator "dot-drops-accumulator" "interp" "`dot` forgets its accumulator.";
-    AtomicGivesNew "atomic-gives-new" "interp" "An atomic gives what it wrote.";
+    AtomicGivesNew "atomic-gives-new" "interp" "An atomic returns the value that it wrote.";
     UnsignedAtomicsAreSigned "unsigned-atomics-are-signed" "interp" "Atomics compare u32 and u64 as signed.";
     SwapAlwaysSwaps "swap-always-swaps" "interp" "`atomic_cas` stores whatever it found.";
     ViewsAreApart "views-are-apart" "interp" "A load does not see what was stored through another argument.";
@@ -109,7 +109,7 @@ faults! {
     GridTransposed "grid-transposed" "interp" "The second and third program id are swapped.";
     EndsFourLate "ends-four-late" "interp" "Four bytes past the end of a storage may be accessed.";
     UninitialisedIsKnown "uninitialised-is-known" "interp" "Reads of uninitialised bytes are defined.";
-    RacesUnseen "races-unseen" "interp" "Races between programs are not looked for.";
+    RacesUnseen "races-unseen" "interp" "Races between programs are not detected.";
     ConflictsUnseen "conflicts-unseen" "interp" "Lanes of a store may write differently to the same bytes.";
     MisalignedUnseen "misaligned-unseen" "interp" "Addresses may have any alignment.";
 
@@ -121,25 +121,25 @@ faults! {
     SliceClampsNegative "slice-clamps-negative" "memory" "A negative start of a slice is 0.";
     SquareTransposeIsNone "square-transpose-is-none" "memory" "`transpose` leaves a square as it is.";
     PermuteIsInverse "permute-is-inverse" "memory" "`permute` permutes the other way round.";
-    ExpandKeepsStride "expand-keeps-stride" "memory" "`expand` keeps the stride of what it repeats.";
+    ExpandKeepsStride "expand-keeps-stride" "memory" "`expand` keeps the stride of a repeated dimension.";
     AsStridedStartsAtZero "as-strided-starts-at-zero" "memory" "`as_strided` without an offset starts at 0.";
     DtypeViewForgetsOffset "dtype-view-forgets-offset" "memory" "A view under a wider dtype starts where the narrow one counted.";
     UnfoldStepsByOne "unfold-steps-by-one" "memory" "Windows of `unfold` are one element apart.";
     DiagonalStartsAtZero "diagonal-starts-at-zero" "memory" "`diagonal(1)` starts at the main diagonal.";
-    GuardsBehindUnseen "guards-behind-unseen" "memory" "There are no guard zones behind storages.";
+    GuardsBehindUnseen "guards-behind-unseen" "memory" "There are no guard zones after storages.";
 
     ReferenceNeverConvicted "reference-never-convicted" "verdict" "Two others never overrule the reference.";
     NanEqualsAnything "nan-equals-anything" "verdict" "A NaN on either side is agreement.";
     GuardsNotCompared "guards-not-compared" "verdict" "Guard zones are not compared.";
-    AnyBoundAdmits "any-bound-admits" "verdict" "What has a bound is accepted outside of it.";
+    AnyBoundAdmits "any-bound-admits" "verdict" "Results with a bound are accepted outside of it.";
     StaleUnreported "stale-unreported" "verdict" "An expectation that does not happen is not reported.";
-    UnwrittenNotCompared "unwritten-not-compared" "verdict" "Bytes that nobody should write are not compared.";
+    UnwrittenNotCompared "unwritten-not-compared" "verdict" "Bytes that must stay unwritten are not compared.";
     UndefinedCompared "undefined-compared" "verdict" "Bytes with an undefined value are compared.";
     OneStorageCompared "one-storage-compared" "verdict" "Only the first storage is compared.";
-    RejectionAgrees "rejection-agrees" "verdict" "Whoever rejects a program agrees with everybody.";
+    RejectionAgrees "rejection-agrees" "verdict" "An engine that rejects a program agrees with every other.";
     UnsteadyAgrees "unsteady-agrees" "verdict" "An engine whose launches differ is steady.";
     VacuousUnreported "vacuous-unreported" "verdict" "A trial that compares nothing passes.";
-    MessagesUnread "messages-unread" "verdict" "An expectation's message is not looked at.";
+    MessagesUnread "messages-unread" "verdict" "An expectation's message is not checked.";
     UndefinedIsExpected "undefined-is-expected" "verdict" "An undefined program needs no expectation.";
     ExceptionsAreAlike "exceptions-are-alike" "verdict" "All Python exceptions are the same.";
 
@@ -150,10 +150,10 @@ faults! {
     DescriptorsAreDense "descriptors-are-dense" "engine" "The reference gives a descriptor its shape for strides.";
     InterpreterLosesGrid "interpreter-loses-grid" "engine" "The interpreter gets one program along z.";
     InterpreterLosesAddresses "interpreter-loses-addresses" "engine" "Addresses that the interpreter left are not translated.";
-    InterpreterLosesGuards "interpreter-loses-guards" "engine" "What the interpreter wrote in guard zones is not taken over.";
+    InterpreterLosesGuards "interpreter-loses-guards" "engine" "Guard bytes that the interpreter wrote are not copied.";
     InterpreterSwapsNumbers "interpreter-swaps-numbers" "engine" "The interpreter gets integers without their sign.";
     StaleRecordsTaken "stale-records-taken" "engine" "A record of another kernel or layout is used.";
-    RecordsLoseLastChange "records-lose-last-change" "engine" "The last change of a record is left out.";
+    RecordsLoseLastChange "records-lose-last-change" "engine" "The last change of a record is omitted.";
 }
 
 #[cfg(feature = "planted-faults")]
@@ -166,18 +166,18 @@ pub fn plant(fault: Option<Fault>) {
     PLANTED.store(number, std::sync::atomic::Ordering::Relaxed);
 }
 
-/// Whether this fault is the one that is planted.
+/// Returns whether this fault is planted.
 #[cfg(feature = "planted-faults")]
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "it stands in loops over lanes")]
+#[allow(clippy::inline_always, reason = "it is used in loops over lanes")]
 pub fn is_planted(fault: Fault) -> bool {
     PLANTED.load(std::sync::atomic::Ordering::Relaxed) == fault as u8
 }
 
-/// Whether this fault is the one that is planted: never, without the feature `planted-faults`.
+/// Returns whether this fault is planted: always false without the feature `planted-faults`.
 #[cfg(not(feature = "planted-faults"))]
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "it stands in loops over lanes")]
+#[allow(clippy::inline_always, reason = "it is used in loops over lanes")]
 pub const fn is_planted(_: Fault) -> bool {
     false
 }

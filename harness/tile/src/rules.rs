@@ -1,5 +1,5 @@
-//! Language rules that changed between Triton versions, each a row with the version that introduced it and where
-//! that is written down. Left out: bugs ([`crate::quirk`]). A rule is what a version promises, a quirk what it gets wrong.
+//! Language rules that changed between Triton versions, each with the first version that has it and the source. Bugs
+//! are in [`crate::quirk`]: a rule is a promise of a version, a quirk a violation of one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// The newest version whose rules are known here.
+    /// The newest supported version.
     pub const NEWEST: Self = TRITON[TRITON.len() - 1];
 
     /// `major.minor.patch`.
@@ -34,7 +34,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The text is no version.
+/// The text is not a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a version like 3.9.0")]
 pub struct BadVersion(pub String);
@@ -42,7 +42,7 @@ pub struct BadVersion(pub String);
 impl FromStr for Version {
     type Err = BadVersion;
 
-    /// Reads `3.9.0`, and `3.9` or `3` with zeros for what is missing.
+    /// Parses `3.9.0`, or `3.9` and `3` with zeros for the missing parts.
     fn from_str(text: &str) -> Result<Self, BadVersion> {
         let mut parts = [0u16; 3];
         for (count, piece) in text.split('.').enumerate() {
@@ -71,13 +71,13 @@ macro_rules! rules {
                 match self { $( Self::$name => Version::new($major, $minor, $patch), )+ }
             }
 
-            /// Where the change is written down.
+            /// The source of the change.
             pub const fn source(self) -> &'static str {
                 match self { $( Self::$name => $source, )+ }
             }
 
-            /// What the rule says.
-            pub const fn about(self) -> &'static str {
+            /// A sentence about the rule.
+            pub const fn summary(self) -> &'static str {
                 match self { $( Self::$name => concat!($($doc),+), )+ }
             }
         }
@@ -197,7 +197,7 @@ rules! {
     UnpackingFillsNames: since (3, 3, 0), "code_generator.visit_Assign; wheels 3.2.0 and 3.3.1";
     /// A tuner measures nothing if pruning leaves one configuration; before, it measured that one.
     OneConfigurationIsNotMeasured: since (3, 8, 0), "Autotuner.run; wheels 3.7.1 and 3.8.0";
-    /// With `debug`, an assertion is behind each integer `+`, `-` and `*` below 64 bits, unless `sanitize_overflow` is off.
+    /// With `debug`, each integer `+`, `-` and `*` below 64 bits has an assertion, unless `sanitize_overflow` is off.
     OverflowIsChecked: since (3, 2, 0), "semantic.binary_op_sanitize_overflow_impl; wheels 3.1.0 and 3.2.0";
     /// The launch option `debug` compiles asserts in; before, it was overwritten by that of `@triton.jit`.
     DebugIsAnOption: since (3, 2, 0), "JITFunction.run; wheels 3.1.0 and 3.2.0";
@@ -205,7 +205,7 @@ rules! {
     DebugHasADefault: since (3, 3, 0), "JITFunction.run; wheels 3.2.0 and 3.3.1";
     /// Keyword-only parameters are bound; before, their names were not defined inside of the function.
     KeywordOnlyParameters: since (3, 9, 0), "code_generator.visit_arguments; wheels 3.8.0 and 3.9.0";
-    /// An extent of 0 is no power of two, so no block has one.
+    /// An extent of 0 is not a power of two, so no block has one.
     BlocksHaveElements: since (3, 8, 0), "triton#10687; wheels 3.7.1 and 3.8.0";
     /// There are aggregates of the user's own: `@triton.aggregate`, `tl.aggregate_replace`.
     Aggregates: since (3, 8, 0), "triton/__init__.py; wheels 3.7.1 and 3.8.0";
@@ -224,8 +224,8 @@ rules! {
     ShortCircuits: since (3, 4, 0), "code_generator.visit_BoolOp; wheels 3.3.1 and 3.4.0";
     /// Kernels may ask `hasattr`.
     HasAttribute: since (3, 4, 0), "code_generator.builtin_namespace; wheels 3.3.1 and 3.4.0";
-    /// A run-time value behind `x: tl.constexpr = …` stays a tensor; before, it was a constexpr that holds a tensor, which
-    /// has no operators beside other constexprs, no items and no place as a pointer.
+    /// A run-time value with the annotation `x: tl.constexpr = …` stays a tensor; before, it was a constexpr that holds
+    /// a tensor, which has no operators beside other constexprs, no items, and can't be used as a pointer.
     AnnotatedTensorsAreTensors: since (3, 8, 0), "code_generator.visit_AnnAssign; wheels 3.7.1 and 3.8.0";
     /// The attributes of what a constexpr holds are the constexpr's own.
     HeldAttributes: since (3, 4, 0), "code_generator.visit_Attribute; wheels 3.3.1 and 3.4.0";
@@ -256,11 +256,11 @@ rules! {
 /// The rules of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// The version whose language is meant.
+    /// The version of the language.
     pub version: Version,
-    /// What an engine of that version gets wrong and is followed in; nothing, but to explain a difference.
+    /// Bugs of that version's engines that are modelled. Empty, except to explain a difference.
     pub quirks: Quirks,
-    /// A rule of the version that does not hold, to find the rules that decide what a kernel means.
+    /// A rule of the version that is disabled, to find the rules that determine a kernel's meaning.
     pub except: Option<Rule>,
 }
 
@@ -280,13 +280,13 @@ impl Rules {
         }
     }
 
-    /// The same rules, with these quirks followed.
+    /// Returns the same rules with these quirks modelled.
     #[must_use]
     pub const fn with_quirks(self, quirks: Quirks) -> Self {
         Self { quirks, ..self }
     }
 
-    /// The same rules without one.
+    /// Returns the same rules without one.
     #[must_use]
     pub const fn without_rule(self, rule: Rule) -> Self {
         Self {
@@ -295,7 +295,7 @@ impl Rules {
         }
     }
 
-    /// Whether a quirk is followed.
+    /// Whether a quirk is modelled.
     pub const fn has_quirk(self, quirk: Quirk) -> bool {
         self.quirks.has(quirk)
     }

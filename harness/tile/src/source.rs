@@ -1,5 +1,4 @@
-//! Where text comes from: source files, spans in them, and line and column of a byte.
-//! Left out: reading files (callers bring the text) and rendering (see [`crate::diagnostic`]).
+//! Source files, spans in them, and line and column of a byte. See [`crate::diagnostic`] for rendering.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,17 +39,17 @@ pub struct SourceFile {
 /// Lines that were copied from another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Copied {
-    /// The first of them here.
+    /// The first copied line in this file.
     line: u32,
     count: u32,
     from: String,
-    /// Line and column of the first one there.
+    /// Line and column of the first line in the original file.
     first: u32,
     column: u32,
 }
 
 impl Copied {
-    /// Reads a marker; `line` is that of the marker.
+    /// Parses a marker on line `line`.
     fn parse(text: &str, line: u32) -> Option<Self> {
         let (count, place) = text.strip_prefix(MARKER)?.split_once(" lines are ")?;
         let mut parts = place.trim_end().rsplitn(3, ':');
@@ -66,25 +65,25 @@ impl Copied {
     }
 }
 
-/// How a comment begins that says where the lines behind it come from: `# cerith_triton: the next 9 lines are softmax.py:17:1`.
-/// The recorder writes it into its copies of a user's kernels.
+/// The start of a comment with the origin of the lines after it: `# cerith_triton: the next 9 lines are
+/// softmax.py:17:1`. The recorder writes it into its copies of a user's kernels.
 pub const MARKER: &str = "# cerith_triton: the next ";
 
-/// Lines that were copied from another file, as text.
+/// The text of lines that were copied from another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// The file that they were copied from.
+    /// The original file.
     pub file: &'a str,
-    /// The number of the first of them there.
+    /// The number of the first line in the original file.
     pub first: u32,
-    /// Their bytes here.
+    /// The range of bytes in this file.
     pub bytes: Range<usize>,
 }
 
-/// A place in a file that people know.
+/// A location in a file that the user knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The file: that of which this one has a copy, where it has.
+    /// The file; for copied lines, the original one.
     pub file: &'a str,
     /// The line, from 1.
     pub line: u32,
@@ -115,13 +114,13 @@ impl SourceFile {
         }
     }
 
-    /// Where a byte is for people: in the file that its line was copied from, or else here.
+    /// Returns the location of a byte: in the original file of a copied line, otherwise in this file.
     pub fn place(&self, byte: u32) -> Place<'_> {
         let (line, column) = self.line_column(byte);
         self.place_of(line, column)
     }
 
-    /// The same of a line and a column, both counted from 1. A column of 0 is none, and stays.
+    /// Returns the location of a line and a column, both counted from 1. A column of 0 means none, and stays.
     pub fn place_of(&self, line: u32, column: u32) -> Place<'_> {
         let copied = self.copies.iter().find_map(|copied| {
             let nth = line.checked_sub(copied.line).filter(|&nth| nth < copied.count)?;
@@ -153,7 +152,7 @@ impl SourceFile {
         (line as u32 + 1, column as u32 + 1)
     }
 
-    /// The copied lines that have a byte.
+    /// Finds the copied lines that contain a byte.
     pub fn find_piece(&self, byte: u32) -> Option<Piece<'_>> {
         let (line, _) = self.line_column(byte);
         let holds = |copied: &&Copied| {
@@ -172,8 +171,8 @@ impl SourceFile {
         })
     }
 
-    /// The bytes from a column to the end of its line: the line counted from 1, the column in characters from 0. Nothing for a line
-    /// that is not there; a column past the end is the end.
+    /// Returns the bytes from a column to the end of its line; the line is counted from 1, the column in characters
+    /// from 0. `None` if the line doesn't exist; a column past the end is clamped.
     pub fn find_byte_range(&self, line: u32, column: u32) -> Option<(u32, u32)> {
         let start = *self.line_starts.get((line as usize).checked_sub(1)?)?;
         let text = self.line(line);
@@ -187,7 +186,7 @@ impl SourceFile {
         ))
     }
 
-    /// The text of a line counted from 1, without its line break; empty for a line that is not there.
+    /// The text of a line, counted from 1, without its line break; empty if the line doesn't exist.
     pub fn line(&self, line: u32) -> &str {
         let Some(&start) = self.line_starts.get((line as usize).wrapping_sub(1)) else {
             return "";
@@ -199,7 +198,7 @@ impl SourceFile {
     }
 }
 
-/// All files that spans may point into.
+/// The files that spans refer to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
     files: Vec<Arc<SourceFile>>,
@@ -212,12 +211,12 @@ impl Sources {
         SourceId(self.files.len() as u32 - 1)
     }
 
-    /// The file of an id, if it is of this set.
+    /// Finds a file of this set.
     pub fn get(&self, id: SourceId) -> Option<&SourceFile> {
         self.files.get(id.0 as usize).map(AsRef::as_ref)
     }
 
-    /// `file:line:column` of a span's start.
+    /// Renders a span's start as `file:line:column`.
     pub fn describe_position(&self, span: Span) -> String {
         self.get(span.source).map_or_else(
             || "?".to_owned(),

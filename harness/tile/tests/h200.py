@@ -46,8 +46,8 @@ WIDE = ("f16", "bf16", "f32", "f64")
 INTS = tuple(name for name in DTYPES if name not in FLOATS)
 
 
-def operations():
-    """What is tried: kind, operation, dtype of the operands, of the result, expression of `a`, `b` and `c`."""
+def list_operations():
+    """Lists the operations: kind, operation, dtype of the operands, of the result, expression of `a`, `b` and `c`."""
     for of in DTYPES:
         for to in DTYPES:
             if of == to:
@@ -99,14 +99,14 @@ def k(p, q, r, out, N: tl.constexpr):
 """
 
 
-def text(kind, expression):
+def kernel_text(kind, expression):
     loads = {"unary": "a", "cast": "a", "binary": "ab", "ternary": "abc", "atomic": "b"}[kind]
     body = "".join(f"    {name} = tl.load({'pqr'['abc'.index(name)]} + o)\n" for name in loads)
     body += f"    x = {expression}\n"
     return KERNEL + body + ("" if kind == "atomic" else "    tl.store(out + o, x)\n")
 
 
-def operands():
+def read_operands():
     """The operands of each dtype: those of unary operations, and three of each lane."""
     table = {}
     for line in TABLE.read_text().splitlines():
@@ -119,7 +119,7 @@ def operands():
     return table
 
 
-def columns(table, kind, of):
+def operand_columns(table, kind, of):
     names = ("one",) if kind in ("unary", "cast") else ("a", "b", "c")
     return [table[of][name] for name in names if name in table[of]]
 
@@ -130,15 +130,15 @@ def compile_all(version, archive, only="all"):
     from triton.compiler import ASTSource
 
     assert triton.__version__ == version, triton.__version__
-    table = operands()
+    table = read_operands()
     done = []
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle, tempfile.TemporaryDirectory() as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
-        for nth, (kind, name, of, to, expression) in enumerate(operations()):
+        for nth, (kind, name, of, to, expression) in enumerate(list_operations()):
             if only == "floats" and (kind == "atomic" or of not in FLOATS or to not in FLOATS):
                 continue
             entry = {"kind": kind, "name": name, "of": of, "to": to}
-            lanes = len(columns(table, kind, of)[0])
+            lanes = len(operand_columns(table, kind, of)[0])
             entry["block"] = 1 << (lanes - 1).bit_length()
             reader, writer = os.pipe()
             child = os.fork()
@@ -147,7 +147,7 @@ def compile_all(version, archive, only="all"):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
                 try:
                     path = Path(folder, f"k{nth}.py")
-                    path.write_text(text(kind, expression))
+                    path.write_text(kernel_text(kind, expression))
                     spec = importlib.util.spec_from_file_location(f"k{nth}", path)
                     module = importlib.util.module_from_spec(spec)
                     spec.loader.exec_module(module)
@@ -183,21 +183,21 @@ def compile_all(version, archive, only="all"):
     print(f"{sum('cubin' in entry for entry in done)} of {len(done)} kernels compiled")
 
 
-def checked(code):
+def check_status(code):
     if code:
         raise RuntimeError(f"CUDA error {code}")
 
 
 def run_all(archive, results):
     cuda = ctypes.CDLL("libcuda.so.1")
-    checked(cuda.cuInit(0))
+    check_status(cuda.cuInit(0))
     device, context = ctypes.c_int(), ctypes.c_void_p()
-    checked(cuda.cuDeviceGet(ctypes.byref(device), 0))
-    checked(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
-    checked(cuda.cuCtxSetCurrent(context))
+    check_status(cuda.cuDeviceGet(ctypes.byref(device), 0))
+    check_status(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+    check_status(cuda.cuCtxSetCurrent(context))
     memory = ctypes.c_uint64()
     size = 4 << 12
-    checked(cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(size)))
+    check_status(cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(size)))
     with zipfile.ZipFile(archive) as bundle, open(results, "w") as out:
         job = json.loads(bundle.read("kernels.json"))
         out.write(f"# What a GPU gave for kernels of one operation each, compiled by Triton {job['version']} (h200.py).\n")
@@ -206,25 +206,25 @@ def run_all(archive, results):
             if "cubin" not in kernel:
                 out.write(f"refused {head} {kernel['refused']}\n")
                 continue
-            given = columns(job["operands"], kernel["kind"], kernel["of"])
+            given = operand_columns(job["operands"], kernel["kind"], kernel["of"])
             width = DTYPES[kernel["of"]][2]
             image = bytearray(size)
             for nth, column in enumerate(given):
                 for lane, bits in enumerate(column):
                     at = (nth << 12) + lane * width
                     image[at : at + width] = int(bits, 16).to_bytes(width, "little")
-            checked(cuda.cuMemcpyHtoD_v2(memory, bytes(image), ctypes.c_size_t(size)))
+            check_status(cuda.cuMemcpyHtoD_v2(memory, bytes(image), ctypes.c_size_t(size)))
             module, function = ctypes.c_void_p(), ctypes.c_void_p()
-            checked(cuda.cuModuleLoadData(ctypes.byref(module), bundle.read(kernel["cubin"])))
-            checked(cuda.cuModuleGetFunction(ctypes.byref(function), module, kernel["entry"].encode()))
+            check_status(cuda.cuModuleLoadData(ctypes.byref(module), bundle.read(kernel["cubin"])))
+            check_status(cuda.cuModuleGetFunction(ctypes.byref(function), module, kernel["entry"].encode()))
             places = [memory.value + (nth << 12) for nth in range(4)] + [0] * kernel["scratch"]
             values = [ctypes.c_uint64(place) for place in places]
             pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values])
-            checked(cuda.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, kernel["shared"], None, pointers, None))
-            checked(cuda.cuCtxSynchronize())
+            check_status(cuda.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, kernel["shared"], None, pointers, None))
+            check_status(cuda.cuCtxSynchronize())
             image = ctypes.create_string_buffer(size)
-            checked(cuda.cuMemcpyDtoH_v2(image, memory, ctypes.c_size_t(size)))
-            checked(cuda.cuModuleUnload(module))
+            check_status(cuda.cuMemcpyDtoH_v2(image, memory, ctypes.c_size_t(size)))
+            check_status(cuda.cuModuleUnload(module))
             start = 0 if kernel["kind"] == "atomic" else 3 << 12
             width = DTYPES[kernel["to"]][2]
             form = {1: "B", 2: "H", 4: "I", 8: "Q"}[width]

@@ -14,7 +14,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let id: ToolchainId = "3.9.0".parse()?;
-//! `home.add(&id, &())` would install it from PyPI, about 1 GB.
+//! // `home.add(&id, &())` would install it from PyPI, about 1 GB.
 //! let home = Home::discover()?;
 //! let Some(toolchain) = home.resolve(&id) else {
 //!     eprintln!("Triton {id} is not installed: `cerith toolchain add {id}`");

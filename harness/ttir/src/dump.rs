@@ -1,10 +1,10 @@
-//! What MLIR's pass manager prints when it is told to print the IR before each pass: the passes in their order, each with the IR
-//! before and after it. Left out: what passes print of their own.
+//! Splits the output of MLIR's pass manager when it prints the IR before each pass: the passes in order, each with the
+//! IR before and after it. The passes' own output is ignored.
 
-/// One pass, as it ran.
+/// One pass of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass<'a> {
-    /// What MLIR calls it: `TritonGPUCoalesce`.
+    /// MLIR's name of it: `TritonGPUCoalesce`.
     pub name: &'a str,
     /// The module before it.
     pub before: &'a str,
@@ -15,26 +15,26 @@ pub struct Pass<'a> {
 /// A pass that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedPass<'a> {
-    /// What MLIR calls it.
+    /// MLIR's name of it.
     pub name: &'a str,
     /// The module before it.
     pub before: &'a str,
-    /// What it says, in one line; or else what Triton says of it.
+    /// Its message in one line, or Triton's if the pass printed none.
     pub message: &'a str,
 }
 
-/// What a line begins with before which a part ends.
+/// The start of the line that ends a part.
 const MARK: &str = "// -----// ";
-/// What a line begins with before the IR of a pass.
+/// The start of the line before the IR of a pass.
 const BEFORE: &str = "// -----// IR Dump Before ";
 
-/// What the line is that is before the message of a pass that failed.
+/// The line before the message of a failed pass.
 const FAILED: &str = "// -----// The pass failed //----- //\n";
 
-/// What is before MLIR's message in the line of an error.
+/// The text before MLIR's message in an error line.
 const ERROR: &str = "error: ";
 
-/// What is in a line that a compiler says before it aborts.
+/// Parts of lines that a compiler prints before it aborts.
 const DYING: [&str; 4] = [
     "LLVM ERROR: ",
     "Assertion `",
@@ -42,10 +42,10 @@ const DYING: [&str; 4] = [
     "terminate called",
 ];
 
-/// The passes of a text that has the IR before each, and after the last one the IR that it leaves, as if that were before a pass
-/// more. A pass that failed is not among them.
-pub fn passes(text: &str) -> Vec<Pass<'_>> {
-    parts(text)
+/// Splits a text with the IR before each pass. The final IR must follow the last pass, as if before another pass. A
+/// failed pass is omitted.
+pub fn split_passes(text: &str) -> Vec<Pass<'_>> {
+    split_announced(text)
         .windows(2)
         .filter_map(|pair| match pair {
             &[(name, before), (_, after)] => Some(Pass { name, before, after }),
@@ -54,11 +54,11 @@ pub fn passes(text: &str) -> Vec<Pass<'_>> {
         .collect()
 }
 
-/// The pass with which a text ends because it failed.
-pub fn failed(text: &str) -> Option<FailedPass<'_>> {
+/// Finds the failed pass that ended the run.
+pub fn find_failed_pass(text: &str) -> Option<FailedPass<'_>> {
     let said_of = text.get(next(text, FAILED)? + FAILED.len()..)?;
-    let &(name, body) = parts(text).last()?;
-    // MLIR prints what a pass complains of after the IR.
+    let &(name, body) = split_announced(text).last()?;
+    // MLIR prints a pass's errors after the IR.
     let complaint = body
         .split_inclusive('\n')
         .scan(0, |at, line| {
@@ -84,8 +84,8 @@ pub fn failed(text: &str) -> Option<FailedPass<'_>> {
     })
 }
 
-/// The passes that are announced, each with the IR before it.
-fn parts(text: &str) -> Vec<(&str, &str)> {
+/// Splits the text into the announced passes, each with the IR before it.
+fn split_announced(text: &str) -> Vec<(&str, &str)> {
     let mut parts: Vec<(&str, &str)> = Vec::new();
     let mut rest = text;
     while let Some(at) = next(rest, BEFORE) {
@@ -99,7 +99,7 @@ fn parts(text: &str) -> Vec<(&str, &str)> {
     parts
 }
 
-/// Where the next line begins that begins with a text.
+/// Finds the next line with this prefix.
 fn next(text: &str, with: &str) -> Option<usize> {
     text.match_indices(with).map(|(at, _)| at).find(|&at| {
         text.get(..at)
@@ -109,10 +109,10 @@ fn next(text: &str, with: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FailedPass, failed, passes};
+    use super::{FailedPass, find_failed_pass, split_passes};
 
     fn check(text: &str, expected: &[(&str, &str, &str)]) {
-        let found: Vec<(&str, &str, &str)> = passes(text)
+        let found: Vec<(&str, &str, &str)> = split_passes(text)
             .iter()
             .map(|pass| (pass.name, pass.before.trim(), pass.after.trim()))
             .collect();
@@ -140,7 +140,7 @@ mod tests {
              // -----// The pass failed //----- //\nPassManager::run failed";
         check(text, &[("Inliner", "one", "two")]);
         assert_eq!(
-            failed(text),
+            find_failed_pass(text),
             Some(FailedPass {
                 name: "CSEPass",
                 before: "two\n",
@@ -149,17 +149,17 @@ mod tests {
         );
         let complaining = text.replace("two\n", "two\nk.py:3:4: error: no layout\nnote: here\n");
         assert_eq!(
-            failed(&complaining).map(|pass| (pass.before, pass.message)),
+            find_failed_pass(&complaining).map(|pass| (pass.before, pass.message)),
             Some(("two\n", "no layout"))
         );
         let dying = text.replace("two\n", "two\nLLVM ERROR: unsupported cast\n");
         assert_eq!(
-            failed(&dying).map(|pass| (pass.before, pass.message)),
+            find_failed_pass(&dying).map(|pass| (pass.before, pass.message)),
             Some(("two\n", "unsupported cast"))
         );
-        assert_eq!(failed("// -----// IR Dump Before Inliner\none"), None);
+        assert_eq!(find_failed_pass("// -----// IR Dump Before Inliner\none"), None);
         assert_eq!(
-            failed("// -----// The pass failed //----- //\nbefore the first"),
+            find_failed_pass("// -----// The pass failed //----- //\nbefore the first"),
             None
         );
     }

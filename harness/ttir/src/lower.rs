@@ -1,5 +1,5 @@
-//! From syntax to the reference's IR. A value of MLIR is a bundle of values there: one, or the parts of a block pointer or tensor
-//! descriptor. Left out: reading text (`parse`).
+//! Lowers MLIR to the reference's IR. An MLIR value becomes a bundle of values: one, or the parts of a block pointer or
+//! tensor descriptor.
 
 mod access;
 mod arith;
@@ -34,40 +34,40 @@ pub use places::Origin;
 use places::Places;
 use stop::{Lowered, Stop, stop};
 
-/// What one value of MLIR is.
+/// The IR values of one MLIR value.
 type Bundle = SmallVec<[ValueId; 1]>;
 
-/// The most operations that a kernel may be of and become: inlining can double a text again and again.
+/// Maximum operations of a kernel, before and after inlining, which can double the text again and again.
 const MOST_OPERATIONS: usize = 1 << 18;
 
-/// How deep calls, regions and branches may nest in all.
+/// Maximum nesting of calls, regions and branches together.
 const DEEPEST: usize = 128;
 
-/// Stack that one level takes at most, and what is taken at a time where less is left.
+/// Maximum stack of one level, and the amount to allocate if less is left.
 const RED_ZONE: usize = 128 << 10;
 const GROWTH: usize = 1 << 20;
 
-/// Something in the module is not known here.
+/// The module has an unsupported construct.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", .diagnostic.message)]
 pub struct Refused {
-    /// The operation, and its line.
+    /// The operation and its line.
     pub diagnostic: Box<Diagnostic>,
     /// The files of the diagnostic.
     pub sources: Box<Sources>,
 }
 
-/// Makes a module's kernel IR that can be executed: the one public function. Its parameters are those of the compiled kernel, in
-/// order; a tensor descriptor is its base, extents, strides and flags.
+/// Lowers a module's kernel. The parameters are those of the compiled kernel, in order; a tensor descriptor is its
+/// base, extents, strides and flags.
 ///
 /// # Errors
-/// The module has no kernel, or something that is not known here; and never for lack of memory, which limits keep.
+/// The module has no kernel, or an unsupported construct. Limits keep it from running out of memory.
 pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> {
     let mut sources = Sources::default();
     let file = Arc::new(SourceFile::new(origin.name, origin.text));
     let text = sources.add(Arc::clone(&file));
     let refuse = |sources: Sources, stop: Stop| {
-        let start = stop.at.unwrap_or_default().min(origin.text.len());
+        let start = stop.offset.unwrap_or_default().min(origin.text.len());
         let end = origin.text.get(start..).and_then(|rest| rest.find('\n'));
         let end = start + end.unwrap_or_default();
         let span = Span::new(text, start as u32, end as u32);
@@ -79,11 +79,11 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
     let Some(kernel) = module.functions.iter().find(|func| func.is_public) else {
         let stop = Stop {
             message: "the module has no public function".to_owned(),
-            at: None,
+            offset: None,
         };
         return Err(refuse(sources, stop));
     };
-    let span = Span::new(text, kernel.at as u32, kernel.at as u32);
+    let span = Span::new(text, kernel.offset as u32, kernel.offset as u32);
     let mut lowering = Lowering {
         builder: Builder::new(kernel.name.clone(), sources.clone(), span),
         functions: module
@@ -99,7 +99,7 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
         steps: 0,
         flags: origin.descriptor_flags,
     };
-    if let Err(stop) = lowering.kernel(kernel) {
+    if let Err(stop) = lowering.lower_kernel(kernel) {
         return Err(refuse(sources, stop));
     }
     let function = lowering.builder.finish();
@@ -116,11 +116,11 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
 }
 
 impl SyntaxError {
-    /// As what is not known here: the place is a line of the text.
-    pub fn refused(&self, origin: &Origin<'_>) -> Refused {
+    /// Reports it as an unsupported construct at a line of the text.
+    pub fn to_refused(&self, origin: &Origin<'_>) -> Refused {
         let mut sources = Sources::default();
         let text = sources.add(SourceFile::new(origin.name, origin.text));
-        let span = Span::new(text, self.at as u32, self.at as u32);
+        let span = Span::new(text, self.offset as u32, self.offset as u32);
         Refused {
             diagnostic: Box::new(Diagnostic::error("unsupported", span, self.message.clone())),
             sources: Box::new(sources),
@@ -128,21 +128,21 @@ impl SyntaxError {
     }
 }
 
-/// What a name stands for.
+/// The entity that a name refers to.
 #[derive(Clone, Debug)]
-enum Named {
+enum Binding {
     /// Values.
     Parts(Bundle),
     /// Local memory, or a part of it.
     View(View),
 }
 
-/// The values that are visible, with what they hid in regions around.
+/// The values in scope, with the outer values that they shadow.
 #[derive(Debug, Default)]
 struct Scope<'m> {
-    values: FxHashMap<(&'m str, usize), Named>,
-    /// What to put back when a region ends.
-    hidden: Vec<((&'m str, usize), Option<Named>)>,
+    values: FxHashMap<(&'m str, usize), Binding>,
+    /// The bindings to restore when a region ends.
+    hidden: Vec<((&'m str, usize), Option<Binding>)>,
 }
 
 struct Lowering<'m> {
@@ -150,23 +150,27 @@ struct Lowering<'m> {
     functions: FxHashMap<&'m str, &'m Func>,
     places: Places<'m>,
     scope: Scope<'m>,
-    /// What each local memory holds here.
+    /// The current content of each local memory.
     memories: Bundle,
-    /// Values that are the same number in every lane, with its bits.
+    /// Constants: values with the same number in every lane, with its bits.
     numbers: FxHashMap<ValueId, u64>,
     depth: usize,
-    /// Operations that were lowered.
+    /// Operations lowered so far.
     steps: usize,
-    /// Flags of a descriptor that is passed.
+    /// Number of flags of a descriptor parameter.
     flags: usize,
 }
 
 impl<'m> Lowering<'m> {
-    fn kernel(&mut self, kernel: &'m Func) -> Lowered<()> {
-        self.places.enter(&mut self.builder, &kernel.place, kernel.at);
+    fn lower_kernel(&mut self, kernel: &'m Func) -> Lowered<()> {
+        self.places.enter(&mut self.builder, &kernel.place, kernel.offset);
         for arg in &kernel.args {
             let types = types::bundle_types(&arg.ty)?;
-            let name = self.places.name(&arg.place).unwrap_or(&arg.name).to_owned();
+            let name = self
+                .places
+                .argument_name(&arg.place)
+                .unwrap_or(&arg.name)
+                .to_owned();
             let passed = match &arg.ty {
                 syntax::Type::Descriptor(..) => types.len() - types::FLAGS + self.flags.min(types::FLAGS),
                 _ => types.len(),
@@ -194,7 +198,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The dtype of a value's elements, if it is a number.
+    /// Returns the dtype of a value's elements, if it is a number.
     fn dtype(&self, value: ValueId) -> Option<DType> {
         self.builder.ty(value).elem.num()
     }
@@ -203,17 +207,20 @@ impl<'m> Lowering<'m> {
         self.builder.ty(value).clone()
     }
 
-    /// All parts of an operand.
+    /// Returns all parts of an operand.
     fn bundle(&self, operand: &syntax::Operand) -> Lowered<Bundle> {
         match self.scope.values.get(&(operand.name.as_str(), operand.nth)) {
-            Some(Named::Parts(bundle)) => Ok(bundle.clone()),
-            Some(Named::View(_)) => stop(format!("`%{}` is local memory, which is no value", operand.name)),
+            Some(Binding::Parts(bundle)) => Ok(bundle.clone()),
+            Some(Binding::View(_)) => stop(format!(
+                "`%{}` is local memory, which is not a value",
+                operand.name
+            )),
             None => stop(format!("`%{}` is not defined", operand.name)),
         }
     }
 
-    /// An operand that is one value.
-    fn operand(&self, op: &Operation, nth: usize) -> Lowered<ValueId> {
+    /// Returns an operand with one part.
+    fn single_operand(&self, op: &Operation, nth: usize) -> Lowered<ValueId> {
         let Some(operand) = op.operands.get(nth) else {
             return stop(format!("`{}` has no operand {nth}", op.name));
         };
@@ -223,19 +230,19 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Exactly so many operands, each one value.
-    fn operands<const N: usize>(&self, op: &Operation) -> Lowered<[ValueId; N]> {
+    /// Returns exactly `N` operands, each with one part.
+    fn single_operands<const N: usize>(&self, op: &Operation) -> Lowered<[ValueId; N]> {
         if op.operands.len() != N {
             return stop(format!("`{}` with {} operands", op.name, op.operands.len()));
         }
         let mut values = [ValueId(0); N];
         for (nth, value) in values.iter_mut().enumerate() {
-            *value = self.operand(op, nth)?;
+            *value = self.single_operand(op, nth)?;
         }
         Ok(values)
     }
 
-    /// Makes a name stand for a value.
+    /// Binds a name to a value.
     fn define(&mut self, name: &'m str, nth: usize, bundle: Bundle) {
         if let &[value] = bundle.as_slice()
             && !name.starts_with(|first: char| first.is_ascii_digit())
@@ -244,21 +251,21 @@ impl<'m> Lowering<'m> {
             self.builder
                 .name_value(value, stem.strip_suffix('_').unwrap_or(name));
         }
-        self.bind(name, nth, Named::Parts(bundle));
+        self.bind(name, nth, Binding::Parts(bundle));
     }
 
-    fn bind(&mut self, name: &'m str, nth: usize, named: Named) {
+    fn bind(&mut self, name: &'m str, nth: usize, named: Binding) {
         let before = self.scope.values.insert((name, nth), named);
         self.scope.hidden.push(((name, nth), before));
     }
 
-    /// Makes the names of an operation's results stand for these.
+    /// Binds the names of an operation's results.
     fn define_results(&mut self, op: &'m Operation, bundles: Vec<Bundle>) -> Lowered<()> {
         let wanted: usize = op
             .results
             .iter()
             .fold(0, |sum: usize, (_, count)| sum.saturating_add(*count));
-        // What names local memory has named it.
+        // An operation that defines local memory has bound its name itself.
         if wanted != bundles.len() && wanted != 0 && !bundles.is_empty() {
             return stop(format!(
                 "`{}` has {} results, and {wanted} are named",
@@ -276,7 +283,7 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// Forgets what was defined since.
+    /// Removes the definitions after `since`.
     fn forget(&mut self, since: usize) {
         while self.scope.hidden.len() > since {
             let Some((key, before)) = self.scope.hidden.pop() else {
@@ -289,8 +296,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Goes one level deeper for as long as `inner` takes.
-    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+    /// Runs `inner` one level deeper.
+    fn nest<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
         if self.depth >= DEEPEST {
             return stop(format!(
                 "calls, regions and branches nest more than {DEEPEST} deep"
@@ -302,70 +309,69 @@ impl<'m> Lowering<'m> {
         result
     }
 
-    fn op(&mut self, kind: OpKind, operands: &[ValueId], ty: Type) -> ValueId {
+    fn push_op(&mut self, kind: OpKind, operands: &[ValueId], ty: Type) -> ValueId {
         self.builder.add_op(kind, operands, ty)
     }
 
-    /// Two operands of one type.
-    fn binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
+    /// Emits an operation on two operands of the same type.
+    fn push_binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
         let ty = self.ty(a);
-        self.op(OpKind::Binary(op), &[a, b], ty)
+        self.push_op(OpKind::Binary(op), &[a, b], ty)
     }
 
-    /// A number in every lane of a type.
-    fn number(&mut self, number: i64, ty: Type) -> ValueId {
+    /// Emits a number in every lane.
+    fn push_number(&mut self, number: i64, ty: Type) -> ValueId {
         self.builder.add_constant(number as u64, ty)
     }
 
-    /// `i1` lanes in this shape.
-    fn bools(ty: &Type) -> Type {
+    /// Returns the type of `i1` lanes with this shape.
+    fn bool_type(ty: &Type) -> Type {
         ty.with_elem(Elem::Num(DType::I1))
     }
 }
 
-/// The type of the result, if it has one part.
+/// Returns the type of the result, which must have one part.
 fn result_type(op: &Operation) -> Lowered<Type> {
     match op.result_types().first() {
         Some(ty) => types::one_type(ty),
-        None => stop(format!("`{}` does not say what it results in", op.name)),
+        None => stop(format!("`{}` has no result type", op.name)),
     }
 }
 
-/// The kinds of operation that are lowered to exactly one, or that some module of this one knows.
 impl<'m> Lowering<'m> {
-    /// Lowers one operation that is no terminator.
-    fn operation(&mut self, op: &'m Operation) -> Lowered<()> {
+    /// Lowers an operation other than a terminator.
+    fn lower_operation(&mut self, op: &'m Operation) -> Lowered<()> {
         self.steps += 1;
         if self.builder.work().max(self.steps) > MOST_OPERATIONS {
             return stop(format!("the kernel is of more than {MOST_OPERATIONS} operations"));
         }
-        let before = self.places.enter(&mut self.builder, &op.place, op.at);
+        let before = self.places.enter(&mut self.builder, &op.place, op.offset);
         let done = self
-            .results(op)
-            .and_then(|bundles| self.promised(op, bundles))
+            .lower_results(op)
+            .and_then(|bundles| self.apply_promises(op, bundles))
             .and_then(|bundles| self.define_results(op, bundles));
         self.builder.set_loc(before);
-        done.map_err(|stop| stop.within(op.at))
+        done.map_err(|stop| stop.or_at(op.offset))
     }
 
-    fn results(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
-        if let Some(value) = self.arith(op)? {
+    fn lower_results(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+        if let Some(value) = self.lower_arith(op)? {
             return Ok(vec![Bundle::from_slice(&[value])]);
         }
-        if let Some(values) = self.shape(op)? {
+        if let Some(values) = self.lower_shape(op)? {
             return Ok(values
                 .into_iter()
                 .map(|value| Bundle::from_slice(&[value]))
                 .collect());
         }
         for known in [
-            Self::assembly,
-            Self::access,
-            Self::tiles,
-            Self::control,
-            Self::reduce,
-            Self::dot,
-            Self::gpu,
+            Self::lower_assembly,
+            Self::lower_access,
+            Self::lower_tiles,
+            Self::lower_control,
+            Self::lower_reduce,
+            Self::lower_dot,
+            Self::lower_gpu,
         ] {
             if let Some(bundles) = known(self, op)? {
                 return Ok(bundles);

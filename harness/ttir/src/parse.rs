@@ -1,5 +1,5 @@
-//! From text to syntax. The forms that Triton's operations are printed in differ in punctuation only, so one reader takes them all:
-//! it collects operands, words, attributes, types and regions until the line ends. Left out: what an operation needs of these.
+//! Parses MLIR. Triton's operations are printed in forms that differ only in punctuation, so one parser reads all of
+//! them: it collects operands, words, attributes, types and regions until the line ends.
 
 mod attr;
 mod cursor;
@@ -11,19 +11,19 @@ use crate::syntax::{Attr, Func, Module, Operation, Place};
 use cursor::Cursor;
 pub use cursor::SyntaxError;
 
-/// How deep regions, types, attributes and places may nest.
+/// Maximum nesting of regions, types, attributes and locations.
 const DEEPEST: usize = 64;
 
-/// Whether MLIR's own verifier takes a module: what it does not take is printed in the generic form.
+/// Returns whether MLIR's verifier accepts a module: it prints an invalid one in the generic form.
 pub fn verifies(text: &str) -> bool {
     !text.lines().any(|line| line.starts_with("\"builtin.module\""))
 }
 
-/// Reads a module.
+/// Parses a module.
 ///
 /// # Errors
-/// The text is not MLIR as Triton prints it; the first place that is not.
-pub fn module(text: &str) -> Result<Module, SyntaxError> {
+/// The text is not MLIR as Triton prints it. The error is at the first wrong byte.
+pub fn parse_module(text: &str) -> Result<Module, SyntaxError> {
     let mut cursor = Cursor::new(text);
     let mut module = Module::default();
     let mut inside = false;
@@ -37,49 +37,49 @@ pub fn module(text: &str) -> Result<Module, SyntaxError> {
             };
         }
         match cursor.peek() {
-            Some(b'#') => alias(&mut cursor, &mut module)?,
+            Some(b'#') => parse_alias(&mut cursor, &mut module)?,
             Some(b'!') => {
                 cursor.next_byte();
-                cursor.word()?;
+                cursor.expect_word()?;
                 cursor.expect('=')?;
-                types::ty(&mut cursor, 0)?;
+                types::parse_type(&mut cursor, 0)?;
             }
             Some(b'}') if inside => {
                 cursor.next_byte();
                 inside = false;
                 cursor.skip_spaces();
-                if cursor.eat_word("loc") {
-                    attr::place(&mut cursor, 0)?;
+                if cursor.take_word("loc") {
+                    attr::parse_place(&mut cursor, 0)?;
                 }
             }
-            _ if cursor.eat_word("module") || cursor.eat_word("builtin.module") => {
+            _ if cursor.take_word("module") || cursor.take_word("builtin.module") => {
                 if cursor.peek() == Some(b'@') {
-                    cursor.symbol()?;
+                    cursor.expect_symbol()?;
                 }
-                if cursor.eat_word("attributes") {
-                    attr::dict(&mut cursor, 0)?;
+                if cursor.take_word("attributes") {
+                    attr::parse_dict(&mut cursor, 0)?;
                 }
                 cursor.expect('{')?;
                 inside = true;
             }
-            _ if cursor.eat_word("tt.func") => {
-                let func = func(&mut cursor)?;
+            _ if cursor.take_word("tt.func") => {
+                let func = parse_func(&mut cursor)?;
                 module.functions.push(func);
             }
             _ if inside => {
-                // Globals and the like: nothing here calls them.
-                let other = operation::operation(&mut cursor, 0)?;
+                // Globals and similar: no kernel calls them.
+                let other = operation::parse_operation(&mut cursor, 0)?;
                 if other.name.is_empty() {
                     return Err(cursor.error("neither a function nor an operation"));
                 }
             }
-            // MLIR prints so what does not verify, an empty block that nothing leads to for example.
+            // MLIR prints an invalid module in this form, for example one with an unreachable empty block.
             Some(b'"') => {
-                let whole = operation::operation(&mut cursor, 0)?;
+                let whole = operation::parse_operation(&mut cursor, 0)?;
                 if whole.name != "builtin.module" {
                     return Err(cursor.error("neither a module nor an alias"));
                 }
-                generic(whole, &mut module);
+                collect_functions(whole, &mut module);
             }
             _ => return Err(cursor.error("neither a module nor an alias")),
         }
@@ -87,32 +87,32 @@ pub fn module(text: &str) -> Result<Module, SyntaxError> {
 }
 
 /// `#loc3 = loc(…)`, `#blocked = …`.
-fn alias(cursor: &mut Cursor<'_>, module: &mut Module) -> Result<(), SyntaxError> {
+fn parse_alias(cursor: &mut Cursor<'_>, module: &mut Module) -> Result<(), SyntaxError> {
     cursor.next_byte();
-    let name = cursor.word()?.to_owned();
+    let name = cursor.expect_word()?.to_owned();
     cursor.expect('=')?;
     cursor.skip_spaces();
-    if cursor.eat_word("loc") {
-        let place = attr::place(cursor, 0)?;
+    if cursor.take_word("loc") {
+        let place = attr::parse_place(cursor, 0)?;
         module.places.push((name, place));
         Ok(())
     } else {
-        attr::attr(cursor, 0).map(drop)
+        attr::parse_attr(cursor, 0).map(drop)
     }
 }
 
-/// The functions of a module in generic form.
-fn generic(whole: Operation, module: &mut Module) {
+/// Collects the functions of a module in generic form.
+fn collect_functions(whole: Operation, module: &mut Module) {
     let blocks = whole.regions.into_iter().flat_map(|region| region.blocks);
     for mut op in blocks.flat_map(|block| block.ops) {
-        let name = op.attr("sym_name").and_then(Attr::text).map(str::to_owned);
+        let name = op.find_attr("sym_name").and_then(Attr::text).map(str::to_owned);
         let body = op.regions.pop().filter(|_| op.name == "tt.func");
         let (Some(name), Some(mut body)) = (name, body) else {
             continue;
         };
         module.functions.push(Func {
             name,
-            is_public: op.attr("sym_visibility").and_then(Attr::text) == Some("public"),
+            is_public: op.find_attr("sym_visibility").and_then(Attr::text) == Some("public"),
             args: body
                 .blocks
                 .first_mut()
@@ -120,31 +120,31 @@ fn generic(whole: Operation, module: &mut Module) {
                 .unwrap_or_default(),
             body,
             place: op.place,
-            at: op.at,
+            offset: op.offset,
         });
     }
 }
 
-fn func(cursor: &mut Cursor<'_>) -> Result<Func, SyntaxError> {
-    let at = cursor.at();
-    let is_public = cursor.eat_word("public");
+fn parse_func(cursor: &mut Cursor<'_>) -> Result<Func, SyntaxError> {
+    let at = cursor.offset();
+    let is_public = cursor.take_word("public");
     if !is_public {
-        let _ = cursor.eat_word("private") || cursor.eat_word("nested");
+        let _ = cursor.take_word("private") || cursor.take_word("nested");
     }
-    let name = cursor.symbol()?;
+    let name = cursor.expect_symbol()?;
     cursor.expect('(')?;
-    let args = operation::block_args(cursor)?;
-    if cursor.eat("->") {
-        types::result_types(cursor, 0)?;
+    let args = operation::parse_block_args(cursor)?;
+    if cursor.take("->") {
+        types::parse_result_types(cursor, 0)?;
     }
-    if cursor.eat_word("attributes") {
-        attr::dict(cursor, 0)?;
+    if cursor.take_word("attributes") {
+        attr::parse_dict(cursor, 0)?;
     }
     cursor.expect('{')?;
-    let body = operation::region(cursor, 0)?;
+    let body = operation::parse_region(cursor, 0)?;
     cursor.skip_spaces();
-    let place = if cursor.eat_word("loc") {
-        attr::place(cursor, 0)?
+    let place = if cursor.take_word("loc") {
+        attr::parse_place(cursor, 0)?
     } else {
         Place::Unknown
     };
@@ -154,6 +154,6 @@ fn func(cursor: &mut Cursor<'_>) -> Result<Func, SyntaxError> {
         args,
         body,
         place,
-        at,
+        offset: at,
     })
 }

@@ -1,6 +1,6 @@
-//! MLIR as it is written: modules, functions, operations, types, attributes, places. Left out: what any of it means.
+//! The syntax tree of MLIR: modules, functions, operations, types, attributes, locations.
 
-/// A module: its functions, and the table of places that `#loc` names.
+/// A module: its functions, and the table of `#loc` names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Module {
     /// The functions, in the order of the text.
@@ -20,20 +20,20 @@ pub struct Func {
     pub args: Vec<BlockArg>,
     /// The code.
     pub body: Region,
-    /// Where it came from.
+    /// Its source location.
     pub place: Place,
-    /// Where it is in the text, in bytes.
-    pub at: usize,
+    /// Its offset in the text, in bytes.
+    pub offset: usize,
 }
 
-/// A value that a block takes.
+/// An argument of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockArg {
     /// The name, without `%`.
     pub name: String,
     /// The type.
     pub ty: Type,
-    /// Where it came from.
+    /// Its source location.
     pub place: Place,
 }
 
@@ -44,48 +44,48 @@ pub struct Region {
     pub blocks: Vec<Block>,
 }
 
-/// A run of operations.
+/// A sequence of operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
-    /// The label, without `^`; empty where the entry has none.
+    /// The label, without `^`; empty for an unlabelled entry.
     pub label: String,
-    /// What it takes.
+    /// Its arguments.
     pub args: Vec<BlockArg>,
     /// The operations.
     pub ops: Vec<Operation>,
 }
 
-/// One operation, in whichever form it is written.
+/// One operation, in the generic or a custom form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
     /// The name: `tt.load`.
     pub name: String,
-    /// The names of its results, with how many values each stands for.
+    /// The names of its results, with the number of values of each.
     pub results: Vec<(String, usize)>,
-    /// The values that it reads, in the order of the text.
+    /// The values that it uses, in the order of the text.
     pub operands: Vec<Operand>,
-    /// The ranges of operands that stand in brackets: `[%a, %b]`.
+    /// The ranges of operands in brackets: `[%a, %b]`.
     pub brackets: Vec<std::ops::Range<usize>>,
-    /// Names that regions of its bind, with what they are first: `%i = %start`, `(%x = %first)`.
+    /// Names that its regions bind with an initial value: `%i = %start`, `(%x = %first)`.
     pub bindings: Vec<String>,
-    /// Words and values that stand by themselves, in order: `slt`, `dense<0>`, `"a message"`.
+    /// Words and values outside of other parts, in order: `slt`, `dense<0>`, `"a message"`.
     pub words: Vec<Attr>,
-    /// Of each word, how many operands stand before it.
+    /// The number of operands before each word.
     pub words_at: Vec<usize>,
-    /// `name = value`, wherever it is written.
+    /// `name = value`, in any position.
     pub attrs: Vec<(String, Attr)>,
-    /// The types behind the colon and before an arrow.
+    /// The types after the colon and before an arrow.
     pub types: Vec<Type>,
-    /// The types behind the arrow or `to`.
+    /// The types after the arrow or `to`.
     pub results_types: Vec<Type>,
-    /// Where control goes: labels, with the values passed.
+    /// The successors: labels, with the values passed.
     pub successors: Vec<(String, Vec<Operand>)>,
     /// The regions.
     pub regions: Vec<Region>,
-    /// Where it came from.
+    /// Its source location.
     pub place: Place,
-    /// Where it is in the text, in bytes.
-    pub at: usize,
+    /// Its offset in the text, in bytes.
+    pub offset: usize,
 }
 
 /// A use of a value.
@@ -93,7 +93,7 @@ pub struct Operation {
 pub struct Operand {
     /// The name, without `%`.
     pub name: String,
-    /// Which of the values of that name.
+    /// The index among the values of that name.
     pub nth: usize,
 }
 
@@ -108,9 +108,9 @@ pub enum Type {
     Float(String),
     /// `index`.
     Index,
-    /// `tensor<64x32xf16>`; its encoding is no part of its meaning.
+    /// `tensor<64x32xf16>`; the encoding doesn't affect its meaning.
     Tensor(Vec<u64>, Box<Self>),
-    /// `!tt.ptr<f32>`; its address space is no part of its meaning.
+    /// `!tt.ptr<f32>`; the address space doesn't affect its meaning.
     Ptr(Box<Self>),
     /// `!tt.tensordesc<…>`: the extents and the element of a block.
     Descriptor(Vec<u64>, Box<Self>),
@@ -125,7 +125,7 @@ pub enum Type {
 pub enum Attr {
     /// `7`.
     Int(i128),
-    /// `0x7FC00000`: bits where the type is a float.
+    /// `0x7FC00000`: the bits of a float.
     Bits(u128),
     /// `1.5e+00`.
     Float(f64),
@@ -149,10 +149,10 @@ pub enum Attr {
     Other(String),
 }
 
-/// Where something came from (`loc`).
+/// A source location (`loc`).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Place {
-    /// Nobody knows.
+    /// Unknown.
     #[default]
     Unknown,
     /// `#loc7`.
@@ -168,15 +168,15 @@ pub enum Place {
 }
 
 impl Operation {
-    /// The attribute of a name.
-    pub fn attr(&self, name: &str) -> Option<&Attr> {
+    /// Finds an attribute by name.
+    pub fn find_attr(&self, name: &str) -> Option<&Attr> {
         self.attrs
             .iter()
             .find(|(key, _)| key == name)
             .map(|(_, value)| value)
     }
 
-    /// The types of its results, wherever the form writes them: behind the arrow, else behind the colon.
+    /// The types of its results, in either form: after the arrow, or after the colon if there is no arrow.
     pub fn result_types(&self) -> &[Type] {
         if self.results_types.is_empty() {
             &self.types
@@ -185,15 +185,15 @@ impl Operation {
         }
     }
 
-    /// Whether a word stands by itself.
+    /// Whether the operation has this word.
     pub fn has_word(&self, word: &str) -> bool {
         self.words
             .iter()
             .any(|attr| matches!(attr, Attr::Word(text) if text == word))
     }
 
-    /// The words that stand by themselves, values left out.
-    pub fn word(&self, nth: usize) -> Option<&str> {
+    /// The nth word, not counting values.
+    pub fn nth_word(&self, nth: usize) -> Option<&str> {
         self.words
             .iter()
             .filter_map(|attr| match attr {
@@ -205,7 +205,7 @@ impl Operation {
 }
 
 impl Attr {
-    /// A whole number.
+    /// The value of an integer.
     pub const fn int(&self) -> Option<i128> {
         match self {
             Self::Int(number) => Some(*number),
@@ -214,7 +214,7 @@ impl Attr {
         }
     }
 
-    /// The whole numbers of a list.
+    /// The integers of a list.
     pub fn ints(&self) -> Option<Vec<i128>> {
         match self {
             Self::List(items) => items.iter().map(Self::int).collect(),
@@ -223,7 +223,7 @@ impl Attr {
         }
     }
 
-    /// A word, a text.
+    /// The text of a word or a string.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Word(text) | Self::Text(text) | Self::Symbol(text) => Some(text),

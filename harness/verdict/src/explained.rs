@@ -11,7 +11,7 @@ use cerith_case::Case;
 use cerith_engine::{EngineId, Finished, Frame, Outcome, Reference, catch_panic};
 use cerith_interp::Numerics;
 use cerith_memory::Memory;
-use cerith_tile::quirk::told::{self, BugSignature, FailureReport};
+use cerith_tile::quirk::signature::{self, BugSignature, FailureReport};
 use cerith_tile::quirk::{Family, Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
@@ -97,9 +97,9 @@ pub(crate) fn find_known_bug(
         uses,
     };
     if own.is_some() {
-        told::find_raised_bug(family, version, words, matches!(outcome, Outcome::Crashed(_)))
+        signature::find_raised_bug(family, version, words, matches!(outcome, Outcome::Crashed(_)))
     } else {
-        told::find_run_bug(family, version, words)
+        signature::find_run_bug(family, version, words)
     }
 }
 

@@ -10,7 +10,7 @@
 //!    the compiler's passes.
 //! 5. No known bug explains it, the lines are different, and the messages share two words: a call and the called function, say.
 //!
-//! A known bug (`cerith_tile::quirk::told`) is a lack of one engine. It stops that engine whatever else is wrong with the program, so
+//! A known bug (`cerith_tile::quirk::signature`) is a lack of one engine. It stops that engine whatever else is wrong with the program, so
 //! it says nothing about another complaint at the same line.
 //!
 //! A failure is evidence against the reference if it came from code that defines the language: Triton's frontend, the

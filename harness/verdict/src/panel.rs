@@ -16,7 +16,7 @@ use cerith_engine::{
 };
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
-use cerith_tile::quirk::told::ADDRESSES;
+use cerith_tile::quirk::signature::ADDRESSES;
 use cerith_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Tolerance;

@@ -20,7 +20,7 @@ use cerith_case::{Axis, Case, Expectation, Variant, VerdictKind};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, catch_panic};
 use cerith_memory::Memory;
 use cerith_tile::quirk::Quirks;
-use cerith_tile::quirk::told::BugSignature;
+use cerith_tile::quirk::signature::BugSignature;
 use cerith_tile::rules::Rules;
 
 use crate::difference::{Bytes, Comparison, Tolerance, compare};

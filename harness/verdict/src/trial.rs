@@ -102,7 +102,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
         verdict.kind = VerdictKind::Inconclusive;
     }
     if verdict.kind == VerdictKind::Inconclusive && verdict.reason.is_none() {
-        verdict.reason = Some("no engine said anything".to_owned());
+        verdict.reason = Some("no engine has an outcome".to_owned());
     }
     verdict.vacuous &= matches!(verdict.kind, VerdictKind::Agree) && !is_planted(Fault::VacuousUnreported);
     verdict
@@ -460,7 +460,7 @@ impl Hearing<'_, '_> {
             [] => {
                 self.verdict
                     .reason
-                    .get_or_insert(format!("{why} and no other engine said anything"));
+                    .get_or_insert(format!("{why} and no other engine has an outcome"));
                 self.set_standings(|_| Standing::Silent);
                 VerdictKind::Inconclusive
             }

@@ -6,7 +6,7 @@ use std::fmt;
 use cerith_case::VerdictKind;
 use cerith_engine::EngineId;
 use cerith_tile::quirk::Quirks;
-use cerith_tile::quirk::told::BugSignature;
+use cerith_tile::quirk::signature::BugSignature;
 use serde::{Deserialize, Serialize};
 
 use crate::difference::{Bytes, Comparison, Spans};

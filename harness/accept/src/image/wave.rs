@@ -88,7 +88,7 @@ pub(super) fn widen_range(
         if range.nan {
             return None;
         }
-        hull = Some(hull.map_or(range, |hull| hull.hull(range)));
+        hull = Some(hull.map_or(range, |hull| hull.hull_with(range)));
     }
     let Range { low, high, .. } = hull?;
     Some(Interval {

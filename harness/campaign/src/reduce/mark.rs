@@ -3,7 +3,7 @@
 
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::quirk::Quirks;
-use cerith_tile::quirk::told::BugSignature;
+use cerith_tile::quirk::signature::BugSignature;
 use cerith_verdict::{Difference, EngineRun, Kind, Trial};
 
 /// What must stay of one engine's difference.

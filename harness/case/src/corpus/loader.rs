@@ -16,7 +16,7 @@ use crate::matrix::evaluate_condition;
 use crate::schema::{Program, Schema};
 use cerith_module::kernel::{Kernel, Module};
 use cerith_module::module::{self, Contents};
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// A Python file and what is in it.
 struct Python {
@@ -305,7 +305,7 @@ impl Loader {
                 .functions
                 .iter()
                 .filter(|function| bind::check_host(function, span).is_none());
-            problem.help = suggestion(name, fitting.map(|function| function.name.as_str()))
+            problem.help = suggest_spelling(name, fitting.map(|function| function.name.as_str()))
                 .or_else(|| Some("write one: `def launch(kernel, grid, args): …`".to_owned()));
             problem
         };
@@ -333,7 +333,7 @@ impl Loader {
                 span,
                 format!("`{name}` is not a function of {}", module.file.name),
             );
-            problem.help = suggestion(
+            problem.help = suggest_spelling(
                 name,
                 module.functions.iter().map(|function| function.name.as_str()),
             )
@@ -376,8 +376,8 @@ impl Loader {
                 format!("Python file `{relative}` is not there"),
             );
             let file = path.rsplit_once('/').map_or(path.as_str(), |(_, file)| file);
-            problem.help =
-                suggestion(file, beside).or_else(|| Some(format!("add the file `{path}` to the corpus")));
+            problem.help = suggest_spelling(file, beside)
+                .or_else(|| Some(format!("add the file `{path}` to the corpus")));
             self.problems.push(problem);
             return None;
         };

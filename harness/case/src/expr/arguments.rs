@@ -7,7 +7,7 @@ use cerith_tile::DType;
 
 use super::error::ExprError;
 use super::value::Value;
-use cerith_python::nearest::{list, suggestion};
+use cerith_python::nearest::{list, suggest_spelling};
 
 /// An evaluated argument and where it stands.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Arguments {
             let Some(parameter) = bound.iter_mut().find(|parameter| parameter.name == name) else {
                 return Err(
                     ExprError::new(argument.range, format!("`{callee}` has no parameter `{name}`"))
-                        .help(suggestion(&name, parameters.iter().copied())),
+                        .help(suggest_spelling(&name, parameters.iter().copied())),
                 );
             };
             if parameter.argument.is_some() {
@@ -213,7 +213,10 @@ impl Argument {
             Value::DType(dtype) => Ok(*dtype),
             Value::Str(name) => dtype_of(name).ok_or_else(|| {
                 self.to_error(format!("unknown dtype `{name}`"))
-                    .help(suggestion(name, DType::ALL.iter().map(|dtype| dtype.name())))
+                    .help(suggest_spelling(
+                        name,
+                        DType::ALL.iter().map(|dtype| dtype.name()),
+                    ))
             }),
             _ => Err(self.reject_type("a dtype")),
         }
@@ -260,7 +263,7 @@ pub(super) fn reject_unknown(
     name: &str,
     known: &[&'static str],
 ) -> ExprError {
-    let help = suggestion(name, known.iter().copied())
+    let help = suggest_spelling(name, known.iter().copied())
         .or_else(|| (known.len() <= 40).then(|| format!("there are {}", list(known))));
     ExprError::new(range, message).help(help)
 }

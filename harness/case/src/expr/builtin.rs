@@ -73,7 +73,7 @@ pub(super) fn value_of(name: &str) -> Option<Value> {
 pub(super) fn find_constant(module: Module, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
     let value = match (module, name) {
         (Module::Math, _) | (Module::Torch, "inf" | "nan" | "pi" | "e") => {
-            math::constant(name).map(Value::Float)
+            math::find_constant(name).map(Value::Float)
         }
         (Module::Torch, _) => DType::from_torch_name(name).map(Value::DType),
         (Module::Language, _) => DType::ALL
@@ -189,7 +189,7 @@ pub(super) fn call(
 
 /// As Triton computes it, `(x + y - 1) // y`.
 fn cdiv(x: &Int, y: &Int) -> Result<Int, Error> {
-    let sum = x.plus(y)?.minus(&Int::from(1))?;
+    let sum = x.checked_add(y)?.checked_sub(&Int::from(1))?;
     sum.floor_div_mod(y)
         .map(|(quotient, _)| quotient)
         .ok_or_else(|| Error::zero_division("division by zero"))
@@ -200,7 +200,7 @@ fn next_power_of_2(n: &Int) -> Result<Int, Error> {
     if n.is_zero() || n.is_negative() {
         return Ok(Int::from(0));
     }
-    let bits = n.minus(&Int::from(1))?.bits();
+    let bits = n.checked_sub(&Int::from(1))?.bits();
     Int::from(1).shifted_left(&Int::from(i128::from(bits)))
 }
 

@@ -4,8 +4,8 @@ use std::mem;
 use std::ops::Range;
 
 use cerith_memory::{Index, Storages, Tensor};
-use cerith_python::operator::{slice as slice_of, subscript as item_of};
-use cerith_python::parse::bytes;
+use cerith_python::operator::{get_item as item_of, slice as slice_of};
+use cerith_python::parse::to_bytes;
 use cerith_python::walk::{self, Scope};
 use cerith_python::{Error, ErrorKind, Object as _, Reason};
 use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprSlice, Operator, UnaryOp};
@@ -17,7 +17,7 @@ use super::error::ExprError;
 use super::value::{Names, Value};
 use super::work::Work;
 use super::{method, operator};
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 pub(super) struct Evaluator<'a> {
     names: &'a Names,
@@ -40,7 +40,7 @@ impl<'a> Evaluator<'a> {
 
     /// Evaluates a node.
     pub fn evaluate(&mut self, expr: &Expr) -> Result<Value, ExprError> {
-        walk::value(self, expr)
+        walk::evaluate(self, expr)
     }
 
     fn find_value(&mut self, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
@@ -57,19 +57,19 @@ impl<'a> Evaluator<'a> {
             let locals = self.locals.iter().map(|(local, _)| local.as_str());
             let known = self.names.keys().map(String::as_str).chain(locals);
             ExprError::new(range.clone(), format!("unknown tensor or variable `{name}`"))
-                .help(suggestion(name, known))
+                .help(suggest_spelling(name, known))
         })
     }
 
     fn call(&mut self, call: &ExprCall) -> Result<Value, ExprError> {
-        let range = bytes(call.range());
+        let range = to_bytes(call.range());
         let mut positional = Vec::new();
         for item in &call.arguments.args {
             if let Expr::Starred(starred) = item {
-                let at = bytes(starred.range);
+                let at = to_bytes(starred.range);
                 let inner = self.evaluate(&starred.value)?;
                 positional.extend(
-                    self.items(&inner, starred.range)?
+                    self.iterate(&inner, starred.range)?
                         .into_iter()
                         .map(|value| Argument {
                             value,
@@ -79,13 +79,13 @@ impl<'a> Evaluator<'a> {
             } else {
                 positional.push(Argument {
                     value: self.evaluate(item)?,
-                    range: bytes(item.range()),
+                    range: to_bytes(item.range()),
                 });
             }
         }
         let mut keywords = Vec::new();
         for keyword in &call.arguments.keywords {
-            let at = bytes(keyword.range);
+            let at = to_bytes(keyword.range);
             let Some(name) = &keyword.arg else {
                 return Err(ExprError::new(at, "`**` cannot stand in a case"));
             };
@@ -104,11 +104,14 @@ impl<'a> Evaluator<'a> {
             keywords,
         };
         match &*call.func {
-            Expr::Name(name) => {
-                builtin::call(&mut self.work, &name.id, &bytes(name.range), arguments(&name.id))
-            }
+            Expr::Name(name) => builtin::call(
+                &mut self.work,
+                &name.id,
+                &to_bytes(name.range),
+                arguments(&name.id),
+            ),
             Expr::Attribute(attribute) => {
-                let (name, at) = (attribute.attr.id.as_str(), bytes(attribute.attr.range));
+                let (name, at) = (attribute.attr.id.as_str(), to_bytes(attribute.attr.range));
                 if let Some(module) = find_module(&attribute.value) {
                     return builtin::module_call(&mut self.work, module, name, &at, arguments(name));
                 }
@@ -117,7 +120,7 @@ impl<'a> Evaluator<'a> {
                 method::call(&mut self.work, &object, name, &at, arguments)
             }
             other => Err(ExprError::new(
-                bytes(other.range()),
+                to_bytes(other.range()),
                 "only functions and methods can be called",
             )),
         }
@@ -157,7 +160,7 @@ impl<'a> Evaluator<'a> {
                         )
                     }
                     _ => ExprError::new(
-                        bytes(slice.range()),
+                        to_bytes(slice.range()),
                         format!(
                             "expected an integer, found {} `{}`",
                             index.kind(),
@@ -197,10 +200,10 @@ impl<'a> Evaluator<'a> {
                 }
                 other => match self.evaluate(other)? {
                     Value::None => Index::NewAxis,
-                    Value::Int(at) => Index::At(to_int64(&Value::Int(at), &bytes(other.range()))?),
+                    Value::Int(at) => Index::At(to_int64(&Value::Int(at), &to_bytes(other.range()))?),
                     value => {
                         return Err(ExprError::new(
-                            bytes(other.range()),
+                            to_bytes(other.range()),
                             format!("{} is no index of a view", value.describe()),
                         )
                         .help(Some(
@@ -227,7 +230,7 @@ impl<'a> Evaluator<'a> {
                 } else {
                     i64::MAX
                 }))),
-                value => to_int64(&value, &bytes(expr.range())).map(Some),
+                value => to_int64(&value, &to_bytes(expr.range())).map(Some),
             }
         };
         Ok((bound(&slice.lower)?, bound(&slice.upper)?, bound(&slice.step)?))
@@ -239,19 +242,19 @@ impl Scope for Evaluator<'_> {
     type Error = ExprError;
     type Outer = usize;
 
-    fn error(&mut self, error: Error, at: TextRange) -> ExprError {
+    fn locate_error(&mut self, error: Error, at: TextRange) -> ExprError {
         match error.reason {
-            Reason::Complex => ExprError::new(bytes(at), "complex numbers cannot stand in a case"),
-            _ => operator::convert_error(error, &bytes(at)),
+            Reason::Complex => ExprError::new(to_bytes(at), "complex numbers cannot stand in a case"),
+            _ => operator::convert_error(error, &to_bytes(at)),
         }
     }
 
     fn pay(&mut self, weight: usize, at: TextRange) -> Result<(), ExprError> {
-        self.work.spend(weight, &bytes(at))
+        self.work.spend(weight, &to_bytes(at))
     }
 
-    fn name(&mut self, name: &str, at: TextRange) -> Result<Value, ExprError> {
-        self.find_value(name, &bytes(at))
+    fn resolve_name(&mut self, name: &str, at: TextRange) -> Result<Value, ExprError> {
+        self.find_value(name, &to_bytes(at))
     }
 
     fn open(&mut self) -> Result<usize, ExprError> {
@@ -271,8 +274,8 @@ impl Scope for Evaluator<'_> {
         self.outer_count = outer;
     }
 
-    fn items(&mut self, value: &Value, at: TextRange) -> Result<Vec<Value>, ExprError> {
-        let range = bytes(at);
+    fn iterate(&mut self, value: &Value, at: TextRange) -> Result<Vec<Value>, ExprError> {
+        let range = to_bytes(at);
         let items = value
             .items()
             .map_err(|error| operator::convert_value_error(error, value, &range))?;
@@ -280,33 +283,38 @@ impl Scope for Evaluator<'_> {
         Ok(items)
     }
 
-    fn unary(&mut self, op: UnaryOp, value: &Value, at: TextRange) -> Result<Value, ExprError> {
-        operator::apply_unary(op, value, &bytes(at))
+    fn apply_unary(&mut self, op: UnaryOp, value: &Value, at: TextRange) -> Result<Value, ExprError> {
+        operator::apply_unary(op, value, &to_bytes(at))
     }
 
-    fn binary(
+    fn apply_binary(
         &mut self,
         op: Operator,
         left: &Value,
         right: &Value,
         at: TextRange,
     ) -> Result<Value, ExprError> {
-        operator::apply_binary(op, left, right, &bytes(at))
+        operator::apply_binary(op, left, right, &to_bytes(at))
     }
 
     fn compare(&mut self, op: CmpOp, left: &Value, right: &Value, at: TextRange) -> Result<bool, ExprError> {
-        operator::compare(op, left, right, &bytes(at))
+        operator::compare(op, left, right, &to_bytes(at))
     }
 
-    fn other(&mut self, expr: &Expr) -> Result<Value, ExprError> {
-        let range = bytes(expr.range());
+    fn evaluate_other(&mut self, expr: &Expr) -> Result<Value, ExprError> {
+        let range = to_bytes(expr.range());
         match expr {
             Expr::Attribute(attribute) => {
                 if let Some(module) = find_module(&attribute.value) {
                     return builtin::find_constant(module, &attribute.attr.id, &range);
                 }
                 let object = self.evaluate(&attribute.value)?;
-                method::read_attribute(&object, &attribute.attr.id, &range, &bytes(attribute.attr.range))
+                method::read_attribute(
+                    &object,
+                    &attribute.attr.id,
+                    &range,
+                    &to_bytes(attribute.attr.range),
+                )
             }
             Expr::Call(call) => self.call(call),
             Expr::Subscript(subscript) => {

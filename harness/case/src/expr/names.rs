@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cerith_python::parse::bytes;
+use cerith_python::parse::to_bytes;
 use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
 use ruff_python_ast::{Comprehension, Expr, ExprContext};
 
@@ -35,7 +35,7 @@ pub(super) fn free(body: &Expr) -> Vec<(String, Range<usize>)> {
                 Expr::Name(name) if name.ctx == ExprContext::Store => self.bound.push(name.id.to_string()),
                 Expr::Name(name) => {
                     if !is_reserved(&name.id) && !self.bound.iter().any(|bound| *bound == name.id.as_str()) {
-                        self.names.push((name.id.to_string(), bytes(name.range)));
+                        self.names.push((name.id.to_string(), to_bytes(name.range)));
                     }
                 }
                 Expr::ListComp(list) => self.walk_comprehension(&list.generators, &list.elt),

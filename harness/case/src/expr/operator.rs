@@ -25,7 +25,7 @@ impl Object for Value {
         }
     }
 
-    fn plain(value: Plain) -> Result<Self, Error> {
+    fn from_plain(value: Plain) -> Result<Self, Error> {
         Ok(match value {
             Plain::None => Self::None,
             Plain::Bool(value) => Self::Bool(value),
@@ -35,7 +35,7 @@ impl Object for Value {
         })
     }
 
-    fn sequence(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
+    fn from_items(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
         Ok(match kind {
             Sequence::Tuple => Self::Tuple(items),
             Sequence::List => Self::List(items),
@@ -142,7 +142,7 @@ impl Object for Value {
         }
     }
 
-    fn same(&self, other: &Self) -> Option<bool> {
+    fn is_same(&self, other: &Self) -> Option<bool> {
         Some(self == other)
     }
 }
@@ -157,7 +157,12 @@ fn move_address(address: Address, by: Option<i128>) -> Result<Value, Error> {
 pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
     let message = match (error.kind, error.reason) {
         (ErrorKind::Limit, Reason::WideInt) => "the integer does not fit 128 bits".to_owned(),
-        (ErrorKind::Limit, Reason::Items { count, most, .. }) => {
+        (
+            ErrorKind::Limit,
+            Reason::Items {
+                count, limit: most, ..
+            },
+        ) => {
             format!("a result of {count} items is more than {most}")
         }
         (ErrorKind::ZeroDivision, _) => "division by zero".to_owned(),
@@ -178,7 +183,7 @@ pub(super) fn convert_value_error(error: Error, value: &Value, range: &Range<usi
 }
 
 pub(super) fn apply_unary(op: UnaryOp, operand: &Value, range: &Range<usize>) -> Result<Value, ExprError> {
-    cerith_python::operator::unary(op, operand).map_err(|error| match error.reason {
+    cerith_python::operator::apply_unary(op, operand).map_err(|error| match error.reason {
         Reason::Operands => ExprError::new(
             range.clone(),
             format!("`{}` has no meaning for {}", op.as_str(), operand.describe()),
@@ -193,7 +198,7 @@ pub(super) fn apply_binary(
     right: &Value,
     range: &Range<usize>,
 ) -> Result<Value, ExprError> {
-    cerith_python::operator::binary(op, left, right).map_err(|error| {
+    cerith_python::operator::apply_binary(op, left, right).map_err(|error| {
         let message = match (error.kind, error.reason) {
             (_, Reason::Operands) => format!(
                 "`{}` has no meaning for {} and {}",

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cerith_memory::{StorageId, Tensor};
-use cerith_python::repr::repr;
+use cerith_python::repr::repr_of;
 use cerith_tile::DType;
 use indexmap::IndexMap;
 
@@ -84,6 +84,6 @@ impl Value {
 /// As Python's `repr`, tensors by dtype and shape.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&repr(self))
+        f.write_str(&repr_of(self))
     }
 }

@@ -11,7 +11,7 @@ use crate::expr::Value;
 use crate::schema::CompileSchema;
 use crate::template::ValueTemplate;
 use crate::yaml::Key;
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 impl Resolver<'_> {
     /// Makes it, or none when a problem was found.
@@ -101,7 +101,7 @@ impl Resolver<'_> {
                 key.span,
                 format!("no launch has an argument `{}`", key.name),
             );
-            problem.help = suggestion(&key.name, names);
+            problem.help = suggest_spelling(&key.name, names);
             self.problems.push(problem);
             return None;
         }

@@ -9,7 +9,7 @@ use crate::expr::Value;
 use crate::fill::Fill;
 use crate::schema::StorageSchema;
 use crate::yaml::Key;
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 impl Resolver<'_> {
     /// Works out what storages hold at the end; what is wrong with it goes to the problems.
@@ -40,7 +40,7 @@ impl Resolver<'_> {
             _ => {
                 let message = format!("`{}` is no storage of the case", key.name);
                 let mut problem = Diagnostic::error("unknown-name", key.span, message);
-                problem.help = suggestion(&key.name, named);
+                problem.help = suggest_spelling(&key.name, named);
                 return Err(problem);
             }
         };

@@ -9,7 +9,7 @@ use crate::fill::{Fill, RecordedBytes};
 use crate::recorded::{After, Ending, RecordedRun};
 use crate::schema::{RecordedSchema, StorageSchema};
 use crate::yaml::Key;
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// The bytes of an address.
 const ADDRESS: usize = 8;
@@ -60,7 +60,7 @@ impl Resolver<'_> {
             _ => {
                 let message = format!("`{}` is no storage of the case", key.name);
                 let mut problem = Diagnostic::error("unknown-name", key.span, message);
-                problem.help = suggestion(
+                problem.help = suggest_spelling(
                     &key.name,
                     storages.iter().map(|storage| storage.key.name.as_str()),
                 );

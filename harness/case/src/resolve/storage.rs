@@ -12,7 +12,7 @@ use crate::fill::Fill;
 use crate::schema::StorageSchema;
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::Key;
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 
 /// More dimensions than torch has.
 const MAX_DIMS: usize = 64;
@@ -146,7 +146,7 @@ fn parse_dtype(template: &Template, names: &Names) -> Result<DType, Diagnostic> 
             .into_iter()
             .map(DType::name)
             .chain(DType::ALL.into_iter().map(DType::triton_name));
-        problem.help = Some(match (DType::from_torch_name(text), nearest(text, known)) {
+        problem.help = Some(match (DType::from_torch_name(text), find_nearest(text, known)) {
             (Some(torch), _) => format!("did you mean `{torch}`?"),
             (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) => format!(

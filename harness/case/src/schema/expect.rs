@@ -11,7 +11,7 @@ use crate::template::ValueTemplate;
 use crate::variant::Axis;
 use crate::versions::{RELEASED, TORCH_RELEASED, VersionRange};
 use crate::yaml::{Node, Yaml};
-use cerith_python::nearest::{nearest, suggestion};
+use cerith_python::nearest::{find_nearest, suggest_spelling};
 
 /// An expectation.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl Reader<'_> {
         });
         let why = match (fields.get("why"), quirks.iter().next()) {
             // A bug that is known says itself what is wrong.
-            (None, Some(quirk)) => Some(quirk.about().trim().to_owned()),
+            (None, Some(quirk)) => Some(quirk.summary().trim().to_owned()),
             _ => self
                 .require_field(&fields, "why", what, start, "give the reason in words: `why: …`")
                 .and_then(|node| self.parse_text(node, "why")),
@@ -146,7 +146,7 @@ impl Reader<'_> {
                 node.span,
                 format!("`{text}` is not a known bug with a model"),
             );
-            problem.help = suggestion(&text, Quirk::ALL.iter().map(|quirk| quirk.name()));
+            problem.help = suggest_spelling(&text, Quirk::ALL.iter().map(|quirk| quirk.name()));
             self.problems.push(problem);
             return None;
         };
@@ -198,7 +198,7 @@ impl Reader<'_> {
                 node.span,
                 format!("unknown engine `{}`", pattern.name),
             );
-            problem.help = suggestion(&pattern.name, EnginePattern::NAMES.iter().copied());
+            problem.help = suggest_spelling(&pattern.name, EnginePattern::NAMES.iter().copied());
             self.problems.push(problem);
             return None;
         }
@@ -261,7 +261,7 @@ impl Reader<'_> {
                 Diagnostic::error("unknown-verdict", node.span, format!("`{text}` is not a verdict"));
             problem.help = match OutcomeKind::from_name(&text) {
                 Some(outcome) => Some(format!("it is an outcome: write `outcome: {outcome}`")),
-                None => suggestion(&text, VerdictKind::ALL.iter().map(|kind| kind.name())),
+                None => suggest_spelling(&text, VerdictKind::ALL.iter().map(|kind| kind.name())),
             };
             self.problems.push(problem);
         }
@@ -277,9 +277,9 @@ impl Reader<'_> {
                 node.span,
                 format!("`{text}` is not an outcome"),
             );
-            problem.help = match nearest(&text, VerdictKind::ALL.iter().map(|kind| kind.name())) {
+            problem.help = match find_nearest(&text, VerdictKind::ALL.iter().map(|kind| kind.name())) {
                 Some(verdict) => Some(format!("did you mean `verdict: {verdict}`?")),
-                None => suggestion(&text, OutcomeKind::ALL.iter().map(|kind| kind.name())),
+                None => suggest_spelling(&text, OutcomeKind::ALL.iter().map(|kind| kind.name())),
             };
             self.problems.push(problem);
         }

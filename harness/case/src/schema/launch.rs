@@ -7,7 +7,7 @@ use super::argument::ArgumentSchema;
 use super::reader::Reader;
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// A launch.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ impl Reader<'_> {
                     format!("unknown launch option `{}`", key.name),
                 )
                 .note("`unchecked: true` on the launch passes it all the same");
-                problem.help = suggestion(&key.name, OPTIONS);
+                problem.help = suggest_spelling(&key.name, OPTIONS);
                 self.problems.push(problem);
             }
             options.extend(self.parse_value(node).map(|value| (key.clone(), value)));

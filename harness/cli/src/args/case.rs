@@ -30,12 +30,14 @@ pub struct ListArgs {
   cerith explain dot/matmul --ir                  also the IR
   cerith explain scan/one_element --engine ptx@3.6.0 --stages    which stage of the compiler is wrong
   cerith explain dot/matmul --html > matmul.html  a page for a notebook
+  cerith explain out-of-bounds                    what a finding of `cerith check` means
 
 The verdict comes first, then what each engine did, then pictures and tables of what differs. The storages, tensors and launches \
 of the case follow.")]
 pub struct ExplainArgs {
-    /// The case's id, or a filter that selects few cases. A folder before it is the corpus, as for `cerith run`.
-    #[arg(value_name = "CASE", required = true)]
+    /// The case's id, or a filter that selects few cases. A folder before it is the corpus, as for `cerith run`. Or the code of a
+    /// finding: `out-of-bounds`.
+    #[arg(value_name = "CASE|CODE", required = true)]
     pub case: Vec<String>,
 
     /// The folder of case files.

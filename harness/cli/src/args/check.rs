@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::output::output_file;
 use super::selection::Engines;
 
-/// How `cerith check` says what it found.
+/// Output format of `cerith check`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
     /// Text.
@@ -15,25 +15,38 @@ pub enum CheckFormat {
     Human,
     /// A line of JSON for each kernel.
     Jsonl,
+    /// Commands of a GitHub workflow, at the end.
+    Github,
+    /// SARIF, at the end.
+    Sarif,
+    /// `JUnit`, at the end.
+    Junit,
 }
 
 /// Arguments of `cerith check`.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cerith check softmax.py                       every kernel of the file
   cerith check softmax.py:softmax_kernel --engine reference
   cerith check src/mylib                        every kernel of a package
   cerith check softmax.py --keep cases/softmax  keep what was tried as case files
+  cerith check src --write-baseline known.toml  accept today's findings
+  cerith check src --baseline known.toml        report only new ones
 
 What a kernel needs is read off its text: which parameters are tensors, strides, sizes and blocks. Then one thing is varied at a \
 time: sizes of 0, 1, one below, at and above a block; rows that are padded, tensors that are transposed or begin inside their \
 storage; f16 and bf16; an output that is an input.
 
-Exit codes: 0 nothing was found; 1 something was; 2 the input is bad; 3 nothing was tried; 130 interrupted.")]
+Comments in the kernel's file: `# cerith: requires K % BLOCK_K == 0` (callers promise it), `# cerith: ignore[race] REASON`. \
+`cerith explain CODE` explains a finding. `cerith.toml` or `[tool.cerith]` in `pyproject.toml` has the configuration.
+
+Exit codes: 0 nothing was found; 1 a finding or a precondition, or with --strict a kernel that was not judged; 2 the input is bad; \
+3 no kernel was judged; 130 interrupted.")]
 pub struct CheckArgs {
     /// A file with kernels, `FILE.py`, one of its kernels, `FILE.py:KERNEL`, a case file, whose kernel is checked, or a folder, whose
-    /// kernels are all checked.
-    #[arg(value_name = "FILE[:KERNEL]|DIR", required = true)]
+    /// kernels are all checked. Default: `paths` of the configuration.
+    #[arg(value_name = "FILE[:KERNEL]|DIR")]
     pub kernels: Vec<String>,
 
     /// Which engines.
@@ -44,9 +57,41 @@ pub struct CheckArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 
-    /// How to say it: as text, or as a line of JSON for each kernel.
+    /// The most seconds for each kernel. Launches that are not made in this time are listed.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: Option<u64>,
+
+    /// Fail if a kernel is not judged.
+    #[arg(long)]
+    pub strict: bool,
+
+    /// List each launch, and each hidden finding with its reason.
+    #[arg(long, short)]
+    pub verbose: bool,
+
+    /// Apply suggested edits. Without it, they are printed.
+    #[arg(long)]
+    pub fix: bool,
+
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: CheckFormat,
+
+    /// Read the configuration from this file, which is trusted. Its paths start from the current folder.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    pub config: Option<PathBuf>,
+
+    /// Read no configuration.
+    #[arg(long)]
+    pub no_config: bool,
+
+    /// Hide the findings in this file, which `--write-baseline` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+
+    /// Write the findings to this file, with reasons to fill in. The reasons of an existing file stay.
+    #[arg(long, value_name = "FILE", value_parser = output_file)]
+    pub write_baseline: Option<PathBuf>,
 
     /// Also write the findings as commands of a GitHub workflow, one for each line of a file.
     #[arg(long, value_name = "FILE", value_parser = output_file)]
@@ -55,6 +100,10 @@ pub struct CheckArgs {
     /// Also write the findings as `JUnit`, with a test for each kernel.
     #[arg(long, value_name = "FILE", value_parser = output_file)]
     pub junit: Option<PathBuf>,
+
+    /// Also write the findings as SARIF.
+    #[arg(long, value_name = "FILE", value_parser = output_file)]
+    pub sarif: Option<PathBuf>,
 
     /// Keep what was tried as case files in this folder, with a copy of the kernels' file. A file
     /// that is there with other content is an error.

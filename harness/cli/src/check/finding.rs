@@ -11,8 +11,18 @@ use cerith_report::{Palette, Tone};
 use cerith_survey::{Change, NotTried, Survey, Unmasked};
 use cerith_tile::rules::Version;
 
+use super::baseline::{Baseline, Entry, Ids};
+use super::config::Config;
 use super::fitting::Unwritten;
-use super::subject::format_case_id;
+use super::hidden::{self, Filter, Hidden};
+use super::launch::{Coverage, wrap};
+use super::subject::{Subject, format_case_id};
+
+/// The most bytes of a finding's text.
+const MAX_TEXT: usize = 1400;
+
+/// The code of a finding of another engine than the reference.
+const ENGINE_DIFFERS: &str = "engine-differs";
 
 /// What two launches have in common if they show the same thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +42,15 @@ impl Key {
     pub fn kind(&self) -> String {
         self.outcome
             .map_or_else(|| self.code.clone(), |outcome| format!("{outcome} {}", self.code))
+    }
+
+    /// The code that has a page.
+    pub fn code(&self) -> &str {
+        match self.engine.as_str() {
+            "" | "reference" if self.code.is_empty() => self.outcome.map_or("", OutcomeKind::name),
+            "" | "reference" => &self.code,
+            _ => ENGINE_DIFFERS,
+        }
     }
 
     fn is_one_of(&self, all: &[(OutcomeKind, &str)]) -> bool {
@@ -120,6 +139,8 @@ pub struct Precondition {
     pub unless: Vec<String>,
     /// The failure of the honest launch.
     pub finding: Finding,
+    /// The honest launch on some lines, if it is known.
+    pub launch: Vec<String>,
 }
 
 /// What came of a kernel.
@@ -306,7 +327,15 @@ impl Findings {
             "`{}` divides the number of their elements",
             unmasked.block
         )];
-        self.add_precondition(survey, Precondition { unless, finding });
+        let launch = Vec::new();
+        self.add_precondition(
+            survey,
+            Precondition {
+                unless,
+                finding,
+                launch,
+            },
+        );
     }
 
     /// Notes that a kernel finishes only if something holds.
@@ -352,7 +381,7 @@ pub struct KernelReport<'a> {
     /// What they are warned of.
     pub warned: Vec<KernelFinding<'a>>,
     /// What must hold for the kernel to be defined.
-    pub preconditions: Vec<&'a Precondition>,
+    pub preconditions: Vec<KernelPrecondition<'a>>,
     not_tried: Option<NotTried>,
     guessed: &'a [String],
     /// What is passed otherwise than the text suggests, in words.
@@ -365,6 +394,16 @@ pub struct KernelReport<'a> {
     pub version: Option<Version>,
     /// How many launches showed nothing.
     passed: usize,
+    /// Findings that comments, the configuration or the baseline hide.
+    pub hidden: Vec<Hidden>,
+    /// The launches that were not made, because there was no time left.
+    pub untried: Vec<String>,
+    /// The lines that describe what was covered.
+    pub covered: Vec<String>,
+    /// Each launch on some lines, and what it showed.
+    listed: Vec<String>,
+    /// Suggested edits, as a diff.
+    pub edits: String,
 }
 
 /// A finding, and the launches of the kernel that show it.
@@ -375,6 +414,40 @@ pub struct KernelFinding<'a> {
     pub launches: Vec<&'a str>,
     /// Whether it is the kernel's mistake.
     pub wrong: bool,
+    /// The number of the first launch that shows it.
+    first: usize,
+    /// Its stable id.
+    pub id: String,
+    /// The first launch that shows it, on some lines.
+    pub launch: Vec<String>,
+    /// Other findings of the same line.
+    pub others: Vec<Self>,
+}
+
+/// A precondition with its stable id.
+pub struct KernelPrecondition<'a> {
+    /// The precondition.
+    pub precondition: &'a Precondition,
+    /// Its stable id.
+    pub id: String,
+}
+
+/// Everything that a report needs besides findings.
+pub struct Context<'a> {
+    /// The kernel's file.
+    pub subject: &'a Subject,
+    /// The configuration.
+    pub config: &'a Config,
+    /// Known findings.
+    pub baseline: &'a Baseline,
+    /// Comments that hide findings.
+    pub filter: &'a Filter,
+    /// The launches that were judged.
+    pub coverage: &'a Coverage,
+    /// The launches that were not made.
+    pub untried: &'a [String],
+    /// Whether each launch is listed.
+    pub is_verbose: bool,
 }
 
 impl<'a> KernelReport<'a> {
@@ -390,6 +463,7 @@ impl<'a> KernelReport<'a> {
             let own = variants.iter().filter(|(id, _)| finding.is_of(id));
             own.map(|&(_, variant)| variant).collect()
         };
+        let first_of = |finding: &Finding| variants.iter().position(|(id, _)| finding.is_of(id));
         let of_kernel = |all: &'a [Finding]| -> Vec<(&'a Finding, Vec<&'a str>)> {
             let all = all.iter().map(|finding| (finding, launches(finding)));
             all.filter(|(_, launches)| !launches.is_empty()).collect()
@@ -399,8 +473,12 @@ impl<'a> KernelReport<'a> {
         let warned = warned.filter(|(finding, _)| is_certain(finding, survey));
         let warned = warned.map(|(finding, launches)| KernelFinding {
             wrong: survey.host.is_some() && finding.key.is_one_of(&BROKEN_BY_HOSTS),
+            first: first_of(finding).unwrap_or_default(),
             finding,
             launches,
+            id: String::new(),
+            launch: Vec::new(),
+            others: Vec::new(),
         });
         let (broken, warned): (Vec<_>, Vec<_>) = warned.partition(|one| one.wrong);
         let of_kernel = of_kernel(&findings.entries);
@@ -411,8 +489,12 @@ impl<'a> KernelReport<'a> {
         let passed = variants.iter().filter(passes).count();
         let shown = of_kernel.into_iter().map(|(finding, launches)| KernelFinding {
             wrong: is_wrong(finding, survey, &launches, passed),
+            first: first_of(finding).unwrap_or_default(),
             finding,
             launches,
+            id: String::new(),
+            launch: Vec::new(),
+            others: Vec::new(),
         });
         let preconditions = findings.preconditions.iter();
         let preconditions = preconditions.filter(|(kernel, _)| *kernel == survey.kernel);
@@ -422,7 +504,12 @@ impl<'a> KernelReport<'a> {
             launches: variants.len(),
             findings: shown.chain(broken).collect(),
             warned,
-            preconditions: preconditions.map(|(_, one)| one).collect(),
+            preconditions: preconditions
+                .map(|(_, precondition)| KernelPrecondition {
+                    precondition,
+                    id: String::new(),
+                })
+                .collect(),
             not_tried: survey.not_tried,
             guessed: &survey.guessed,
             changed: &survey.changed,
@@ -430,7 +517,98 @@ impl<'a> KernelReport<'a> {
             host: survey.host.as_deref(),
             version: survey.version,
             passed,
+            hidden: Vec::new(),
+            untried: Vec::new(),
+            covered: Vec::new(),
+            listed: Vec::new(),
+            edits: String::new(),
         }
+    }
+
+    /// Adds ids, launches and coverage, removes hidden findings, and joins those of one line.
+    pub fn complete(&mut self, context: &Context<'_>, survey: &Survey) {
+        let mut ids = Ids::default();
+        let mut hidden = Vec::new();
+        self.untried = context.untried.to_vec();
+        let mut retain = |finding: &Finding, id: &mut String| {
+            let place = Place::new(context.subject, self.kernel, finding);
+            *id = ids.next(
+                context.subject.stable_path(),
+                self.kernel,
+                finding.key.code(),
+                &place.text,
+            );
+            let found = context.filter.find(
+                &hidden::Subject {
+                    file: self.file,
+                    relative: context.subject.relative.as_deref(),
+                    kernel: self.kernel,
+                    code: finding.key.code(),
+                    line: place.line.map(|line| (place.file, line)),
+                    id,
+                },
+                context.config,
+                context.baseline,
+            );
+            let is_shown = found.is_none();
+            hidden.extend(found);
+            is_shown
+        };
+        let mut findings = std::mem::take(&mut self.findings);
+        findings.retain_mut(|one| !one.wrong || retain(one.finding, &mut one.id));
+        let mut warned = std::mem::take(&mut self.warned);
+        warned.retain_mut(|one| retain(one.finding, &mut one.id));
+        let mut preconditions = std::mem::take(&mut self.preconditions);
+        preconditions.retain_mut(|one| retain(&one.precondition.finding, &mut one.id));
+        self.hidden = hidden;
+        for one in findings.iter_mut().chain(&mut warned) {
+            let facts = context.coverage.launches.get(one.first).and_then(Option::as_ref);
+            one.launch = facts.map_or_else(Vec::new, |facts| facts.render("  = launch: "));
+        }
+        if context.is_verbose {
+            self.listed = list_launches(context, survey, &findings);
+        }
+        self.findings = join_lines(findings);
+        self.warned = warned;
+        self.preconditions = preconditions;
+        self.covered = context.coverage.render(survey);
+        let requirements: Vec<String> = context
+            .subject
+            .list_requirements(self.kernel)
+            .map(|one| format!("`{}`", one.text()))
+            .collect();
+        self.covered
+            .extend(wrap("  = declared: ", requirements.into_iter()));
+    }
+
+    /// Its findings and preconditions as entries of a baseline.
+    pub fn list_entries(&self, subject: &Subject) -> Vec<Entry> {
+        let entry = |finding: &Finding, id: &str, unless: &[String]| Entry {
+            id: id.to_owned(),
+            file: subject.stable_path().to_owned(),
+            kernel: self.kernel.to_owned(),
+            code: finding.key.code().to_owned(),
+            line: finding.summary.position.as_ref().map_or(0, |at| at.line),
+            text: finding.summary.message.clone(),
+            unless: unless.to_vec(),
+            reason: String::new(),
+        };
+        let wrong = self.list_wrong();
+        let findings = wrong
+            .chain(&self.warned)
+            .map(|one| entry(one.finding, &one.id, &[]));
+        let preconditions = self.preconditions.iter();
+        findings
+            .chain(
+                preconditions.map(|one| entry(&one.precondition.finding, &one.id, &one.precondition.unless)),
+            )
+            .collect()
+    }
+
+    /// The kernel's mistakes, those of one line each by itself.
+    pub fn list_wrong(&self) -> impl Iterator<Item = &KernelFinding<'a>> {
+        let wrong = self.findings.iter().filter(|one| one.wrong);
+        wrong.flat_map(|one| std::iter::once(one).chain(&one.others))
     }
 
     /// What came of the kernel.
@@ -440,7 +618,9 @@ impl<'a> KernelReport<'a> {
         }
         let wrong = self.findings.iter().filter(|one| one.wrong);
         match wrong.count() + self.preconditions.len() {
-            0 if self.passed * 2 >= self.launches => Standing::Clean,
+            // Launches that show a hidden finding were judged.
+            0 if !self.hidden.is_empty() => Standing::Clean,
+            0 if self.launches > 0 && self.passed * 2 >= self.launches => Standing::Clean,
             0 => Standing::NotJudged,
             count => Standing::Found(count),
         }
@@ -455,7 +635,8 @@ impl<'a> KernelReport<'a> {
         let result = match self.standing() {
             Standing::NotTried(why) => return format!("{name}  not tried: {why}\n"),
             Standing::NotJudged => palette.paint(Tone::Warn, "not judged"),
-            Standing::Clean => palette.paint(Tone::Good, "nothing found"),
+            Standing::Clean if self.hidden.is_empty() => palette.paint(Tone::Good, "nothing found"),
+            Standing::Clean => palette.paint(Tone::Good, "nothing new found"),
             Standing::Found(1) => palette.paint(Tone::Bad, "1 thing found"),
             Standing::Found(found) => palette.paint(Tone::Bad, &format!("{found} things found")),
         };
@@ -465,24 +646,46 @@ impl<'a> KernelReport<'a> {
             1 => format!(", {}", palette.paint(Tone::Warn, "1 warning")),
             count => format!(", {}", palette.paint(Tone::Warn, &format!("{count} warnings"))),
         };
-        let _ = writeln!(text, "{name}  {launches}: {result}{warned}");
+        let hidden = match self.hidden.len() {
+            0 => String::new(),
+            count => format!(", {count} hidden"),
+        };
+        let _ = writeln!(text, "{name}  {launches}: {result}{warned}{hidden}");
         for shown in self.findings.iter().filter(|one| one.wrong).chain(&self.warned) {
-            for line in shown.finding.text.trim_end().lines() {
-                let _ = writeln!(text, "  {line}");
-            }
+            add_text(&mut text, &shown.finding.text);
             let launched = describe_launches(&shown.launches);
             let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
-        }
-        for precondition in &self.preconditions {
-            for line in precondition.finding.text.trim_end().lines() {
-                let _ = writeln!(text, "  {line}");
+            add_lines(&mut text, &shown.launch);
+            for other in &shown.others {
+                let first = other.finding.text.lines().next().unwrap_or_default();
+                let launched = describe_launches(&other.launches);
+                let count = other.launches.len();
+                let _ = writeln!(
+                    text,
+                    "  = also here: {first}\n    in {count} of {launches}: {launched}"
+                );
             }
+        }
+        for one in &self.preconditions {
+            add_text(&mut text, &one.precondition.finding.text);
+            let unless = one.precondition.unless.join(", ");
+            let _ = writeln!(text, "  = precondition: unless {unless}");
+            add_lines(&mut text, &one.precondition.launch);
+        }
+        if !self.untried.is_empty() {
+            let names: Vec<&str> = self.untried.iter().map(String::as_str).collect();
             let _ = writeln!(
                 text,
-                "  = precondition: unless {}",
-                precondition.unless.join(", ")
+                "  = not tried, because no time was left: {} launches: {}",
+                names.len(),
+                describe_launches(&names)
             );
         }
+        // If nothing compiles, nothing is covered.
+        if self.standing() == Standing::Clean && self.passed > 0 {
+            add_lines(&mut text, &self.covered);
+        }
+        add_lines(&mut text, &self.listed);
         if let Some(host) = self.host {
             let _ = writeln!(text, "  = note: launched as `{host}` launches it");
         }
@@ -536,6 +739,29 @@ impl<'a> KernelReport<'a> {
         }
         text
     }
+}
+
+/// Each launch on some lines, and the codes of its findings.
+fn list_launches(context: &Context<'_>, survey: &Survey, findings: &[KernelFinding<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (nth, attempt) in survey.attempts.iter().enumerate() {
+        let id = format_case_id(survey, nth);
+        let shown = findings.iter().filter(|one| one.finding.is_of(&id));
+        let codes: Vec<&str> = shown.map(|one| one.finding.key.code()).collect();
+        let result = if codes.is_empty() {
+            "nothing found".to_owned()
+        } else {
+            codes.join(", ")
+        };
+        lines.push(format!(
+            "  {:>3} {}: {result}",
+            nth + 1,
+            describe_variant(&attempt.variant)
+        ));
+        let facts = context.coverage.launches.get(nth).and_then(Option::as_ref);
+        lines.extend(facts.into_iter().flat_map(|facts| facts.render("      ")));
+    }
+    lines
 }
 
 /// Traps that no tensor of another size avoids.
@@ -628,18 +854,91 @@ fn list_changes(finding: &Finding, survey: &Survey) -> impl Iterator<Item = Chan
 /// The launches that show something, in words.
 fn describe_launches(shown: &[&str]) -> String {
     const MAX_LAUNCHES: usize = 4;
-    let named = |variant: &&str| {
-        if variant.is_empty() {
-            "the plain launch".to_owned()
-        } else {
-            (*variant).to_owned()
-        }
-    };
-    let mut words: Vec<String> = shown.iter().take(MAX_LAUNCHES).map(named).collect();
+    let named = shown
+        .iter()
+        .take(MAX_LAUNCHES)
+        .map(|variant| describe_variant(variant));
+    let mut words: Vec<&str> = named.collect();
     if shown.len() > MAX_LAUNCHES {
-        words.push("…".to_owned());
+        words.push("…");
     }
     words.join(", ")
+}
+
+fn describe_variant(variant: &str) -> &str {
+    if variant.is_empty() {
+        "the plain launch"
+    } else {
+        variant
+    }
+}
+
+fn add_lines(text: &mut String, lines: &[String]) {
+    for line in lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+}
+
+/// Adds a diagnostic, which is cut if it is too long.
+fn add_text(text: &mut String, diagnostic: &str) {
+    let mut length = 0;
+    for line in diagnostic.trim_end().lines() {
+        length += line.len() + 3;
+        if length > MAX_TEXT {
+            let end = line
+                .char_indices()
+                .map(|(at, _)| at)
+                .take_while(|at| *at <= 160)
+                .last();
+            let start = line.get(..end.unwrap_or_default()).unwrap_or_default();
+            let _ = writeln!(text, "  {start}…");
+            return;
+        }
+        let _ = writeln!(text, "  {line}");
+    }
+}
+
+/// Joins the kernel's mistakes at one line. The first one stands for the others.
+fn join_lines(findings: Vec<KernelFinding<'_>>) -> Vec<KernelFinding<'_>> {
+    let mut joined: Vec<KernelFinding<'_>> = Vec::new();
+    for one in findings {
+        let place = &one.finding.key.place;
+        let same = joined
+            .iter_mut()
+            .find(|first| first.wrong && one.wrong && !place.is_empty() && first.finding.key.place == *place);
+        match same {
+            Some(first) => first.others.push(one),
+            None => joined.push(one),
+        }
+    }
+    joined
+}
+
+/// The line of a finding.
+struct Place<'a> {
+    file: &'a str,
+    line: Option<u32>,
+    text: String,
+}
+
+impl<'a> Place<'a> {
+    /// The finding's own line; the kernel's first line if it has none.
+    fn new(subject: &'a Subject, kernel: &str, finding: &'a Finding) -> Self {
+        if let Some(at) = &finding.summary.position {
+            let text = subject.find_line(&at.file, at.line).unwrap_or_default();
+            return Self {
+                file: &at.file,
+                line: Some(at.line),
+                text: text.to_owned(),
+            };
+        }
+        Self {
+            file: &subject.display_name,
+            line: subject.find_kernel_line(kernel),
+            text: finding.key.place.clone(),
+        }
+    }
 }
 
 fn build_key(engine: &str, outcome: &EngineOutcome) -> Key {

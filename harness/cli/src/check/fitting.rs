@@ -17,6 +17,7 @@ use cerith_memory::ByteState;
 use cerith_survey::{Draft, Reading, Survey};
 use cerith_tile::rules::{Rules, Version};
 
+use super::declared;
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
@@ -94,19 +95,35 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
     if let Some(survey) = find_hosted(subject, draft) {
         return survey;
     }
-    let plain = draft.survey(&Reading::ALL[0]);
+    let base = declared::find_reading(subject, draft);
+    let mut survey = find_drafted(subject, draft, &base);
+    declared::forget_choices(subject, &base, &mut survey);
+    survey
+}
+
+/// Whether a kernel compiles with its plain launch, or with an honest one.
+pub fn can_compile(subject: &Subject, draft: &Draft) -> bool {
+    let survey = find_honest(subject, draft);
+    let fitter = Fitter::new(subject, draft, survey.version);
+    let plain = survey.attempts.first();
+    plain.is_some_and(|plain| fitter.rate(fitter.run_text(&plain.text)).stage > Stage::Rejected)
+}
+
+/// The honest launches of a kernel that no function of its file launches. `base` keeps its declared preconditions.
+fn find_drafted(subject: &Subject, draft: &Draft, base: &Reading) -> Survey {
+    let plain = draft.survey(base);
     if plain.attempts.is_empty() {
         return plain;
     }
     let mut fitter = Fitter::new(subject, draft, None);
-    let (fit, reading) = fitter.choose();
+    let (fit, reading) = fitter.choose(base);
     if fit.is_honest() {
         return draft.survey(&reading);
     }
     if fit.stage == Stage::Rejected {
         for version in OLDER {
             let mut older = Fitter::new(subject, draft, Some(version));
-            let (fit, reading) = older.choose();
+            let (fit, reading) = older.choose(base);
             if fit.is_honest() {
                 return Survey {
                     version: Some(version),
@@ -219,9 +236,14 @@ impl<'a> Fitter<'a> {
 
     /// Chooses among the readings that are worth a try for any kernel: the first dtype that compiles, with the flags that get the
     /// furthest.
-    fn choose(&mut self) -> (Fit, Reading) {
+    fn choose(&mut self, base: &Reading) -> (Fit, Reading) {
         let mut best: Option<(Fit, Reading)> = None;
-        for readings in Reading::ALL.chunks(2) {
+        let all = Reading::ALL.map(|usual| Reading {
+            dtype: usual.dtype,
+            flags: usual.flags,
+            ..base.clone()
+        });
+        for readings in all.chunks(2) {
             for (fit, reading) in self.fit(readings).into_iter().zip(readings) {
                 if best.as_ref().is_none_or(|(known, _)| fit.stage > known.stage) {
                     best = Some((fit, reading.clone()));
@@ -231,7 +253,7 @@ impl<'a> Fitter<'a> {
                 break;
             }
         }
-        best.unwrap_or_else(|| (Fit::new_failed(), Reading::ALL[0].clone()))
+        best.unwrap_or_else(|| (Fit::new_failed(), base.clone()))
     }
 
     /// Goes from a reading to better ones until one is good enough, or nothing is left to try.
@@ -241,7 +263,7 @@ impl<'a> Fitter<'a> {
         mut reading: Reading,
         is_enough: impl Fn(&Fit) -> bool,
     ) -> (Fit, Reading) {
-        while !is_enough(&fit) && self.trials < MAX_TRIALS {
+        while !is_enough(&fit) && self.trials < MAX_TRIALS && !self.subject.is_late() {
             let is_rejected = fit.stage == Stage::Rejected;
             let changes = self.draft.list_changes(&reading, &fit.names, is_rejected);
             let mut further = None;
@@ -256,7 +278,7 @@ impl<'a> Fitter<'a> {
                         known
                     }
                 });
-                if further.is_some() || self.trials >= MAX_TRIALS {
+                if further.is_some() || self.trials >= MAX_TRIALS || self.subject.is_late() {
                     break;
                 }
             }
@@ -291,6 +313,10 @@ impl<'a> Fitter<'a> {
     fn run_case(&self, corpus: &Corpus, id: &str) -> Option<(Case, Outcome)> {
         let entry = corpus.entries().find(|entry| entry.id == id)?;
         let case = catch_panic(|| entry.resolve()).ok()?.ok()?;
+        let kernel = self.draft.kernel();
+        if self.subject.count_kept(kernel, &case) < self.subject.list_requirements(kernel).count() {
+            return None;
+        }
         let run = catch_panic(|| self.reference.run(&case, self.rules)).ok()?.ok()?;
         Some((case, run.outcome))
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::finding::{KernelFinding, KernelReport, Precondition, Standing};
+use super::finding::{KernelFinding, KernelPrecondition, KernelReport, Standing};
 
 /// One kernel. Fields that have nothing to say are left out.
 #[derive(Serialize)]
@@ -37,11 +37,31 @@ pub struct Line<'a> {
     /// What kept launches from being judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_judged: Vec<FindingLine<'a>>,
+    /// The launches that were not made, because there was no time left.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    untried: &'a [String],
+    /// Findings that comments, the configuration or the baseline hide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hidden: Vec<HiddenLine<'a>>,
+    /// A diff of suggested edits.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    edits: &'a str,
+}
+
+/// A finding that is not reported.
+#[derive(Serialize)]
+struct HiddenLine<'a> {
+    by: String,
+    code: &'a str,
+    place: &'a str,
+    reason: &'a str,
 }
 
 /// What must hold, and the failure if it does not.
 #[derive(Serialize)]
 struct Condition<'a> {
+    id: &'a str,
+    code: &'a str,
     unless: &'a [String],
     kind: String,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -49,17 +69,23 @@ struct Condition<'a> {
     text: &'a str,
 }
 
-fn describe_condition(one: &Precondition) -> Condition<'_> {
+fn describe_condition<'a>(one: &'a KernelPrecondition<'_>) -> Condition<'a> {
+    let finding = &one.precondition.finding;
     Condition {
-        unless: &one.unless,
-        kind: one.finding.key.kind(),
-        place: &one.finding.key.place,
-        text: &one.finding.text,
+        id: &one.id,
+        code: finding.key.code(),
+        unless: &one.precondition.unless,
+        kind: finding.key.kind(),
+        place: &finding.key.place,
+        text: &finding.text,
     }
 }
 
 #[derive(Serialize)]
 struct FindingLine<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    id: &'a str,
+    code: &'a str,
     engine: &'a str,
     /// The kind of outcome and of error.
     kind: String,
@@ -67,16 +93,29 @@ struct FindingLine<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     place: &'a str,
     text: &'a str,
+    /// The arguments of the first launch that shows it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    launch: String,
     /// What is special about the launches that show it.
     launches: Vec<&'a str>,
 }
 
+/// Lines of a report as one line.
+fn join(lines: &[String]) -> String {
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    let text = lines.join(" ");
+    text.strip_prefix("= launch: ").unwrap_or(&text).to_owned()
+}
+
 fn build_finding<'a>(one: &'a KernelFinding<'_>) -> FindingLine<'a> {
     FindingLine {
+        id: &one.id,
+        code: one.finding.key.code(),
         engine: &one.finding.key.engine,
         kind: one.finding.key.kind(),
         place: &one.finding.key.place,
         text: &one.finding.text,
+        launch: join(&one.launch),
         launches: one.launches.clone(),
     }
 }
@@ -90,29 +129,33 @@ impl<'a> Line<'a> {
             Standing::NotJudged => ("not-judged", None),
             Standing::NotTried(why) => ("not-tried", Some(why.to_string())),
         };
-        let things = |wrong: bool| {
-            let shown = told.findings.iter().filter(|one| one.wrong == wrong);
-            shown.map(build_finding).collect()
-        };
         Self {
             file: told.file,
             kernel: told.kernel,
             result,
             launches: told.launches,
             why,
-            findings: things(true),
+            findings: told.list_wrong().map(build_finding).collect(),
             warnings: told.warned.iter().map(build_finding).collect(),
-            preconditions: told
-                .preconditions
-                .iter()
-                .copied()
-                .map(describe_condition)
-                .collect(),
+            preconditions: told.preconditions.iter().map(describe_condition).collect(),
             host: told.host,
             triton: told.version.map(|version| version.to_string()),
             changed: told.changed,
             omitted: told.omitted,
-            not_judged: things(false),
+            not_judged: (told.findings.iter())
+                .filter(|one| !one.wrong)
+                .map(build_finding)
+                .collect(),
+            untried: &told.untried,
+            hidden: (told.hidden.iter())
+                .map(|one| HiddenLine {
+                    by: one.by.to_string(),
+                    code: &one.code,
+                    place: &one.place,
+                    reason: &one.reason,
+                })
+                .collect(),
+            edits: &told.edits,
         }
     }
 

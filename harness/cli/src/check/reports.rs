@@ -1,14 +1,14 @@
-//! The findings of `cerith check` in the formats of a CI: commands of a GitHub workflow, and `JUnit`.
+//! The findings of `cerith check` in the formats of a CI: commands of a GitHub workflow, SARIF, and `JUnit`.
 
 use std::path::Path;
 
 use cerith_report::event::VerdictKind;
 use cerith_report::{Junit, Palette, Remarks};
 
-use super::finding::{KernelReport, Standing};
-use crate::args::CheckArgs;
+use super::finding::{Finding, KernelReport, Standing, Summary};
+use crate::args::{CheckArgs, CheckFormat};
 
-/// Both reports, whether they are asked for or not.
+/// All reports, whether they are requested or not.
 #[derive(Default)]
 pub struct Reports {
     remarks: Remarks,
@@ -19,26 +19,28 @@ impl Reports {
     /// Adds a kernel.
     pub fn add(&mut self, told: &KernelReport<'_>) {
         let name = format!("{}:{}", told.file, told.kernel);
-        let wrong = || told.findings.iter().filter(|one| one.wrong);
-        let mut note = |verdict: Option<VerdictKind>, summary: &super::finding::Summary| {
+        let mut add = |verdict: Option<VerdictKind>, finding: &Finding, id: &str| {
+            let rule = format!("check/{}", finding.key.code());
+            let Summary {
+                message, position, ..
+            } = &finding.summary;
             self.remarks
-                .add_finding(&name, verdict, &summary.message, summary.position.clone());
+                .add_finding(&name, verdict, &rule, id, message, position.clone());
         };
-        for shown in wrong() {
-            note(Some(shown.finding.verdict()), &shown.finding.summary);
+        for shown in told.list_wrong() {
+            add(Some(shown.finding.verdict()), shown.finding, &shown.id);
         }
-        for precondition in &told.preconditions {
-            note(
-                Some(precondition.finding.verdict()),
-                &precondition.finding.summary,
-            );
+        for one in &told.preconditions {
+            let finding = &one.precondition.finding;
+            add(Some(finding.verdict()), finding, &one.id);
         }
         for shown in &told.warned {
-            note(None, &shown.finding.summary);
+            add(None, shown.finding, &shown.id);
         }
         let text = told.render(Palette::default());
-        let conditions = told.preconditions.iter().map(|one| &one.finding);
-        let failed = wrong()
+        let conditions = told.preconditions.iter().map(|one| &one.precondition.finding);
+        let failed = told
+            .list_wrong()
             .map(|one| one.finding)
             .chain(conditions)
             .next()
@@ -55,28 +57,55 @@ impl Reports {
     /// Adds a file that cannot be checked.
     pub fn add_error(&mut self, file: &str, message: &str) {
         let message = message.lines().next().unwrap_or_default();
+        let verdict = Some(VerdictKind::Inconclusive);
         self.remarks
-            .add_finding(file, Some(VerdictKind::Inconclusive), message, None);
+            .add_finding(file, verdict, "check/input", file, message, None);
         self.junit.add_kernel(file, file, Some((message, message)), None);
     }
 
-    /// Writes the reports that are asked for.
+    /// Writes the reports that are requested, and returns the one to print. The second part is whether it has commands of a workflow.
     ///
     /// # Errors
     /// The message of a file that cannot be written.
-    pub fn write(mut self, args: &CheckArgs) -> Result<(), String> {
+    pub fn write(mut self, args: &CheckArgs) -> Result<(String, bool), String> {
         self.remarks.end();
         self.junit.end();
         let failed = |path: &Path, error: &dyn std::fmt::Display| {
             format!("error: failed to write {}: {error}", path.display())
         };
-        if let Some(path) = &args.github {
-            cerith_files::write(path, self.remarks.github()).map_err(|error| failed(path, &error))?;
+        let output = Path::new("standard output");
+        let mut printed = (String::new(), false);
+        if args.sarif.is_some() || args.format == CheckFormat::Sarif {
+            let path = args.sarif.as_deref();
+            let text = self.remarks.clone().sarif();
+            let text = text.map_err(|error| failed(path.unwrap_or(output), &error))?;
+            if let Some(path) = path {
+                cerith_files::write(path, &text).map_err(|error| failed(path, &error))?;
+            }
+            if args.format == CheckFormat::Sarif {
+                printed = (text, false);
+            }
         }
-        if let Some(path) = &args.junit {
-            let xml = self.junit.finish().map_err(|error| failed(path, &error))?;
-            cerith_files::write(path, &xml).map_err(|error| failed(path, &error))?;
+        if args.github.is_some() || args.format == CheckFormat::Github {
+            let text = self.remarks.github();
+            if let Some(path) = &args.github {
+                cerith_files::write(path, &text).map_err(|error| failed(path, &error))?;
+            }
+            if args.format == CheckFormat::Github {
+                printed = (text, true);
+            }
         }
-        Ok(())
+        if args.junit.is_some() || args.format == CheckFormat::Junit {
+            let path = args.junit.as_deref();
+            let xml = self.junit.finish();
+            let xml = xml.map_err(|error| failed(path.unwrap_or(output), &error))?;
+            if let Some(path) = path {
+                cerith_files::write(path, &xml).map_err(|error| failed(path, &error))?;
+            }
+            if args.format == CheckFormat::Junit {
+                printed = (xml, false);
+            }
+        }
+        Ok(printed)
     }
 }

@@ -1,18 +1,25 @@
 //! A file whose kernels are checked: taken out of their package, with the launches to try.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use cerith_case::{Corpus, Input, MAX_TEXT};
+use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, read_declarations};
 use cerith_engine::SourceLines;
+use cerith_engine::catch_panic;
 use cerith_module::excerpt::{Part, extract_functions};
+use cerith_python::nearest::suggest_spelling;
 use cerith_report::describe;
 use cerith_runner::corpus::is_python;
 use cerith_runner::mistyped::describe_read_error;
-use cerith_survey::{Draft, Survey, build_drafts, list_kernels};
+use cerith_survey::{Draft, NotTried, Survey, build_drafts, list_kernels};
+use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceFile, Sources};
 
+use super::code;
+use super::config::Config;
 use super::fitting::{self, Unwritten};
 use super::target::{CheckTarget, display_path, home_of};
 
@@ -23,15 +30,34 @@ pub struct Subject {
     root: PathBuf,
     parts: Vec<Part>,
     drafts: Vec<Draft>,
-    /// Its kernels, in the order of the file.
+    /// The kernels that were drafted so far, in the order of the file.
     pub surveys: Vec<Survey>,
+    /// The file's path from the folder that imports start from.
+    module_path: String,
+    /// The file's path from the configuration's folder, if it is inside.
+    pub relative: Option<String>,
+    /// Comments that hide findings, with the files that they are in.
+    pub comments: Vec<(String, Ignore)>,
+    /// When the current kernel has no time left.
+    pub deadline: Option<Instant>,
+    /// Declared preconditions of kernels.
+    requirements: Vec<(String, Requirement)>,
+    /// Why a declared precondition has no value for a launch.
+    unanswered: RefCell<Option<String>>,
+    /// Whole texts of its files, by the names that reports show.
+    texts: Vec<(String, String)>,
 }
 
 impl Subject {
     /// Reads a file; none if it was found in a folder and has no kernels. Fails with what to tell the user.
-    pub fn open(asked: &CheckTarget) -> Result<Option<Self>, String> {
+    /// `edited` replaces the text of the file.
+    pub fn open(asked: &CheckTarget, config: &Config, edited: Option<&str>) -> Result<Option<Self>, String> {
         let name = asked.file.display().to_string();
-        let text = match cerith_files::read_text(&asked.file, MAX_TEXT as u64) {
+        let read = edited.map_or_else(
+            || cerith_files::read_text(&asked.file, MAX_TEXT as u64),
+            |text| Ok(text.to_owned()),
+        );
+        let text = match read {
             Ok(text) => text,
             // Most files of a package have nothing to do with Triton, whatever their encoding and length.
             Err(_) if !asked.explicit && !mentions_jit(&asked.file) => return Ok(None),
@@ -81,7 +107,11 @@ impl Subject {
             .filter(|one| asked.kernels.is_empty() || asked.kernels.contains(one))
             .map(String::as_str)
             .collect();
-        let read = |path: &str| cerith_files::read_text(root.join(path), MAX_TEXT as u64).ok();
+        let main = path.clone();
+        let read = |path: &str| match edited {
+            Some(text) if path == main => Some(text.to_owned()),
+            _ => cerith_files::read_text(root.join(path), MAX_TEXT as u64).ok(),
+        };
         let stem = asked.file.file_stem().unwrap_or_default().to_string_lossy();
         let parts = extract_functions(&path, &stem, &wanted, &read).map_err(|(path, problems)| {
             let at = root.join(&path);
@@ -93,20 +123,191 @@ impl Subject {
                 .map(|problem| describe::to_problem(problem, &sources).rendered);
             shown.collect::<Vec<_>>().join("\n")
         })?;
-        let asked: Vec<&str> = asked.kernels.iter().map(String::as_str).collect();
+        let only: Vec<&str> = asked.kernels.iter().map(String::as_str).collect();
         let mut subject = Self {
             display_name: name,
-            root,
             // The text was read before.
-            drafts: build_drafts(source, &parts, &text, &asked).unwrap_or_default(),
+            drafts: build_drafts(source, &parts, &text, &only).unwrap_or_default(),
             parts,
             surveys: Vec::new(),
+            module_path: path,
+            relative: config.find_relative(&asked.file),
+            comments: Vec::new(),
+            deadline: None,
+            requirements: Vec::new(),
+            unanswered: RefCell::new(None),
+            texts: Vec::new(),
+            root,
         };
-        let drafts = subject.drafts.iter();
-        subject.surveys = drafts
-            .map(|draft| fitting::find_honest(&subject, draft))
-            .collect();
+        subject.read_comments(&text)?;
+        subject.add_configured(config, &all)?;
         Ok(Some(subject))
+    }
+
+    /// Reads the comments for Cerith in the kernels' file and in the files that it needs.
+    fn read_comments(&mut self, text: &str) -> Result<(), String> {
+        let others = self.parts.iter().skip(1).filter_map(|part| {
+            let text = cerith_files::read_text(self.root.join(&part.origin), MAX_TEXT as u64).ok()?;
+            Some((display_path(&self.root, &part.origin), text))
+        });
+        let first = std::iter::once((self.display_name.clone(), text.to_owned()));
+        self.texts = first.chain(others).collect();
+        let mut sources = Sources::default();
+        let mut problems = Vec::new();
+        for (nth, (name, text)) in self.texts.iter().enumerate() {
+            let source = sources.add(SourceFile::new(name.as_str(), text.as_str()));
+            let declared = match read_declarations(source, text) {
+                Ok(declared) => declared,
+                Err(wrong) => {
+                    problems.extend(wrong);
+                    continue;
+                }
+            };
+            for ignore in declared.ignores {
+                for code in ignore.codes.iter().filter(|code| !code::is_known(code)) {
+                    let message = format!("no finding has the code `{code}`");
+                    let problem = Diagnostic::error("bad-declaration", ignore.span, message);
+                    problems.push(match code::suggest(code) {
+                        Some(help) => problem.help(help),
+                        None => problem,
+                    });
+                }
+                self.comments.push((name.clone(), ignore));
+            }
+            if nth == 0 {
+                self.requirements = declared.requirements;
+            }
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let shown = problems
+            .iter()
+            .map(|problem| describe::to_problem(problem, &sources).rendered);
+        Err(shown.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Adds the preconditions of the configuration. `all` are the kernels of the file.
+    fn add_configured(&mut self, config: &Config, all: &[String]) -> Result<(), String> {
+        let Some(relative) = &self.relative else {
+            return Ok(());
+        };
+        for entry in config.kernels.iter().filter(|entry| entry.file == *relative) {
+            let place = &entry.place;
+            if !all.contains(&entry.kernel) {
+                let help = suggest_spelling(&entry.kernel, all.iter().map(String::as_str));
+                let help = help.map_or_else(String::new, |help| format!("\n  = help: {help}"));
+                return Err(format!(
+                    "error[bad-configuration]: no kernel `{}` in {relative}\n --> {place}{help}",
+                    entry.kernel
+                ));
+            }
+            let Some(draft) = self.drafts.iter().find(|draft| draft.kernel() == entry.kernel) else {
+                continue;
+            };
+            for text in &entry.requires {
+                let parsed = Requirement::parse(text, draft.parameters()).map_err(|error| {
+                    let help = error.help.as_ref();
+                    let help = help.map_or_else(String::new, |help| format!("\n  = help: {help}"));
+                    format!("error[bad-configuration]: {error}\n --> {place}{help}")
+                })?;
+                self.requirements.push((entry.kernel.clone(), parsed));
+            }
+        }
+        Ok(())
+    }
+
+    /// The path that ids of findings are made from.
+    pub fn stable_path(&self) -> &str {
+        self.relative.as_deref().unwrap_or(&self.module_path)
+    }
+
+    /// How many kernels it has.
+    pub fn count_kernels(&self) -> usize {
+        self.drafts.len()
+    }
+
+    /// Drafts the launches of a kernel. Kernels are drafted in their order.
+    ///
+    /// # Errors
+    /// The message of a declared precondition that has no value for any launch.
+    pub fn draft_kernel(&mut self, nth: usize) -> Result<(), String> {
+        let Some(draft) = self.drafts.get(nth) else {
+            return Ok(());
+        };
+        self.unanswered.take();
+        let mut survey = fitting::find_honest(self, draft);
+        let count = survey.attempts.len();
+        if self.list_requirements(&survey.kernel).next().is_some() {
+            let corpus = self.build_launch_corpus(std::iter::once(&survey));
+            let ids = (0..count).map(|nth| format_case_id(&survey, nth));
+            let keeps: Vec<bool> = ids
+                .map(|id| self.keeps_declared(&survey.kernel, &corpus, &id))
+                .collect();
+            let mut keeps = keeps.into_iter();
+            survey.attempts.retain(|_| keeps.next().unwrap_or(true));
+        }
+        if count > 0 && survey.attempts.is_empty() {
+            if let Some(why) = self.unanswered.take() {
+                return Err(format!(
+                    "error[bad-declaration]: a precondition of `{}` has no value: {why}",
+                    survey.kernel
+                ));
+            }
+            survey.not_tried = Some(NotTried::Declared);
+        }
+        self.surveys.push(survey);
+        Ok(())
+    }
+
+    /// The declared preconditions of a kernel.
+    pub fn list_requirements(&self, kernel: &str) -> impl Iterator<Item = &Requirement> {
+        let own = self.requirements.iter().filter(move |(of, _)| of == kernel);
+        own.map(|(_, requirement)| requirement)
+    }
+
+    fn keeps_declared(&self, kernel: &str, corpus: &Corpus, id: &str) -> bool {
+        let entry = corpus.entries().find(|entry| entry.id == id);
+        // The errors of a case file are reported when it is judged.
+        let case = entry.and_then(|entry| catch_panic(|| entry.resolve()).ok()?.ok());
+        case.is_none_or(|case| self.count_kept(kernel, &case) == self.list_requirements(kernel).count())
+    }
+
+    /// How many declared preconditions the launches of a case keep.
+    pub fn count_kept(&self, kernel: &str, case: &Case) -> usize {
+        let keeps = |requirement: &&Requirement| {
+            let mut own = case.launches.iter().filter(|launch| launch.kernel.name == kernel);
+            own.all(|launch| {
+                requirement.holds(launch, &case.storages).unwrap_or_else(|why| {
+                    self.unanswered.borrow_mut().get_or_insert(why);
+                    false
+                })
+            })
+        };
+        self.list_requirements(kernel).filter(keeps).count()
+    }
+
+    /// Whether a kernel compiles with one of its launches.
+    pub fn can_compile(&self, kernel: &str) -> bool {
+        let draft = self.drafts.iter().find(|draft| draft.kernel() == kernel);
+        draft.is_some_and(|draft| fitting::can_compile(self, draft))
+    }
+
+    /// Whether the current kernel has no time left.
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The text of a line, from 1, of a file as reports name it.
+    pub fn find_line(&self, file: &str, line: u32) -> Option<&str> {
+        let (_, text) = self.texts.iter().find(|(name, _)| name == file)?;
+        text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)
+    }
+
+    /// The whole text of a file as reports name it.
+    pub fn find_text(&self, file: &str) -> Option<&str> {
+        let (_, text) = self.texts.iter().find(|(name, _)| name == file)?;
+        Some(text)
     }
 
     /// Launches with which a kernel finishes, other than its honest ones; none if none were found.
@@ -124,13 +325,18 @@ impl Subject {
     /// The last line of a kernel that a failure is about; 0 if it is about none. Its primary span may be in a function that the kernel
     /// calls.
     pub fn last_line(&self, kernel: &str, lines: &[SourceLines]) -> u32 {
-        let text = self.parts.first().map_or("", |part| part.text.as_str());
-        let name = kernel.rsplit('.').next().unwrap_or_default();
-        let starts = |line: &str| line.trim_start().starts_with(&format!("def {name}("));
-        let first = text.lines().position(starts).map_or(0, |at| at as u32 + 1);
+        let first = self.find_kernel_line(kernel).unwrap_or(0);
         let own = lines.iter().filter(|lines| lines.file == self.display_name);
         let last = own.map(|lines| lines.last).filter(|last| *last >= first);
         last.max().unwrap_or(0)
+    }
+
+    /// The line of a kernel's `def`.
+    pub fn find_kernel_line(&self, kernel: &str) -> Option<u32> {
+        let text = self.parts.first().map_or("", |part| part.text.as_str());
+        let name = kernel.rsplit('.').next().unwrap_or_default();
+        let starts = |line: &str| line.trim_start().starts_with(&format!("def {name}("));
+        text.lines().position(starts).map(|at| at as u32 + 1)
     }
 
     /// The excerpt, and case files by their ids.

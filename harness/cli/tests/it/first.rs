@@ -45,7 +45,15 @@ fn check(words: &[&str], code: i32, said: &[&str]) {
 fn nothing_typed_lists_the_commands_and_an_example() {
     check(&[], 2, &["Usage: cerith", "cerith check softmax.py"]);
     check(&["rnu"], 2, &["unrecognized subcommand 'rnu'", "--help"]);
-    check(&["check"], 2, &["cerith check <FILE[:KERNEL]|DIR>", "--help"]);
+    check(
+        &["check"],
+        2,
+        &[
+            "there is nothing to check",
+            "cerith check softmax.py",
+            "cerith.toml",
+        ],
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod accept;
 mod baseline;
 mod bump;
 mod check;
+mod check_config;
 mod cli;
 mod exec;
 mod expect;

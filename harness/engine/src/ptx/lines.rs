@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use cerith_case::Case;
-use cerith_ptx::{At, Line, Module};
+use cerith_ptx::{InstructionLocation, Line, Module};
 use cerith_tile::source::SourceFile;
 use cerith_toolchain::Tuning;
 
@@ -45,7 +45,7 @@ impl<'a> Lines<'a> {
         &self,
         module: &Module,
         number: usize,
-        at: &mut At,
+        at: &mut InstructionLocation,
     ) -> Result<Option<Position>, Failure> {
         if at.lines.is_empty()
             && let Some(Some(lined)) = self.modules()?.get(number)

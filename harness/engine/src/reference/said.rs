@@ -68,7 +68,7 @@ pub(crate) fn build_complaint(diagnostic: &Diagnostic, sources: &Sources, launch
             .iter()
             .filter_map(|label| find_lines(sources, label.span))
             .collect(),
-        storages: diagnostic.storages.clone(),
+        storages: diagnostic.storages().to_vec(),
         is_by_pass: diagnostic.is_by_pass,
         ..Complaint::new(diagnostic.code, diagnostic.message.clone())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cerith_toolchain::compiled::{Compiled, Kernel};
-use cerith_ttir::{failed, passes};
+use cerith_ttir::{find_failed_pass, split_passes};
 
 /// A pass that failed, so that nothing is made of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl Passes {
         let mut kernels = Vec::with_capacity(compiled.kernels.len());
         let mut failing = None;
         for kernel in &compiled.kernels {
-            let found = passes(&kernel.ttir);
-            let fails = failed(&kernel.ttir);
+            let found = split_passes(&kernel.ttir);
+            let fails = find_failed_pass(&kernel.ttir);
             let last = match fails {
                 Some(pass) => Some(pass.before.to_owned()),
                 None => found.last().map(|pass| pass.after.to_owned()),

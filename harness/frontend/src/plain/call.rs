@@ -410,7 +410,7 @@ fn apply(function: Option<&python::Builtin<Plain>>, what: &str, arguments: &Argu
     let found = function.call(&arguments.positional, &mut |items| {
         left = left.saturating_sub(items);
         if items > MAX_RANGE || left == 0 {
-            return Err(Error::items(items, MAX_RANGE, "items of a sequence"));
+            return Err(Error::too_many(items, MAX_RANGE, "items of a sequence"));
         }
         Ok(())
     });

@@ -40,7 +40,7 @@ impl From<Stop> for Halt {
 impl Runner<'_, '_> {
     /// What a node gives; [`Plain::Unknown`] where that is not known.
     pub(super) fn eval_node(&mut self, scope: ScopeId, expression: &Expr, span: Span) -> Traced<Plain> {
-        let found = walk::node(&mut Evaluation { runner: self, scope }, expression);
+        let found = walk::evaluate_node(&mut Evaluation { runner: self, scope }, expression);
         match found {
             Ok(value) | Err(Halt::Failed(value)) => Ok(value),
             Err(Halt::Unknown) => Ok(Plain::new_unknown(span, unknown_of(expression))),
@@ -50,7 +50,7 @@ impl Runner<'_, '_> {
 
     /// The items of a display or a call, `*` unpacked; `None` where what is unpacked is not known.
     pub(super) fn eval_items(&mut self, scope: ScopeId, elements: &[Expr]) -> Traced<Option<Vec<Plain>>> {
-        match walk::all(&mut Evaluation { runner: self, scope }, elements) {
+        match walk::evaluate_all(&mut Evaluation { runner: self, scope }, elements) {
             Ok(items) => Ok(Some(items)),
             Err(Halt::Stop(stop)) => Err(stop),
             Err(Halt::Unknown | Halt::Failed(_)) => Ok(None),
@@ -69,7 +69,7 @@ impl Scope for Evaluation<'_, '_, '_> {
     type Error = Halt;
     type Outer = ScopeId;
 
-    fn error(&mut self, error: Error, at: TextRange) -> Halt {
+    fn locate_error(&mut self, error: Error, at: TextRange) -> Halt {
         match error.kind {
             ErrorKind::Unknown => Halt::Unknown,
             _ => Halt::Failed(unknown_from_failure(&error.into(), self.to_span(at))),
@@ -80,7 +80,7 @@ impl Scope for Evaluation<'_, '_, '_> {
         Ok(self.runner.lo.charge(weight)?)
     }
 
-    fn name(&mut self, name: &str, at: TextRange) -> Result<Plain, Halt> {
+    fn resolve_name(&mut self, name: &str, at: TextRange) -> Result<Plain, Halt> {
         Ok(self.runner.eval_name(self.scope, name, self.to_span(at)))
     }
 
@@ -98,27 +98,33 @@ impl Scope for Evaluation<'_, '_, '_> {
         self.scope = outer;
     }
 
-    fn value(&mut self, expr: &Expr) -> Result<Plain, Halt> {
+    fn evaluate(&mut self, expr: &Expr) -> Result<Plain, Halt> {
         Ok(self.runner.eval_expression(self.scope, expr)?)
     }
 
-    fn truth(&mut self, value: &Plain, _: TextRange) -> Result<bool, Halt> {
+    fn test_truth(&mut self, value: &Plain, _: TextRange) -> Result<bool, Halt> {
         value.truth().ok_or(Halt::Unknown)
     }
 
-    fn unary(&mut self, op: UnaryOp, value: &Plain, at: TextRange) -> Result<Plain, Halt> {
+    fn apply_unary(&mut self, op: UnaryOp, value: &Plain, at: TextRange) -> Result<Plain, Halt> {
         Ok(apply_unary(op, value, self.to_span(at)))
     }
 
-    fn binary(&mut self, op: Operator, left: &Plain, right: &Plain, at: TextRange) -> Result<Plain, Halt> {
+    fn apply_binary(
+        &mut self,
+        op: Operator,
+        left: &Plain,
+        right: &Plain,
+        at: TextRange,
+    ) -> Result<Plain, Halt> {
         Ok(apply_binary(op, left, right, self.to_span(at)))
     }
 
     fn compare(&mut self, op: CmpOp, left: &Plain, right: &Plain, at: TextRange) -> Result<bool, Halt> {
-        compare(op, left, right).map_err(|error| self.error(error, at))
+        compare(op, left, right).map_err(|error| self.locate_error(error, at))
     }
 
-    fn other(&mut self, expr: &Expr) -> Result<Plain, Halt> {
+    fn evaluate_other(&mut self, expr: &Expr) -> Result<Plain, Halt> {
         Ok(self.runner.eval_other_node(self.scope, expr)?)
     }
 }

@@ -274,8 +274,8 @@ impl Runner<'_, '_> {
             Plain::Module(module) if &**module == "triton" && name == "__version__" => {
                 Plain::from_text(&self.lo.rules.version.to_string())
             }
-            Plain::Module(module) if &**module == "math" && math::constant(name).is_some() => {
-                Plain::Constant(Constant::Float(math::constant(name).unwrap_or_default()))
+            Plain::Module(module) if &**module == "math" && math::find_constant(name).is_some() => {
+                Plain::Constant(Constant::Float(math::find_constant(name).unwrap_or_default()))
             }
             Plain::Module(module) => {
                 let path = format!("{module}.{name}");

@@ -93,7 +93,7 @@ pub(super) fn apply_binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Sp
     }
     let constants = PyBinary::from_ast(op).zip(lhs.constant().zip(rhs.constant()));
     let Some((op, (a, b))) = constants else {
-        return unwrap_or_unknown(operator::binary(op, lhs, rhs), "this computation", span);
+        return unwrap_or_unknown(operator::apply_binary(op, lhs, rhs), "this computation", span);
     };
     match constant::apply_binary(op, a, b) {
         Ok(value) if matches!((lhs, rhs), (Plain::Constexpr(_), _) | (_, Plain::Constexpr(_))) => {
@@ -200,7 +200,7 @@ pub(super) fn apply_subscript(container: &Plain, index: &Plain, span: Span) -> P
                     if constant::compare(CmpPredicate::Eq, a, b) == Ok(true))
             })
             .map(|(_, value)| value.clone()),
-        _ => operator::subscript(container, index).ok(),
+        _ => operator::get_item(container, index).ok(),
     };
     found.unwrap_or_else(|| Plain::new_unknown(span, "this item"))
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr};
 
@@ -80,7 +80,7 @@ impl Tracer<'_> {
                 .flat_map(|scope| scope.names.keys())
                 .map(AsRef::as_ref);
             let known = self.frame.names.keys().map(AsRef::as_ref).chain(globals);
-            if let Some(near) = nearest(name, known) {
+            if let Some(near) = find_nearest(name, known) {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
             }
         }
@@ -219,7 +219,7 @@ impl Tracer<'_> {
             "the module `{shown}` of Triton {} has no attribute `{name}`",
             self.lo.rules.version
         );
-        let near = nearest(name, builtin::list_names(path, self.lo.rules));
+        let near = find_nearest(name, builtin::list_names(path, self.lo.rules));
         self.lo.unknown_attribute(message, near)
     }
 

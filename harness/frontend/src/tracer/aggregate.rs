@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use cerith_tile::quirk::told::AGGREGATE_METHOD;
+use cerith_tile::quirk::signature::AGGREGATE_METHOD;
 use cerith_tile::rules::Rule;
 
 use super::Tracer;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::Rule;
 use cerith_tile::source::Span;
@@ -162,7 +162,7 @@ impl Tracer<'_> {
                 function.name
             ),
         );
-        if let Some(near) = nearest(name, all.iter().map(AsRef::as_ref).chain(OPTIONS)) {
+        if let Some(near) = find_nearest(name, all.iter().map(AsRef::as_ref).chain(OPTIONS)) {
             diagnostic.help = Some(format!("did you mean `{near}`?"));
         }
         Err(Stop::Rejected(Box::new(diagnostic)))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::rules::Rule;
 use cerith_tile::source::Span;
@@ -149,7 +149,7 @@ impl<'a> Tracer<'a> {
             .filter(|(_, value)| matches!(value, Plain::Jit(_)))
             .map(|(name, _)| &**name)
             .collect();
-        if let Some(near) = nearest(name, kernels.iter().copied()) {
+        if let Some(near) = find_nearest(name, kernels.iter().copied()) {
             diagnostic.help = Some(format!("did you mean `{near}`?"));
         } else if !kernels.is_empty() {
             let kernels: Vec<&str> = kernels.into_iter().collect();

@@ -20,7 +20,7 @@ mod cells;
 use std::collections::HashMap;
 
 use cerith_memory::{ByteState, Memory, ORIGIN};
-use cerith_tile::diagnostic::{Diagnostic, Severity};
+use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::LocId;
 
 pub(crate) use cells::Cells;
@@ -362,11 +362,9 @@ pub(crate) fn trap(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crosse
 /// `sm_90`, `f16` and `f32`, 4 and 8 warps); other versions and shapes were not looked at.
 #[cold]
 pub(crate) fn build_warning(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Warning,
-        ..build_diagnostic(site, memory, text, crossed)
-    }
-    .note("the kernel relies on a barrier that Triton does not promise; the code of 3.6.0 and 3.9.0 that was read has one here")
+    build_diagnostic(site, memory, text, crossed)
+        .into_warning()
+        .note("the kernel relies on a barrier that Triton does not promise; the code of 3.6.0 and 3.9.0 that was read has one here")
 }
 
 fn build_diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {

@@ -46,6 +46,7 @@ impl Machine<'_> {
             trap.diagnostic.labels.push(cerith_tile::diagnostic::Label {
                 span,
                 text: format!("true{place}: {compared}"),
+                storages: Vec::new(),
             });
         }
         Stop::Trap(trap)

@@ -21,7 +21,7 @@ pub(crate) mod wait;
 
 use cerith_memory::element::describe_element;
 use cerith_memory::{Memory, ORIGIN, Place, Tensor};
-use cerith_tile::diagnostic::{Diagnostic, Severity};
+use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Function, LocId};
 
 use crate::outcome::{Stop, Trap, TrapKind};
@@ -75,10 +75,7 @@ impl Site<'_> {
         lane: Option<usize>,
         message: impl Into<String>,
     ) -> Diagnostic {
-        Diagnostic {
-            severity: Severity::Warning,
-            ..self.build_diagnostic(kind, lane, message)
-        }
+        self.build_diagnostic(kind, lane, message).into_warning()
     }
 }
 

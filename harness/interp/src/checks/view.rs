@@ -57,9 +57,10 @@ impl Views {
             if own.len() == memory.size(tensor.storage) as u64 || leads_out(&strides, tensor) {
                 return Vec::new();
             }
-            let others = passed.iter().flatten().filter(|(other, bytes)| {
-                other.storage == tensor.storage && !bytes.intersection(own).is_empty()
-            });
+            let others = passed
+                .iter()
+                .flatten()
+                .filter(|(other, bytes)| other.storage == tensor.storage && !bytes.intersect(own).is_empty());
             let mut reached = vec![own.clone()];
             reached.extend(
                 others

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 use cerith_tile::ir::ValueId;
 use cerith_tile::rules::Rule;
 
@@ -95,6 +95,6 @@ fn reject_attribute(
     name: &str,
     names: impl Iterator<Item = &'static str>,
 ) -> Stop {
-    let near = nearest(name, names);
+    let near = find_nearest(name, names);
     lo.unknown_attribute(format!("{what} has no attribute `{name}`"), near)
 }

@@ -127,7 +127,7 @@ pub fn find_builtin(name: &str) -> Option<Value> {
 /// A name of `math` or `tl` that is defined here.
 pub(crate) fn module_attribute(module: &str, name: &str, rules: Rules) -> Option<Value> {
     if module == "math" {
-        return match math::constant(name) {
+        return match math::find_constant(name) {
             Some(value) => Some(Value::Constant(Constant::Float(value))),
             None => MATH
                 .iter()

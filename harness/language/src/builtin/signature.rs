@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 
 use crate::constant::Constant;
 use crate::lowering::Lowering;
@@ -149,7 +149,7 @@ fn reject_keyword(builtin: &Builtin, lo: &Lowering, signature: &Signature, key: 
     );
     let diagnostic = lo.build_diagnostic("bad-call", message);
     Stop::Rejected(Box::new(
-        match nearest(key, names.map(|parameter| parameter.name)) {
+        match find_nearest(key, names.map(|parameter| parameter.name)) {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
             None => diagnostic.help(format!("it is `{}`", builtin.signature)),
         },

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Type};
 
@@ -195,7 +195,7 @@ pub fn type_attribute(lo: &mut Lowering, ty: &TypeValue, name: &str) -> Traced<V
     };
     found.ok_or_else(|| {
         let questions = QUESTIONS.iter().map(Builtin::short_name);
-        let near = nearest(name, ATTRIBUTES.into_iter().chain(questions)).filter(|near| *near != name);
+        let near = find_nearest(name, ATTRIBUTES.into_iter().chain(questions)).filter(|near| *near != name);
         let shown = constant::repr(&Constant::Type(ty.clone()));
         lo.unknown_attribute(format!("the type {shown} has no attribute `{name}`"), near)
     })

@@ -104,7 +104,7 @@ pub enum Operand {
     Number(Number),
 }
 
-/// The operand that a value is; anything else than a tensor or a number is rejected.
+/// The operand that a value is; values other than tensors and numbers are rejected.
 pub(crate) fn to_operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
     match value {
         Value::Tensor(id) => Ok(Operand::Tensor(*id)),

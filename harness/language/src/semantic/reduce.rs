@@ -7,7 +7,7 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{
     AssertedBy, BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId,
 };
-use cerith_tile::quirk::{Quirk, told};
+use cerith_tile::quirk::{Quirk, signature};
 use smallvec::SmallVec;
 
 use super::cast::{bitcast, bool_like};
@@ -172,10 +172,10 @@ pub fn reduce(
         && (inputs.len() > 1 || matches!(combined, Some(Combine::Add | Combine::Min | Combine::Max)));
     let lo = caller.lo();
     if negative && !by_numpy {
-        lo.record_use(told::NEGATIVE_AXIS);
+        lo.record_use(signature::NEGATIVE_AXIS);
     }
     if keep_dims {
-        lo.record_use(told::KEPT_DIMENSIONS);
+        lo.record_use(signature::KEPT_DIMENSIONS);
     }
     let kind = OpKind::Reduce {
         axis: at,

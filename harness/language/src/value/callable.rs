@@ -197,6 +197,7 @@ impl UserFunction {
     }
 
     /// Adds an outer wrapper.
+    #[must_use]
     pub fn with_wrapper(&self, wrapper: Rc<Wrapper>) -> Self {
         let wrappers = std::iter::once(wrapper)
             .chain(self.wrappers.iter().cloned())

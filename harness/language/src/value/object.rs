@@ -65,11 +65,11 @@ impl Object for Plain {
         }
     }
 
-    fn plain(value: cerith_python::Plain) -> Result<Self, Error> {
-        Constant::plain(value).map(Self::Constant)
+    fn from_plain(value: cerith_python::Plain) -> Result<Self, Error> {
+        Constant::from_plain(value).map(Self::Constant)
     }
 
-    fn sequence(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
+    fn from_items(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
         Ok(match kind {
             Sequence::Tuple => Self::Tuple(items.into()),
             Sequence::List => Self::List(Rc::new(items)),
@@ -107,8 +107,8 @@ impl Object for Plain {
         Some(Err(new_unknown_error()))
     }
 
-    fn same(&self, other: &Self) -> Option<bool> {
-        self.constant()?.same(other.constant()?)
+    fn is_same(&self, other: &Self) -> Option<bool> {
+        self.constant()?.is_same(other.constant()?)
     }
 
     /// The content of items is shared, and was counted when it was created.

@@ -1,9 +1,8 @@
-//! The bytes of an arena and what is known of each. Large buffers are kept when an arena is dropped and used again for the
-//! next: memory that is new to a process costs more than all that is done in it. Left out: what lies where
-//! ([`super::Memory`]).
+//! The bytes of an arena and their states. A dropped arena keeps its large buffers for the next one, because memory
+//! that is new to a process costs more than all work on it. See [`super::Memory`] for the layout.
 //!
-//! The buffers that wait are global. Memory is cloned and dropped by whoever holds one, on any thread, and a clone has nothing
-//! to take a pool from. A buffer that waits is empty, so nothing of one launch is seen by another.
+//! The pool of buffers is global: memory is cloned and dropped on any thread, and a clone has no access to another
+//! pool. A buffer in the pool is empty, so no launch sees another's bytes.
 
 use std::sync::Mutex;
 
@@ -12,16 +11,16 @@ use crate::storage::ByteState;
 /// Buffers of fewer bytes are left to the allocator.
 const LARGE: usize = 1 << 15;
 
-/// The most bytes of one kind that are kept.
+/// Maximum bytes of one kind in the pool.
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
-/// The most buffers of one kind that are kept.
+/// Maximum buffers of one kind in the pool.
 const BUFFERS: usize = 32;
 
 static BYTES: Spare<u8> = Spare(Mutex::new(Vec::new()));
 static STATES: Spare<ByteState> = Spare(Mutex::new(Vec::new()));
 
-/// Buffers that wait for their next arena, the one given back last at the end.
+/// Buffers in the pool, the last returned one at the end.
 struct Spare<T>(Mutex<Vec<Vec<T>>>);
 
 impl<T> Spare<T> {
@@ -39,7 +38,7 @@ impl<T> Spare<T> {
         kept.unwrap_or_else(|| Vec::with_capacity(len))
     }
 
-    /// Keeps a buffer, unless that would be too many.
+    /// Returns a buffer to the pool, unless the pool is full.
     fn give(&self, mut buffer: Vec<T>) {
         if !(LARGE..=MAX_KEPT_BYTES).contains(&buffer.capacity()) {
             return;
@@ -48,7 +47,7 @@ impl<T> Spare<T> {
         if let Ok(mut all) = self.0.lock() {
             all.push(buffer);
             let mut bytes: usize = all.iter().map(Vec::capacity).sum();
-            // Those that nobody wanted for the longest time go first.
+            // Drops the buffers that have been unused for the longest time first.
             while all.len() > BUFFERS || bytes > MAX_KEPT_BYTES {
                 bytes -= all.remove(0).capacity();
             }

@@ -23,7 +23,7 @@ impl Bits {
         }
     }
 
-    /// How many numbers there are.
+    /// Number of members.
     pub fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
@@ -38,7 +38,7 @@ impl Bits {
         }
     }
 
-    /// Adds `n + by` for every `n`; what leaves the range is dropped.
+    /// Adds `n + by` for every `n`; drops numbers out of range.
     fn add_shifted(&mut self, by: usize) {
         let (words, bits) = (by / 64, by % 64);
         // From the top, so that every word read is still an old one.

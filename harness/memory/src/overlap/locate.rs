@@ -1,14 +1,14 @@
-//! From a byte back to the element that covers it.
+//! Finds the element that covers a byte.
 
 use crate::tensor::{Dims, Tensor};
 
-/// The most positions that a search looks at.
+/// Maximum positions that a search visits.
 const MAX_STEPS: u32 = 10_000;
 
 impl Tensor {
-    /// The index of an element that covers a byte of the storage; of several, the first in order of indices taken
-    /// from the largest stride on. `None` too where a search is given up, which takes many strides of which none
-    /// contains the others (use [`super::find_covered_bytes`] where the answer decides something).
+    /// The index of an element that covers a byte of the storage. If there are several, it is the first in index order,
+    /// with the largest strides first. Also `None` if the search gives up, which needs many strides none of which
+    /// contains the others. Use [`super::find_covered_bytes`] if the answer affects a result.
     pub fn index_of_byte(&self, byte: i64) -> Option<Dims> {
         let (start, end) = self.byte_range().filter(|_| self.is_proper())?;
         if byte < start || byte >= end {
@@ -19,7 +19,7 @@ impl Tensor {
             .filter(|&dim| self.shape[dim] > 1 && self.strides[dim] > 0)
             .collect();
         order.sort_by_key(|&dim| std::cmp::Reverse(self.strides[dim]));
-        // How far all dimensions from each one on reach together.
+        // The total reach of all dimensions from each one on.
         let mut reach = vec![0i64; order.len() + 1];
         for (at, &dim) in order.iter().enumerate().rev() {
             reach[at] = reach[at + 1].saturating_add((self.shape[dim] - 1).saturating_mul(self.strides[dim]));
@@ -44,13 +44,13 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether the dimensions from `at` on can make up `left` elements. As deep as a tensor has dimensions.
+    /// Whether the dimensions from `at` on can sum to `left` elements. Recurses once per dimension.
     fn from(&mut self, at: usize, left: i64) -> bool {
         let Some(&dim) = self.order.get(at) else {
             return left == 0;
         };
         let (stride, size) = (self.tensor.strides[dim], self.tensor.shape[dim]);
-        // The rest reaches at most so far, which bounds this index from below.
+        // The reach of the later dimensions bounds this index from below.
         let least = left.saturating_sub(self.reach[at + 1]).max(0);
         let least = (least as u64).div_ceil(stride as u64) as i64;
         for nth in least..=(left / stride).min(size - 1) {

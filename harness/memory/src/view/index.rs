@@ -1,4 +1,4 @@
-//! Indexing by integers, slices, `None` and `...`. Left out: indexing by tensors and lists, which copies.
+//! Indexing by integers, slices, `None` and `...`. Indexing by tensors and lists copies, and is unsupported.
 
 use crate::error::TorchError;
 use crate::tensor::Tensor;
@@ -19,8 +19,8 @@ pub enum Index {
     },
     /// `None`: a new dimension of one element.
     NewAxis,
-    /// `...`: as many whole dimensions as the other items leave. As in torch a second one is no error, but leads past
-    /// the last dimension unless the other items leave none.
+    /// `...`: as many whole dimensions as the other items leave. A second one is not an error, as in torch, but stands
+    /// for dimensions past the last unless the other items leave none.
     Ellipsis,
 }
 

@@ -187,7 +187,7 @@ impl Tensor {
         self.keep(|dim| self.shape[dim] != 1)
     }
 
-    /// `x.squeeze(dims)`: drops those of the given dimensions that have one element.
+    /// `x.squeeze(dims)`: drops the given dimensions if they have one element.
     pub fn squeeze_dims(&self, dims: &[i64]) -> Result<Self, TorchError> {
         let mut drop: SmallVec<[bool; 8]> = smallvec::smallvec![false; self.dim().max(1)];
         for &dim in dims {

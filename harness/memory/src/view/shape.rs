@@ -5,7 +5,7 @@ use crate::error::TorchError;
 use crate::tensor::{Dims, Tensor, contiguous_strides, numel};
 use cerith_tile::fault::{Fault, is_planted};
 
-/// Replaces a `-1` by what `elements` leave for it (`ATen/InferSize.h`).
+/// Replaces a `-1` by the extent that results in `elements` (`ATen/InferSize.h`).
 pub(crate) fn infer_size(shape: &[i64], elements: i64) -> Result<Dims, TorchError> {
     let mut inferred = None;
     let mut product = 1i64;
@@ -103,7 +103,7 @@ impl Tensor {
         }
     }
 
-    /// The shape of `x.flatten(start_dim, end_dim)`; `None` where that is `x` itself.
+    /// The shape of `x.flatten(start_dim, end_dim)`; `None` if it is `x` itself.
     pub(crate) fn flattened_shape(&self, start_dim: i64, end_dim: i64) -> Result<Option<Dims>, TorchError> {
         let (start, end) = (wrap_dim(start_dim, self.dim())?, wrap_dim(end_dim, self.dim())?);
         if start > end {

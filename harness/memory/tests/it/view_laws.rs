@@ -1,5 +1,5 @@
-//! Laws of the view operations: what holds for every tensor and every argument, huge and negative ones included. What
-//! each operation must give is a model's to say (`cerith_gen::view::check`); `fuzz/` asks it about many more.
+//! Laws of the view operations for every tensor and every argument, including huge and negative ones. A model defines
+//! the result of each operation (`cerith_gen::view::check`); `fuzz/` compares many more.
 
 use cerith_gen::view::{self, Chain};
 use cerith_memory::{ByteState, Storages, Tensor};

@@ -1,7 +1,7 @@
 //! Bits: logic, shifts, fields, counts, permutations.
 
 use super::{Int, is_int, with_int};
-use crate::lanes::{Binary, Quaternary, Ternary, Unary, each1, each2, each3};
+use crate::lanes::{Binary, Quaternary, Ternary, Unary, map_binary, map_ternary, map_unary};
 use crate::syntax::{Kind, Type};
 
 /// `and`, `or`, `xor`, `shl`, `shr`.
@@ -10,15 +10,15 @@ pub(crate) fn find_binary(name: &str, ty: Type) -> Option<Binary> {
         return None;
     }
     match name {
-        "and" => Some(|a, b, out| each2(a, b, out, |a, b| a & b)),
-        "or" => Some(|a, b, out| each2(a, b, out, |a, b| a | b)),
-        "xor" => Some(|a, b, out| each2(a, b, out, |a, b| a ^ b)),
-        // A shift by more than the width is one by the width.
-        "shl" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
-            T::of(a).checked_shl(b as u32).unwrap_or(0).bits()
+        "and" => Some(|a, b, out| map_binary(a, b, out, |a, b| a & b)),
+        "or" => Some(|a, b, out| map_binary(a, b, out, |a, b| a | b)),
+        "xor" => Some(|a, b, out| map_binary(a, b, out, |a, b| a ^ b)),
+        // A shift by more than the width is clamped to the width.
+        "shl" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| {
+            T::from_bits(a).checked_shl(b as u32).unwrap_or(0).bits()
         }))),
-        "shr" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
-            (T::of(a) >> (b as u32).min(T::BITS - 1) >> u32::from(b as u32 >= T::BITS)).bits()
+        "shr" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| {
+            (T::from_bits(a) >> (b as u32).min(T::BITS - 1) >> u32::from(b as u32 >= T::BITS)).bits()
         }))),
         _ => None,
     }
@@ -31,13 +31,19 @@ pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
         ..ty
     };
     match name {
-        "not" => with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| (!T::of(a)).bits()))),
+        "not" => with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| (!T::from_bits(a)).bits()))),
         "cnot" => {
-            with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| u64::from(T::of(a) == 0))))
+            with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| u64::from(T::from_bits(a) == 0))))
         }
-        "popc" => with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| T::of(a).count_ones().into()))),
-        "clz" => with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| T::of(a).leading_zeros().into()))),
-        "brev" => with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| T::of(a).reverse_bits().bits()))),
+        "popc" => {
+            with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).count_ones().into())))
+        }
+        "clz" => {
+            with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).leading_zeros().into())))
+        }
+        "brev" => {
+            with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).reverse_bits().bits())))
+        }
         _ => None,
     }
 }
@@ -46,7 +52,7 @@ pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
 pub(crate) fn find(ty: Type, shift: bool) -> Option<Unary> {
     #[inline(always)]
     fn find_top_bit<T: Int>(a: u64, shift: bool) -> u64 {
-        let value = T::of(a).wide();
+        let value = T::from_bits(a).wide();
         let value = if value < 0 { !value } else { value };
         if value == 0 {
             return u64::from(u32::MAX);
@@ -55,9 +61,9 @@ pub(crate) fn find(ty: Type, shift: bool) -> Option<Unary> {
         u64::from(if shift { T::BITS - 1 - at } else { at })
     }
     if shift {
-        with_int!(ty, T => Some(|a, out| each1(a, out, |a| find_top_bit::<T>(a, true))))
+        with_int!(ty, T => Some(|a, out| map_unary(a, out, |a| find_top_bit::<T>(a, true))))
     } else {
-        with_int!(ty, T => Some(|a, out| each1(a, out, |a| find_top_bit::<T>(a, false))))
+        with_int!(ty, T => Some(|a, out| map_unary(a, out, |a| find_top_bit::<T>(a, false))))
     }
 }
 
@@ -69,28 +75,28 @@ pub(crate) fn extract(ty: Type) -> Option<Ternary> {
         if len == 0 {
             return 0;
         }
-        let value = T::of(a).wide();
-        // Beyond the top are copies of the sign.
+        let value = T::from_bits(a).wide();
+        // Bits above the top are copies of the sign.
         let low = if from >= T::BITS {
             if value < 0 { -1 } else { 0 }
         } else {
             value >> from
         };
         if len >= 127 {
-            return T::low(low).bits();
+            return T::wrap(low).bits();
         }
         let kept = low & ((1i128 << len) - 1);
         let top = (from + len - 1).min(T::BITS - 1);
-        let negative = signed && T::of(a).bits() >> top & 1 == 1;
-        T::low(if negative { kept | (-1i128 << len) } else { kept }).bits()
+        let negative = signed && T::from_bits(a).bits() >> top & 1 == 1;
+        T::wrap(if negative { kept | (-1i128 << len) } else { kept }).bits()
     }
     if !matches!(ty.bits, 32 | 64) {
         return None;
     }
     if ty.kind == Kind::Signed {
-        with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, true))))
+        with_int!(ty, T => Some(|a, b, c, out| map_ternary(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, true))))
     } else {
-        with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, false))))
+        with_int!(ty, T => Some(|a, b, c, out| map_ternary(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, false))))
     }
 }
 
@@ -119,7 +125,7 @@ pub(crate) fn insert(ty: Type) -> Option<Quaternary> {
     }
 }
 
-/// `lop3`: any function of three bits; the last operand is its table.
+/// `lop3`: any function of three bits; the last operand is its truth table.
 pub(crate) const LOOKUP: Quaternary = |[a, b, c, table], out| {
     for (out, ((&a, &b), (&c, &table))) in out.iter_mut().zip(a.iter().zip(b).zip(c.iter().zip(table))) {
         let (a, b, c) = (a as u32, b as u32, c as u32);
@@ -134,12 +140,13 @@ pub(crate) const LOOKUP: Quaternary = |[a, b, c, table], out| {
     }
 };
 
-/// `prmt`: four of the eight bytes of `b:a`, by the nibbles of `c`; the nibble's top bit asks for the byte's sign.
+/// `prmt`: selects four of the eight bytes of `b:a` by the nibbles of `c`. The nibble's top bit replicates the byte's
+/// sign.
 pub(crate) fn permute(mode: Option<&str>) -> Option<Ternary> {
     macro_rules! with {
         ($select:expr) => {
             Some(|a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     let bytes = (a & 0xffff_ffff) | b << 32;
                     let byte = |at: u32| bytes >> (8 * (at & 7)) & 0xff;
                     let mut result = 0;
@@ -176,7 +183,7 @@ pub(crate) fn funnel_shift(left: bool, wrap: bool) -> Ternary {
     macro_rules! of {
         ($amount:expr, $take:expr) => {
             |a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     let both = (a & 0xffff_ffff) | b << 32;
                     let amount: fn(u32) -> u32 = $amount;
                     let take: fn(u64, u32) -> u64 = $take;
@@ -193,7 +200,7 @@ pub(crate) fn funnel_shift(left: bool, wrap: bool) -> Ternary {
     }
 }
 
-/// `selp` and what packs: `mov.b64 d, {a, b}`.
+/// Packs registers: `mov.b64 d, {a, b}`.
 pub(crate) fn pack(parts: &[u64], width: u32) -> u64 {
     let mask = u64::MAX >> (64 - width);
     parts.iter().rev().fold(0, |packed, &part| {

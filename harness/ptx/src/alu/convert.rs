@@ -1,18 +1,18 @@
-//! `cvt`: conversions between types. What does not fit into a whole number becomes the nearest that does; a NaN becomes 0, or
-//! the number whose top bit alone is set where the operand or the result has 64 bits.
+//! `cvt`: conversions between types. A number outside the range of an integer type becomes the nearest limit. A NaN
+//! becomes 0; if the operand or the result has 64 bits, it becomes the number with only the top bit set.
 
 use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
 use cerith_tile::numeric::library::rounding::{self, Direction};
 
-use super::float::{NAN32, Round, in32, out32};
-use super::half::{bf16, f16, to_bf16, to_f16};
+use super::float::{NAN32, Round, f32_from_bits, f32_to_bits};
+use super::half::{bf16_to_f32, f16_to_f32, to_bf16, to_f16};
 use super::{Int, is_int, with_int};
-use crate::lanes::{Binary, Unary, each1, each2};
+use crate::lanes::{Binary, Unary, map_binary, map_unary};
 use crate::syntax::{Kind, Type};
 
-/// How a conversion is to be done.
+/// The modifiers of a conversion.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conversion {
     pub(crate) to: Type,
@@ -25,9 +25,9 @@ pub(crate) struct Conversion {
     pub(crate) saturate: bool,
 }
 
-/// A float type that is read from a register's low bits.
+/// A float type in a register's low bits.
 trait Source {
-    /// Whether a NaN becomes 0 in a whole number of at most 32 bits.
+    /// Whether a NaN becomes 0 in an integer of at most 32 bits.
     const NAN_IS_ZERO: bool;
     fn read(bits: u64) -> f64;
 }
@@ -46,10 +46,10 @@ macro_rules! source {
 }
 
 source! {
-    Half true |bits| f64::from(f16(bits));
-    Brain true |bits| f64::from(bf16(bits));
-    Single true |bits| f64::from(in32::<false>(bits));
-    Flushed true |bits| f64::from(in32::<true>(bits));
+    Half true |bits| f64::from(f16_to_f32(bits));
+    Brain true |bits| f64::from(bf16_to_f32(bits));
+    Single true |bits| f64::from(f32_from_bits::<false>(bits));
+    Flushed true |bits| f64::from(f32_from_bits::<true>(bits));
     Double false f64::from_bits;
 }
 
@@ -101,25 +101,25 @@ pub(crate) fn find_unary(how: Conversion) -> Option<Unary> {
     }
 }
 
-/// A register may be wider than the type: what is signed fills it with its sign.
+/// A register may be wider than the type: signed values are sign-extended.
 fn between_ints(from: Type, to: Type, saturate: bool) -> Option<Unary> {
     if saturate {
-        return with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| {
-            T::low(S::of(a).wide().clamp(T::RANGE.0, T::RANGE.1)).extended()
+        return with_int!(from, S => with_int!(to, T => Some(|a, out| map_unary(a, out, |a| {
+            T::wrap(S::from_bits(a).wide().clamp(T::RANGE.0, T::RANGE.1)).extended()
         }))));
     }
-    with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| (S::of(a) as T).extended()))))
+    with_int!(from, S => with_int!(to, T => Some(|a, out| map_unary(a, out, |a| (S::from_bits(a) as T).extended()))))
 }
 
 fn from_int(from: Type, to: Type, round: Round) -> Option<Unary> {
     macro_rules! directed {
         ($direction:ident) => {
             match to.bits {
-                32 => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
-                    rounding::from_int::<f32>(S::of(a).wide(), Direction::$direction).to_bits().into()
+                32 => with_int!(from, S => Some(|a, out| map_unary(a, out, |a| {
+                    rounding::from_int::<f32>(S::from_bits(a).wide(), Direction::$direction).to_bits().into()
                 }))),
-                64 => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
-                    rounding::from_int::<f64>(S::of(a).wide(), Direction::$direction).to_bits()
+                64 => with_int!(from, S => Some(|a, out| map_unary(a, out, |a| {
+                    rounding::from_int::<f64>(S::from_bits(a).wide(), Direction::$direction).to_bits()
                 }))),
                 _ => None,
             }
@@ -127,16 +127,16 @@ fn from_int(from: Type, to: Type, round: Round) -> Option<Unary> {
     }
     match (to.kind, to.bits, round) {
         (Kind::Float, 32, Round::Nearest) => {
-            with_int!(from, S => Some(|a, out| each1(a, out, |a| (S::of(a) as f32).to_bits().into())))
+            with_int!(from, S => Some(|a, out| map_unary(a, out, |a| (S::from_bits(a) as f32).to_bits().into())))
         }
         (Kind::Float, 64, Round::Nearest) => {
-            with_int!(from, S => Some(|a, out| each1(a, out, |a| (S::of(a) as f64).to_bits())))
+            with_int!(from, S => Some(|a, out| map_unary(a, out, |a| (S::from_bits(a) as f64).to_bits())))
         }
-        (Kind::Float, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
-            numeric::encode_int(DType::F16, S::of(a).wide())
+        (Kind::Float, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| map_unary(a, out, |a| {
+            numeric::encode_int(DType::F16, S::from_bits(a).wide())
         }))),
-        (Kind::Brain, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
-            numeric::encode_int(DType::BF16, S::of(a).wide())
+        (Kind::Brain, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| map_unary(a, out, |a| {
+            numeric::encode_int(DType::BF16, S::from_bits(a).wide())
         }))),
         (Kind::Float, _, Round::Zero) => directed!(Zero),
         (Kind::Float, _, Round::Down) => directed!(Down),
@@ -146,7 +146,7 @@ fn from_int(from: Type, to: Type, round: Round) -> Option<Unary> {
 }
 
 #[inline(always)]
-fn whole<S: Source, T: Int>(bits: u64, integral: impl Fn(f64) -> f64) -> u64 {
+fn convert_to_int<S: Source, T: Int>(bits: u64, integral: impl Fn(f64) -> f64) -> u64 {
     let value = S::read(bits);
     if value.is_nan() {
         return if S::NAN_IS_ZERO && T::BITS < 64 {
@@ -155,15 +155,15 @@ fn whole<S: Source, T: Int>(bits: u64, integral: impl Fn(f64) -> f64) -> u64 {
             1 << (T::BITS - 1)
         };
     }
-    // Beyond 2^127 it is as far out of range as there.
-    T::low((integral(value) as i128).clamp(T::RANGE.0, T::RANGE.1)).extended()
+    // Saturation at 2^127 is enough: it is outside the range of every type.
+    T::wrap((integral(value) as i128).clamp(T::RANGE.0, T::RANGE.1)).extended()
 }
 
 fn to_int(how: Conversion) -> Option<Unary> {
     macro_rules! by {
         ($integral:expr) => {
             with_source!(how.from, how.flush, S => with_int!(how.to, T => {
-                Some(|a, out| each1(a, out, |a| whole::<S, T>(a, $integral)))
+                Some(|a, out| map_unary(a, out, |a| convert_to_int::<S, T>(a, $integral)))
             }))
         };
     }
@@ -182,12 +182,12 @@ fn to_tensor(how: Conversion) -> Option<Unary> {
     }
     match how.round? {
         Round::Nearest => Some(|a, out| {
-            each1(a, out, |a| {
+            map_unary(a, out, |a| {
                 let value = f32::from_bits(a as u32);
                 if value.is_nan() {
                     return NAN32;
                 }
-                // Half a unit of the 10 bits that stay; a carry goes into the exponent, and so to infinity.
+                // Adds half a unit of the 10 remaining bits. A carry goes into the exponent, and so to infinity.
                 u64::from((a as u32).wrapping_add(0x1000) & 0xffff_e000)
             });
         }),
@@ -200,33 +200,33 @@ fn between_floats(how: Conversion) -> Option<Unary> {
         return find_integral(how, round);
     }
     if how.saturate {
-        // To itself: how Triton clamps.
+        // Triton clamps with a conversion to the same type.
         return match (how.from.bits, how.to.bits, how.flush) {
-            (32, 32, false) => Some(|a, out| each1(a, out, |a| clamp_to_unit(in32::<false>(a)))),
-            (32, 32, true) => Some(|a, out| each1(a, out, |a| clamp_to_unit(in32::<true>(a)))),
+            (32, 32, false) => Some(|a, out| map_unary(a, out, |a| clamp_to_unit(f32_from_bits::<false>(a)))),
+            (32, 32, true) => Some(|a, out| map_unary(a, out, |a| clamp_to_unit(f32_from_bits::<true>(a)))),
             _ => None,
         };
     }
     if how.to == how.from {
         return match (how.to.bits, how.flush) {
-            (32, true) => Some(|a, out| each1(a, out, |a| out32::<true>(in32::<true>(a)))),
-            (_, false) => Some(|a, out| each1(a, out, |a| a)),
+            (32, true) => Some(|a, out| map_unary(a, out, |a| f32_to_bits::<true>(f32_from_bits::<true>(a)))),
+            (_, false) => Some(|a, out| map_unary(a, out, |a| a)),
             _ => None,
         };
     }
     match (how.to.kind, how.to.bits, how.round) {
         (Kind::Float, 64, None) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| widen(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| widen(S::read(a)))))
         }
         (Kind::Float, 32, None) if how.from.kind == Kind::Brain && !how.flush => {
-            Some(|a, out| each1(a, out, |a| a << 16 & 0xffff_0000))
+            Some(|a, out| map_unary(a, out, |a| a << 16 & 0xffff_0000))
         }
         (Kind::Float, 32, None) if how.from.bits == 16 => {
-            with_source!(how.from, false, S => Some(|a, out| each1(a, out, |a| out32::<false>(S::read(a) as f32))))
+            with_source!(how.from, false, S => Some(|a, out| map_unary(a, out, |a| f32_to_bits::<false>(S::read(a) as f32))))
         }
         (Kind::Float, 32, Some(round)) if how.from.bits == 64 => Some(narrowed_single(round, how.flush)),
         (Kind::Float, 16, Some(Round::Nearest)) if how.from.bits == 64 && !how.flush => Some(|a, out| {
-            each1(a, out, |a| {
+            map_unary(a, out, |a| {
                 let value = f64::from_bits(a);
                 if value.is_nan() {
                     narrowed_nan(a, 16, 10)
@@ -236,22 +236,22 @@ fn between_floats(how: Conversion) -> Option<Unary> {
             });
         }),
         (Kind::Float, 16, Some(Round::Nearest)) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_f16(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_f16(S::read(a)))))
         }
         (Kind::Float, 16, Some(Round::Zero)) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_f16_down(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_f16_down(S::read(a)))))
         }
         (Kind::Brain, 16, Some(Round::Nearest)) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_bf16(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_bf16(S::read(a)))))
         }
         (Kind::Brain, 16, Some(Round::Zero)) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_bf16_down(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_bf16_down(S::read(a)))))
         }
         _ => None,
     }
 }
 
-/// A NaN keeps what fits of its payload.
+/// A NaN keeps the part of its payload that fits.
 #[inline(always)]
 fn widen(value: f64) -> u64 {
     value.to_bits()
@@ -279,8 +279,8 @@ fn to_bf16_down(value: f64) -> u64 {
     numeric::encode(DType::BF16, value, Rounding::TowardZero)
 }
 
-/// A NaN of an `f64` in a type of so many bits, so many of them behind the leading one: what fits of its payload, made quiet.
-/// (A NaN of an `f32` becomes the one that has all bits set.)
+/// Narrows an `f64` NaN to a type of `width` bits with a significand of `digits` bits: keeps the part of its payload
+/// that fits, made quiet. (An `f32` NaN becomes the NaN with all bits set.)
 #[inline(always)]
 fn narrowed_nan(bits: u64, width: u32, digits: u32) -> u64 {
     let sign = bits >> 63 << (width - 1);
@@ -293,13 +293,13 @@ fn narrowed_single(round: Round, flush: bool) -> Unary {
     macro_rules! with {
         ($flush:literal, $narrow:expr) => {
             |a, out| {
-                each1(a, out, |a| {
+                map_unary(a, out, |a| {
                     let narrow: fn(f64) -> f32 = $narrow;
                     let value = f64::from_bits(a);
                     if value.is_nan() {
                         return narrowed_nan(a, 32, 23);
                     }
-                    out32::<$flush>(narrow(value))
+                    f32_to_bits::<$flush>(narrow(value))
                 })
             }
         };
@@ -324,17 +324,21 @@ fn find_integral(how: Conversion, round: Round) -> Option<Unary> {
     macro_rules! by {
         ($integral:ident) => {
             match (how.to.kind, how.to.bits, how.flush) {
-                (Kind::Float, 32, false) => {
-                    Some(|a, out| each1(a, out, |a| out32::<false>(in32::<false>(a).$integral())))
-                }
-                (Kind::Float, 32, true) => {
-                    Some(|a, out| each1(a, out, |a| out32::<true>(in32::<true>(a).$integral())))
-                }
+                (Kind::Float, 32, false) => Some(|a, out| {
+                    map_unary(a, out, |a| {
+                        f32_to_bits::<false>(f32_from_bits::<false>(a).$integral())
+                    })
+                }),
+                (Kind::Float, 32, true) => Some(|a, out| {
+                    map_unary(a, out, |a| {
+                        f32_to_bits::<true>(f32_from_bits::<true>(a).$integral())
+                    })
+                }),
                 (Kind::Float, 64, false) => {
-                    Some(|a, out| each1(a, out, |a| f64::from_bits(a).$integral().to_bits()))
+                    Some(|a, out| map_unary(a, out, |a| f64::from_bits(a).$integral().to_bits()))
                 }
                 (Kind::Float, 16, false) => {
-                    Some(|a, out| each1(a, out, |a| to_f16(f64::from(f16(a).$integral()))))
+                    Some(|a, out| map_unary(a, out, |a| to_f16(f64::from(f16_to_f32(a).$integral()))))
                 }
                 _ => None,
             }
@@ -356,8 +360,8 @@ pub(crate) fn find_pair_conversion(how: Conversion) -> Option<Binary> {
     macro_rules! with {
         ($narrow:path) => {
             Some(|a, b, out| {
-                each2(a, b, out, |a, b| {
-                    let of = |bits: u64| $narrow(f64::from(in32::<false>(bits)));
+                map_binary(a, b, out, |a, b| {
+                    let of = |bits: u64| $narrow(f64::from(f32_from_bits::<false>(bits)));
                     of(a) << 16 | of(b)
                 })
             })

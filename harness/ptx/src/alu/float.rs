@@ -1,14 +1,14 @@
 //! `f32` and `f64`.
 //!
-//! An `f32` NaN that an instruction makes is 0x7fffffff. An `f64` instruction hands on the last NaN among its operands, made
-//! quiet, and makes 0xfff8000000000000 itself (`snapshots/tile/h200-3.9.0.txt`).
+//! An instruction whose operands are not NaN returns the `f32` NaN 0x7fffffff, or the `f64` NaN 0xfff8000000000000. An
+//! `f64` instruction propagates the last NaN among its operands, made quiet (`snapshots/tile/h200-3.9.0.txt`).
 
 use cerith_tile::numeric::library::rounding::{self, Direction};
 use cerith_tile::numeric::single;
 
-use crate::lanes::{Binary, Ternary, Test, Unary, each1, each2, each3, test2};
+use crate::lanes::{Binary, Ternary, Test, Unary, map_binary, map_ternary, map_unary, test_lanes};
 
-/// `.rn` and its like; none is written where it is `.rn`.
+/// A rounding modifier; `.rn` if none is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Round {
     Nearest,
@@ -17,23 +17,23 @@ pub(crate) enum Round {
     Up,
 }
 
-/// How an instruction on `f32` or `f64` is to be done.
+/// The modifiers of an instruction on `f32` or `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     pub(crate) bits: u32,
     pub(crate) round: Round,
-    /// Whether subnormal numbers are zeros.
+    /// Whether subnormal numbers are flushed to zero.
     pub(crate) flush: bool,
-    /// Whether the result is brought to between 0 and 1.
+    /// Whether the result is clamped to [0, 1].
     pub(crate) saturate: bool,
 }
 
 pub(crate) const NAN32: u64 = 0x7fff_ffff;
 const NAN64: u64 = 0xfff8_0000_0000_0000;
 
-/// An operand.
+/// Reads an operand.
 #[inline(always)]
-pub(crate) fn in32<const FLUSH: bool>(bits: u64) -> f32 {
+pub(crate) fn f32_from_bits<const FLUSH: bool>(bits: u64) -> f32 {
     let value = f32::from_bits(bits as u32);
     if FLUSH && value.abs() < f32::MIN_POSITIVE {
         0f32.copysign(value)
@@ -42,9 +42,9 @@ pub(crate) fn in32<const FLUSH: bool>(bits: u64) -> f32 {
     }
 }
 
-/// A result.
+/// Encodes a result.
 #[inline(always)]
-pub(crate) fn out32<const FLUSH: bool>(value: f32) -> u64 {
+pub(crate) fn f32_to_bits<const FLUSH: bool>(value: f32) -> u64 {
     let bits = u64::from(value.to_bits());
     let bits = if FLUSH && value.abs() < f32::MIN_POSITIVE {
         bits & 0x8000_0000
@@ -54,18 +54,18 @@ pub(crate) fn out32<const FLUSH: bool>(value: f32) -> u64 {
     if value.is_nan() { NAN32 } else { bits }
 }
 
-/// A result between 0 and 1; a NaN becomes 0.
+/// Encodes a result clamped to [0, 1]; a NaN becomes 0.
 #[inline(always)]
-fn saturated<const FLUSH: bool>(value: f32) -> u64 {
+fn f32_to_saturated_bits<const FLUSH: bool>(value: f32) -> u64 {
     let value = if value > 0.0 { value } else { 0.0 };
-    out32::<FLUSH>(value.min(1.0))
+    f32_to_bits::<FLUSH>(value.min(1.0))
 }
 
-/// 2^32: what it multiplies is no longer near the smallest normal number.
+/// 2^32: a multiple of it is no longer near the smallest normal number.
 const AWAY: f32 = 4_294_967_296.0;
 
-/// Whether a result that is the smallest normal number is less than it where it is rounded to 24 bits as if exponents had no
-/// end; `away` computes it with its exponent raised by [`AWAY`]. `.ftz` makes a zero of such a result (H100).
+/// Whether a result that is the smallest normal number was rounded up to it, if rounded to 24 bits with an unbounded
+/// exponent. `away` computes it with its exponent raised by [`AWAY`]. `.ftz` flushes such a result to zero (H100).
 #[inline(always)]
 fn flush_min_normal(value: f32, away: impl Fn() -> f32) -> f32 {
     if value.abs() == f32::MIN_POSITIVE && away().abs() < f32::MIN_POSITIVE * AWAY {
@@ -82,13 +82,13 @@ fn flushed_product(a: f32, b: f32, mul: impl Fn(f32, f32) -> f32) -> f32 {
     flush_min_normal(mul(a, b), || mul(less * AWAY, more))
 }
 
-/// The same, rounded in a direction.
+/// `mul.ftz` with directed rounding.
 #[inline(always)]
 fn flushed_by(a: f32, b: f32, direction: Direction) -> f32 {
     flushed_product(a, b, |a, b| rounding::mul(a, b, direction))
 }
 
-/// `fma.ftz` of operands that are not subnormal. With a large addend the sum is exact where it is so small.
+/// `fma.ftz` of operands that are not subnormal. If the addend is large, a sum this small is exact.
 #[inline(always)]
 fn flushed_sum(a: f32, b: f32, c: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let value = fma(a, b, c);
@@ -99,9 +99,9 @@ fn flushed_sum(a: f32, b: f32, c: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f3
     flush_min_normal(value, || fma(less * AWAY, more, c * AWAY))
 }
 
-/// A double result; `from` are the operands, the one that counts most as a NaN first.
+/// Encodes a double result. `from` are the operands; the first NaN among them is propagated.
 #[inline(always)]
-fn out64<const N: usize>(value: f64, from: [u64; N]) -> u64 {
+fn f64_to_bits<const N: usize>(value: f64, from: [u64; N]) -> u64 {
     if !value.is_nan() {
         return value.to_bits();
     }
@@ -115,24 +115,37 @@ macro_rules! single2 {
         macro_rules! with {
             ($flush:literal, $out:path, $compute:expr) => {
                 |a, b, out| {
-                    each2(a, b, out, |a, b| {
+                    map_binary(a, b, out, |a, b| {
                         let compute: fn(f32, f32) -> f32 = $compute;
-                        $out(compute(in32::<$flush>(a), in32::<$flush>(b)))
+                        $out(compute(
+                            f32_from_bits::<$flush>(a),
+                            f32_from_bits::<$flush>(b),
+                        ))
                     })
                 }
             };
         }
         let all: Binary = match ($mode.round, $mode.flush, $mode.saturate) {
-            (Round::Nearest, false, false) => with!(false, out32::<false>, $near),
-            (Round::Nearest, true, false) => with!(true, out32::<true>, $near),
-            (Round::Nearest, false, true) => with!(false, saturated::<false>, $near),
-            (Round::Nearest, true, true) => with!(true, saturated::<true>, $near),
-            (Round::Zero, false, false) => with!(false, out32::<false>, |a, b| $exact(a, b, Direction::Zero)),
-            (Round::Zero, true, false) => with!(true, out32::<true>, |a, b| $exact(a, b, Direction::Zero)),
-            (Round::Down, false, false) => with!(false, out32::<false>, |a, b| $exact(a, b, Direction::Down)),
-            (Round::Down, true, false) => with!(true, out32::<true>, |a, b| $exact(a, b, Direction::Down)),
-            (Round::Up, false, false) => with!(false, out32::<false>, |a, b| $exact(a, b, Direction::Up)),
-            (Round::Up, true, false) => with!(true, out32::<true>, |a, b| $exact(a, b, Direction::Up)),
+            (Round::Nearest, false, false) => with!(false, f32_to_bits::<false>, $near),
+            (Round::Nearest, true, false) => with!(true, f32_to_bits::<true>, $near),
+            (Round::Nearest, false, true) => with!(false, f32_to_saturated_bits::<false>, $near),
+            (Round::Nearest, true, true) => with!(true, f32_to_saturated_bits::<true>, $near),
+            (Round::Zero, false, false) => {
+                with!(false, f32_to_bits::<false>, |a, b| $exact(a, b, Direction::Zero))
+            }
+            (Round::Zero, true, false) => {
+                with!(true, f32_to_bits::<true>, |a, b| $exact(a, b, Direction::Zero))
+            }
+            (Round::Down, false, false) => {
+                with!(false, f32_to_bits::<false>, |a, b| $exact(a, b, Direction::Down))
+            }
+            (Round::Down, true, false) => {
+                with!(true, f32_to_bits::<true>, |a, b| $exact(a, b, Direction::Down))
+            }
+            (Round::Up, false, false) => {
+                with!(false, f32_to_bits::<false>, |a, b| $exact(a, b, Direction::Up))
+            }
+            (Round::Up, true, false) => with!(true, f32_to_bits::<true>, |a, b| $exact(a, b, Direction::Up)),
             _ => return None,
         };
         all
@@ -144,9 +157,9 @@ macro_rules! double2 {
         macro_rules! with {
             ($compute:expr) => {
                 |a, b, out| {
-                    each2(a, b, out, |a, b| {
+                    map_binary(a, b, out, |a, b| {
                         let compute: fn(f64, f64) -> f64 = $compute;
-                        out64(compute(f64::from_bits(a), f64::from_bits(b)), [b, a])
+                        f64_to_bits(compute(f64::from_bits(a), f64::from_bits(b)), [b, a])
                     })
                 }
             };
@@ -187,7 +200,7 @@ pub(crate) fn find_binary(name: &str, mode: Mode) -> Option<Binary> {
     })
 }
 
-/// `div.approx`: zero for very large divisors.
+/// `div.approx`: returns zero for very large divisors.
 pub(crate) fn quick_quotient(flush: bool) -> Binary {
     #[inline(always)]
     fn divide_approx(a: f32, b: f32) -> f32 {
@@ -200,14 +213,17 @@ pub(crate) fn quick_quotient(flush: bool) -> Binary {
     }
     if flush {
         |a, b, out| {
-            each2(a, b, out, |a, b| {
-                out32::<true>(divide_approx(in32::<true>(a), in32::<true>(b)))
+            map_binary(a, b, out, |a, b| {
+                f32_to_bits::<true>(divide_approx(f32_from_bits::<true>(a), f32_from_bits::<true>(b)))
             });
         }
     } else {
         |a, b, out| {
-            each2(a, b, out, |a, b| {
-                out32::<false>(divide_approx(in32::<false>(a), in32::<false>(b)))
+            map_binary(a, b, out, |a, b| {
+                f32_to_bits::<false>(divide_approx(
+                    f32_from_bits::<false>(a),
+                    f32_from_bits::<false>(b),
+                ))
             });
         }
     }
@@ -218,9 +234,13 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
     macro_rules! single {
         ($flush:literal, $out:path, $compute:expr) => {
             |a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     let compute: fn(f32, f32, f32) -> f32 = $compute;
-                    let (a, b, c) = (in32::<$flush>(a), in32::<$flush>(b), in32::<$flush>(c));
+                    let (a, b, c) = (
+                        f32_from_bits::<$flush>(a),
+                        f32_from_bits::<$flush>(b),
+                        f32_from_bits::<$flush>(c),
+                    );
                     $out(if $flush {
                         flushed_sum(a, b, c, compute)
                     } else {
@@ -233,10 +253,10 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
     macro_rules! double {
         ($compute:expr) => {
             |a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     let compute: fn(f64, f64, f64) -> f64 = $compute;
                     let value = compute(f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
-                    out64(value, [c, b, a])
+                    f64_to_bits(value, [c, b, a])
                 })
             }
         };
@@ -253,12 +273,12 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
         });
     }
     Some(match (mode.round, mode.flush, mode.saturate) {
-        (Round::Nearest, false, false) => single!(false, out32::<false>, f32::mul_add),
-        (Round::Nearest, true, false) => single!(true, out32::<true>, f32::mul_add),
-        (Round::Nearest, false, true) => single!(false, saturated::<false>, f32::mul_add),
-        (Round::Nearest, true, true) => single!(true, saturated::<true>, f32::mul_add),
+        (Round::Nearest, false, false) => single!(false, f32_to_bits::<false>, f32::mul_add),
+        (Round::Nearest, true, false) => single!(true, f32_to_bits::<true>, f32::mul_add),
+        (Round::Nearest, false, true) => single!(false, f32_to_saturated_bits::<false>, f32::mul_add),
+        (Round::Nearest, true, true) => single!(true, f32_to_saturated_bits::<true>, f32::mul_add),
         (Round::Zero, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(
+            single!(false, f32_to_bits::<false>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -266,7 +286,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Zero, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(
+            single!(true, f32_to_bits::<true>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -274,7 +294,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Down, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(
+            single!(false, f32_to_bits::<false>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -282,7 +302,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Down, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(
+            single!(true, f32_to_bits::<true>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -290,7 +310,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Up, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(
+            single!(false, f32_to_bits::<false>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -298,7 +318,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Up, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(
+            single!(true, f32_to_bits::<true>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -314,9 +334,9 @@ macro_rules! single1 {
         macro_rules! with {
             ($constant:literal) => {
                 |a, out| {
-                    each1(a, out, |a| {
+                    map_unary(a, out, |a| {
                         let compute: fn(f32) -> f32 = $compute;
-                        out32::<$constant>(compute(in32::<$constant>(a)))
+                        f32_to_bits::<$constant>(compute(f32_from_bits::<$constant>(a)))
                     })
                 }
             };
@@ -329,9 +349,9 @@ macro_rules! single1 {
 macro_rules! double1 {
     ($compute:expr) => {
         |a, out| {
-            each1(a, out, |a| {
+            map_unary(a, out, |a| {
                 let compute: fn(f64) -> f64 = $compute;
-                out64(compute(f64::from_bits(a)), [a])
+                f64_to_bits(compute(f64::from_bits(a)), [a])
             })
         }
     };
@@ -369,7 +389,7 @@ pub(crate) fn find_unary(name: &str, mode: Mode) -> Option<Unary> {
     })
 }
 
-/// What `.approx` functions of `f64` are: the upper half of the result; the lower half of the operand is not looked at.
+/// Evaluates an `.approx` function of `f64`: only the upper halves of operand and result are used.
 #[inline(always)]
 fn take_upper_half(value: f64) -> f64 {
     let bits = value.to_bits() & 0xffff_ffff_0000_0000;
@@ -397,7 +417,7 @@ pub(crate) fn find_approximation(name: &str, bits: u32, flush: bool) -> Option<U
         "rsqrt" => single1!(flush, |a| f64::from(a).sqrt().recip() as f32),
         "ex2" => single1!(flush, |a| single::exp2(f64::from(a)) as f32),
         "lg2" => single1!(flush, |a| single::log2(f64::from(a)) as f32),
-        // The range is brought to a period as the hardware does: of what is infinite there is none.
+        // The hardware reduces the argument to one period first, which fails for infinity.
         "sin" => single1!(flush, |a| libm::sin(f64::from(a)) as f32),
         "cos" => single1!(flush, |a| libm::cos(f64::from(a)) as f32),
         "tanh" => single1!(flush, |a| libm::tanh(f64::from(a)) as f32),
@@ -405,18 +425,19 @@ pub(crate) fn find_approximation(name: &str, bits: u32, flush: bool) -> Option<U
     })
 }
 
-/// `neg`, `abs`: the sign bit alone, but that subnormal numbers are zeros with `.ftz`, and an `f32` NaN is made canonical
-/// by none of the two.
+/// `neg`, `abs`: change only the sign bit. `.ftz` flushes subnormal numbers, and neither makes an `f32` NaN canonical.
 pub(crate) fn sign(name: &str, bits: u32, flush: bool) -> Option<Unary> {
     Some(match (name, bits, flush) {
-        ("neg", 32, false) => |a, out| each1(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_0000),
-        ("abs", 32, false) => |a, out| each1(a, out, |a| a & 0x7fff_ffff),
-        ("neg", 32, true) => |a, out| each1(a, out, |a| out32::<true>(-in32::<true>(a))),
-        ("abs", 32, true) => |a, out| each1(a, out, |a| out32::<true>(in32::<true>(a).abs())),
-        ("neg", 64, false) => |a, out| each1(a, out, |a| a ^ 1 << 63),
-        // A NaN keeps its sign here.
+        ("neg", 32, false) => |a, out| map_unary(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_0000),
+        ("abs", 32, false) => |a, out| map_unary(a, out, |a| a & 0x7fff_ffff),
+        ("neg", 32, true) => |a, out| map_unary(a, out, |a| f32_to_bits::<true>(-f32_from_bits::<true>(a))),
+        ("abs", 32, true) => {
+            |a, out| map_unary(a, out, |a| f32_to_bits::<true>(f32_from_bits::<true>(a).abs()))
+        }
+        ("neg", 64, false) => |a, out| map_unary(a, out, |a| a ^ 1 << 63),
+        // This instruction keeps a NaN's sign.
         ("abs", 64, false) => |a, out| {
-            each1(a, out, |a| {
+            map_unary(a, out, |a| {
                 if f64::from_bits(a).is_nan() {
                     a
                 } else {
@@ -428,16 +449,16 @@ pub(crate) fn sign(name: &str, bits: u32, flush: bool) -> Option<Unary> {
     })
 }
 
-/// `copysign`: the sign of the first, everything else of the second.
+/// `copysign`: the sign of the first operand, and the magnitude of the second.
 pub(crate) fn copysign(bits: u32) -> Option<Binary> {
     Some(match bits {
-        32 => |a, b, out| each2(a, b, out, |a, b| (a & 0x8000_0000) | (b & 0x7fff_ffff)),
-        64 => |a, b, out| each2(a, b, out, |a, b| (a & 1 << 63) | (b & !(1 << 63))),
+        32 => |a, b, out| map_binary(a, b, out, |a, b| (a & 0x8000_0000) | (b & 0x7fff_ffff)),
+        64 => |a, b, out| map_binary(a, b, out, |a, b| (a & 1 << 63) | (b & !(1 << 63))),
         _ => return None,
     })
 }
 
-/// The lesser of two numbers, -0 below +0; the number where one is a NaN.
+/// The lesser of two numbers, -0 below +0; if one operand is a NaN, the other.
 macro_rules! extreme {
     ($name:ident $ty:ident $op:tt $zero:tt) => {
         #[inline(always)]
@@ -459,9 +480,9 @@ pub(crate) fn find_min_max(name: &str, bits: u32, flush: bool, nan: bool) -> Opt
     macro_rules! with {
         ($flush:literal, $f:expr) => {
             |a, b, out| {
-                each2(a, b, out, |a, b| {
+                map_binary(a, b, out, |a, b| {
                     let f: fn(f32, f32) -> f32 = $f;
-                    out32::<$flush>(f(in32::<$flush>(a), in32::<$flush>(b)))
+                    f32_to_bits::<$flush>(f(f32_from_bits::<$flush>(a), f32_from_bits::<$flush>(b)))
                 })
             }
         };
@@ -484,37 +505,37 @@ pub(crate) fn find_min_max(name: &str, bits: u32, flush: bool, nan: bool) -> Opt
         ("max", 32, false, true) => with!(false, |a, b| propagate_nan(a, b, max32)),
         ("max", 32, true, true) => with!(true, |a, b| propagate_nan(a, b, max32)),
         ("min", 64, false, false) => |a, b, out| {
-            each2(a, b, out, |a, b| {
-                out64(min64(f64::from_bits(a), f64::from_bits(b)), [b, a])
+            map_binary(a, b, out, |a, b| {
+                f64_to_bits(min64(f64::from_bits(a), f64::from_bits(b)), [b, a])
             });
         },
         ("max", 64, false, false) => |a, b, out| {
-            each2(a, b, out, |a, b| {
-                out64(max64(f64::from_bits(a), f64::from_bits(b)), [b, a])
+            map_binary(a, b, out, |a, b| {
+                f64_to_bits(max64(f64::from_bits(a), f64::from_bits(b)), [b, a])
             });
         },
         _ => return None,
     })
 }
 
-/// Comparisons, for `setp` and `set`. Those that end in `u` hold where an operand is a NaN.
+/// Comparisons, for `setp` and `set`. The ones that end in `u` hold if an operand is a NaN.
 macro_rules! comparison {
     ($name:expr, $read:expr) => {
         match $name {
-            "eq" => |a, b| test2(a, b, |a, b| $read(a) == $read(b)),
-            "ne" => |a, b| test2(a, b, |a, b| $read(a) < $read(b) || $read(a) > $read(b)),
-            "lt" => |a, b| test2(a, b, |a, b| $read(a) < $read(b)),
-            "le" => |a, b| test2(a, b, |a, b| $read(a) <= $read(b)),
-            "gt" => |a, b| test2(a, b, |a, b| $read(a) > $read(b)),
-            "ge" => |a, b| test2(a, b, |a, b| $read(a) >= $read(b)),
-            "equ" => |a, b| test2(a, b, |a, b| !($read(a) < $read(b) || $read(a) > $read(b))),
-            "neu" => |a, b| test2(a, b, |a, b| $read(a) != $read(b)),
-            "ltu" => |a, b| test2(a, b, |a, b| !($read(a) >= $read(b))),
-            "leu" => |a, b| test2(a, b, |a, b| !($read(a) > $read(b))),
-            "gtu" => |a, b| test2(a, b, |a, b| !($read(a) <= $read(b))),
-            "geu" => |a, b| test2(a, b, |a, b| !($read(a) < $read(b))),
-            "num" => |a, b| test2(a, b, |a, b| !$read(a).is_nan() && !$read(b).is_nan()),
-            "nan" => |a, b| test2(a, b, |a, b| $read(a).is_nan() || $read(b).is_nan()),
+            "eq" => |a, b| test_lanes(a, b, |a, b| $read(a) == $read(b)),
+            "ne" => |a, b| test_lanes(a, b, |a, b| $read(a) < $read(b) || $read(a) > $read(b)),
+            "lt" => |a, b| test_lanes(a, b, |a, b| $read(a) < $read(b)),
+            "le" => |a, b| test_lanes(a, b, |a, b| $read(a) <= $read(b)),
+            "gt" => |a, b| test_lanes(a, b, |a, b| $read(a) > $read(b)),
+            "ge" => |a, b| test_lanes(a, b, |a, b| $read(a) >= $read(b)),
+            "equ" => |a, b| test_lanes(a, b, |a, b| !($read(a) < $read(b) || $read(a) > $read(b))),
+            "neu" => |a, b| test_lanes(a, b, |a, b| $read(a) != $read(b)),
+            "ltu" => |a, b| test_lanes(a, b, |a, b| !($read(a) >= $read(b))),
+            "leu" => |a, b| test_lanes(a, b, |a, b| !($read(a) > $read(b))),
+            "gtu" => |a, b| test_lanes(a, b, |a, b| !($read(a) <= $read(b))),
+            "geu" => |a, b| test_lanes(a, b, |a, b| !($read(a) < $read(b))),
+            "num" => |a, b| test_lanes(a, b, |a, b| !$read(a).is_nan() && !$read(b).is_nan()),
+            "nan" => |a, b| test_lanes(a, b, |a, b| $read(a).is_nan() || $read(b).is_nan()),
             _ => return None,
         }
     };
@@ -524,31 +545,31 @@ pub(crate) use comparison;
 /// Comparisons of `f32` and `f64`.
 pub(crate) fn compare(name: &str, bits: u32, flush: bool) -> Option<Test> {
     let test: Test = match (bits, flush) {
-        (32, false) => comparison!(name, in32::<false>),
-        (32, true) => comparison!(name, in32::<true>),
+        (32, false) => comparison!(name, f32_from_bits::<false>),
+        (32, true) => comparison!(name, f32_from_bits::<true>),
         (64, false) => comparison!(name, f64::from_bits),
         _ => return None,
     };
     Some(test)
 }
 
-/// `testp`; the second operand is not looked at.
+/// `testp`; ignores the second operand.
 pub(crate) fn classify(name: &str, bits: u32) -> Option<Test> {
     macro_rules! of {
         ($read:expr) => {
             match name {
-                "finite" => |a, b| test2(a, b, |a, _| $read(a).is_finite()),
-                "infinite" => |a, b| test2(a, b, |a, _| $read(a).is_infinite()),
-                "number" => |a, b| test2(a, b, |a, _| !$read(a).is_nan()),
-                "notanumber" => |a, b| test2(a, b, |a, _| $read(a).is_nan()),
-                "normal" => |a, b| test2(a, b, |a, _| $read(a).is_normal()),
-                "subnormal" => |a, b| test2(a, b, |a, _| $read(a).is_subnormal()),
+                "finite" => |a, b| test_lanes(a, b, |a, _| $read(a).is_finite()),
+                "infinite" => |a, b| test_lanes(a, b, |a, _| $read(a).is_infinite()),
+                "number" => |a, b| test_lanes(a, b, |a, _| !$read(a).is_nan()),
+                "notanumber" => |a, b| test_lanes(a, b, |a, _| $read(a).is_nan()),
+                "normal" => |a, b| test_lanes(a, b, |a, _| $read(a).is_normal()),
+                "subnormal" => |a, b| test_lanes(a, b, |a, _| $read(a).is_subnormal()),
                 _ => return None,
             }
         };
     }
     let test: Test = match bits {
-        32 => of!(in32::<false>),
+        32 => of!(f32_from_bits::<false>),
         64 => of!(f64::from_bits),
         _ => return None,
     };

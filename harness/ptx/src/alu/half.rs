@@ -1,18 +1,18 @@
-//! `f16` and `bf16`, alone and in pairs: computed exactly in more bits, rounded to nearest even once. A NaN that they make is
-//! 0x7fff.
+//! `f16` and `bf16`, alone and in pairs: computed exactly with more bits, then rounded to nearest even once. A NaN
+//! result is 0x7fff.
 
 use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
 
 use super::float::{comparison, max32, min32};
-use crate::lanes::{Binary, Ternary, Test, Unary, each1, each2, each3, test2};
+use crate::lanes::{Binary, Ternary, Test, Unary, map_binary, map_ternary, map_unary, test_lanes};
 
 const NAN: u64 = 0x7fff;
 
 #[inline(always)]
-pub(crate) fn f16(bits: u64) -> f32 {
-    // As an f32 the magnitude is 2^-112 times too small, subnormal numbers included.
+pub(crate) fn f16_to_f32(bits: u64) -> f32 {
+    // Read as an f32, the magnitude is too small by 2^112, for subnormal numbers too.
     let sign = (bits as u32 & 0x8000) << 16;
     let magnitude = (bits as u32 & 0x7fff) << 13;
     let scaled = f32::from_bits(magnitude) * f32::from_bits(0x7780_0000);
@@ -22,7 +22,7 @@ pub(crate) fn f16(bits: u64) -> f32 {
 }
 
 #[inline(always)]
-pub(crate) fn bf16(bits: u64) -> f32 {
+pub(crate) fn bf16_to_f32(bits: u64) -> f32 {
     f32::from_bits((bits as u32) << 16)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn to_bf16(value: f64) -> u64 {
     numeric::encode(DType::BF16, value, Rounding::NearestEven)
 }
 
-/// `a * b + c`, rounded to odd: rounding that again gives what rounding once does.
+/// `a * b + c`, rounded to odd: a second rounding then gives the correctly rounded result.
 #[inline(always)]
 fn fma_to_odd(a: f32, b: f32, c: f32) -> f64 {
     // 11 or 8 bits each: the product is exact.
@@ -64,9 +64,9 @@ fn fma_to_odd(a: f32, b: f32, c: f32) -> f64 {
     })
 }
 
-/// The same for both halves of a register.
+/// Applies a function to both halves of a register.
 #[inline(always)]
-fn halves(a: u64, b: u64, c: u64, f: impl Fn(u64, u64, u64) -> u64) -> u64 {
+fn map_halves(a: u64, b: u64, c: u64, f: impl Fn(u64, u64, u64) -> u64) -> u64 {
     let low = f(a & 0xffff, b & 0xffff, c & 0xffff) & 0xffff;
     let high = f(a >> 16 & 0xffff, b >> 16 & 0xffff, c >> 16 & 0xffff) & 0xffff;
     low | high << 16
@@ -77,32 +77,32 @@ macro_rules! formats {
     ($pair:expr, $brain:expr, |$read:ident, $write:ident, $a:ident, $b:ident| $e:expr) => {{
         let all: Binary = match ($pair, $brain) {
             (false, false) => |a, b, out| {
-                each2(a, b, out, |$a, $b| {
-                    let ($read, $write) = (f16, to_f16);
+                map_binary(a, b, out, |$a, $b| {
+                    let ($read, $write) = (f16_to_f32, to_f16);
                     let _ = $write;
                     $e
                 })
             },
             (false, true) => |a, b, out| {
-                each2(a, b, out, |$a, $b| {
-                    let ($read, $write) = (bf16, to_bf16);
+                map_binary(a, b, out, |$a, $b| {
+                    let ($read, $write) = (bf16_to_f32, to_bf16);
                     let _ = $write;
                     $e
                 })
             },
             (true, false) => |a, b, out| {
-                each2(a, b, out, |a, b| {
-                    halves(a, b, 0, |$a, $b, _| {
-                        let ($read, $write) = (f16, to_f16);
+                map_binary(a, b, out, |a, b| {
+                    map_halves(a, b, 0, |$a, $b, _| {
+                        let ($read, $write) = (f16_to_f32, to_f16);
                         let _ = $write;
                         $e
                     })
                 })
             },
             (true, true) => |a, b, out| {
-                each2(a, b, out, |a, b| {
-                    halves(a, b, 0, |$a, $b, _| {
-                        let ($read, $write) = (bf16, to_bf16);
+                map_binary(a, b, out, |a, b| {
+                    map_halves(a, b, 0, |$a, $b, _| {
+                        let ($read, $write) = (bf16_to_f32, to_bf16);
                         let _ = $write;
                         $e
                     })
@@ -168,51 +168,57 @@ pub(crate) fn find_binary(name: &str, brain: bool, pair: bool, nan: bool) -> Opt
 /// `fma`.
 pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
     match (pair, brain) {
-        (false, false) => {
-            |a, b, c, out| each3(a, b, c, out, |a, b, c| to_f16(fma_to_odd(f16(a), f16(b), f16(c))))
-        }
+        (false, false) => |a, b, c, out| {
+            map_ternary(a, b, c, out, |a, b, c| {
+                to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c)))
+            })
+        },
         (false, true) => |a, b, c, out| {
-            each3(a, b, c, out, |a, b, c| {
-                to_bf16(fma_to_odd(bf16(a), bf16(b), bf16(c)))
+            map_ternary(a, b, c, out, |a, b, c| {
+                to_bf16(fma_to_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c)))
             });
         },
         (true, false) => |a, b, c, out| {
-            each3(a, b, c, out, |a, b, c| {
-                halves(a, b, c, |a, b, c| to_f16(fma_to_odd(f16(a), f16(b), f16(c))))
+            map_ternary(a, b, c, out, |a, b, c| {
+                map_halves(a, b, c, |a, b, c| {
+                    to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c)))
+                })
             });
         },
         (true, true) => |a, b, c, out| {
-            each3(a, b, c, out, |a, b, c| {
-                halves(a, b, c, |a, b, c| to_bf16(fma_to_odd(bf16(a), bf16(b), bf16(c))))
+            map_ternary(a, b, c, out, |a, b, c| {
+                map_halves(a, b, c, |a, b, c| {
+                    to_bf16(fma_to_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c)))
+                })
             });
         },
     }
 }
 
-/// `neg`, `abs`: the sign alone.
+/// `neg`, `abs`: change only the sign.
 pub(crate) fn sign(name: &str, pair: bool) -> Option<Unary> {
     Some(match (name, pair) {
-        ("neg", false) => |a, out| each1(a, out, |a| (a & 0xffff) ^ 0x8000),
-        ("abs", false) => |a, out| each1(a, out, |a| a & 0x7fff),
-        ("neg", true) => |a, out| each1(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_8000),
-        ("abs", true) => |a, out| each1(a, out, |a| a & 0x7fff_7fff),
+        ("neg", false) => |a, out| map_unary(a, out, |a| (a & 0xffff) ^ 0x8000),
+        ("abs", false) => |a, out| map_unary(a, out, |a| a & 0x7fff),
+        ("neg", true) => |a, out| map_unary(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_8000),
+        ("abs", true) => |a, out| map_unary(a, out, |a| a & 0x7fff_7fff),
         _ => return None,
     })
 }
 
-/// Comparisons of one number; `upper` of those in the upper halves.
+/// Comparisons of one number; `upper` compares the upper halves.
 pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
     #[inline(always)]
     fn read_high_f16(bits: u64) -> f32 {
-        f16(bits >> 16)
+        f16_to_f32(bits >> 16)
     }
     #[inline(always)]
     fn high_brain(bits: u64) -> f32 {
-        bf16(bits >> 16)
+        bf16_to_f32(bits >> 16)
     }
     let test: Test = match (brain, upper) {
-        (false, false) => comparison!(name, f16),
-        (true, false) => comparison!(name, bf16),
+        (false, false) => comparison!(name, f16_to_f32),
+        (true, false) => comparison!(name, bf16_to_f32),
         (false, true) => comparison!(name, read_high_f16),
         (true, true) => comparison!(name, high_brain),
     };
@@ -222,10 +228,10 @@ pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
 /// `ex2.approx`, `tanh.approx`.
 pub(crate) fn find_approximation(name: &str, brain: bool) -> Option<Unary> {
     Some(match (name, brain) {
-        ("ex2", false) => |a, out| each1(a, out, |a| to_f16(libm::exp2(f64::from(f16(a))))),
-        ("ex2", true) => |a, out| each1(a, out, |a| to_bf16(libm::exp2(f64::from(bf16(a))))),
-        ("tanh", false) => |a, out| each1(a, out, |a| to_f16(libm::tanh(f64::from(f16(a))))),
-        ("tanh", true) => |a, out| each1(a, out, |a| to_bf16(libm::tanh(f64::from(bf16(a))))),
+        ("ex2", false) => |a, out| map_unary(a, out, |a| to_f16(libm::exp2(f64::from(f16_to_f32(a))))),
+        ("ex2", true) => |a, out| map_unary(a, out, |a| to_bf16(libm::exp2(f64::from(bf16_to_f32(a))))),
+        ("tanh", false) => |a, out| map_unary(a, out, |a| to_f16(libm::tanh(f64::from(f16_to_f32(a))))),
+        ("tanh", true) => |a, out| map_unary(a, out, |a| to_bf16(libm::tanh(f64::from(bf16_to_f32(a))))),
         _ => return None,
     })
 }

@@ -1,8 +1,8 @@
-//! Whole numbers. Everything wraps. Quotient and remainder of a division by zero have all bits set, as on an H200; the PTX ISA
-//! leaves both open.
+//! Integer arithmetic, which wraps. Quotient and remainder of a division by zero have all bits set, as on an H200; the
+//! PTX ISA leaves them undefined.
 
 use super::{Int, is_int, with_int};
-use crate::lanes::{Binary, Lanes, Ternary, Test, Unary, each1, each2, each3, test2};
+use crate::lanes::{Binary, Lanes, Ternary, Test, Unary, map_binary, map_ternary, map_unary, test_lanes};
 use crate::syntax::{Kind, Type};
 
 /// Which half of a product.
@@ -10,7 +10,7 @@ use crate::syntax::{Kind, Type};
 pub(crate) enum Half {
     Low,
     High,
-    /// Both, in a register of twice the width.
+    /// The full product, in a register of twice the width.
     Wide,
 }
 
@@ -23,28 +23,32 @@ pub(crate) fn find_binary(name: &str, ty: Type, sat: bool) -> Option<Binary> {
         // Only `.s32` saturates.
         return match (name, ty.kind, ty.bits) {
             ("add", Kind::Signed, 32) => {
-                Some(|a, b, out| each2(a, b, out, |a, b| (a as i32).saturating_add(b as i32).bits()))
+                Some(|a, b, out| map_binary(a, b, out, |a, b| (a as i32).saturating_add(b as i32).bits()))
             }
             ("sub", Kind::Signed, 32) => {
-                Some(|a, b, out| each2(a, b, out, |a, b| (a as i32).saturating_sub(b as i32).bits()))
+                Some(|a, b, out| map_binary(a, b, out, |a, b| (a as i32).saturating_sub(b as i32).bits()))
             }
             _ => None,
         };
     }
     match name {
         "add" => {
-            with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_add(T::of(b)).bits())))
+            with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).wrapping_add(T::from_bits(b)).bits())))
         }
         "sub" => {
-            with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_sub(T::of(b)).bits())))
+            with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).wrapping_sub(T::from_bits(b)).bits())))
         }
-        "min" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).min(T::of(b)).bits()))),
-        "max" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).max(T::of(b)).bits()))),
-        "div" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
-            if T::of(b) == 0 { T::of(u64::MAX).bits() } else { T::of(a).wrapping_div(T::of(b)).bits() }
+        "min" => {
+            with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).min(T::from_bits(b)).bits())))
+        }
+        "max" => {
+            with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).max(T::from_bits(b)).bits())))
+        }
+        "div" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| {
+            if T::from_bits(b) == 0 { T::from_bits(u64::MAX).bits() } else { T::from_bits(a).wrapping_div(T::from_bits(b)).bits() }
         }))),
-        "rem" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
-            if T::of(b) == 0 { T::of(u64::MAX).bits() } else { T::of(a).wrapping_rem(T::of(b)).bits() }
+        "rem" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| {
+            if T::from_bits(b) == 0 { T::from_bits(u64::MAX).bits() } else { T::from_bits(a).wrapping_rem(T::from_bits(b)).bits() }
         }))),
         _ => None,
     }
@@ -57,33 +61,34 @@ pub(crate) fn multiply(ty: Type, half: Half) -> Option<Binary> {
     }
     match half {
         Half::Low => {
-            with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_mul(T::of(b)).bits())))
+            with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).wrapping_mul(T::from_bits(b)).bits())))
         }
         Half::High => {
-            with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| multiply_high::<T>(a, b).bits())))
+            with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| multiply_high::<T>(a, b).bits())))
         }
         Half::Wide => wide_product(ty),
     }
 }
 
-/// `mul24`: of the lower 24 bits of both, the lower or the upper 32 bits of the 48 that the product has.
-pub(crate) fn multiply24(ty: Type, half: Half) -> Option<Binary> {
+/// `mul24`: multiplies the lower 24 bits of both operands; the result is the lower or the upper 32 bits of the 48-bit
+/// product.
+pub(crate) fn find_mul24(ty: Type, half: Half) -> Option<Binary> {
     Some(match (ty.kind == Kind::Signed, ty.bits, half) {
         (true, 32, Half::Low) => |a, b, out| {
-            each2(a, b, out, |a, b| {
+            map_binary(a, b, out, |a, b| {
                 (sign_extend24(a) * sign_extend24(b)) as u32 as u64
             });
         },
         (true, 32, Half::High) => |a, b, out| {
-            each2(a, b, out, |a, b| {
+            map_binary(a, b, out, |a, b| {
                 ((sign_extend24(a) * sign_extend24(b)) >> 16) as u32 as u64
             });
         },
         (false, 32, Half::Low) => {
-            |a, b, out| each2(a, b, out, |a, b| (mask_low24(a) * mask_low24(b)) as u32 as u64)
+            |a, b, out| map_binary(a, b, out, |a, b| (mask_low24(a) * mask_low24(b)) as u32 as u64)
         }
         (false, 32, Half::High) => |a, b, out| {
-            each2(a, b, out, |a, b| {
+            map_binary(a, b, out, |a, b| {
                 ((mask_low24(a) * mask_low24(b)) >> 16) as u32 as u64
             });
         },
@@ -101,28 +106,28 @@ const fn sign_extend24(bits: u64) -> i64 {
 
 #[inline(always)]
 fn multiply_high<T: Int>(a: u64, b: u64) -> T {
-    T::low(T::of(a).wide().wrapping_mul(T::of(b).wide()) >> T::BITS)
+    T::wrap(T::from_bits(a).wide().wrapping_mul(T::from_bits(b).wide()) >> T::BITS)
 }
 
 fn wide_product(ty: Type) -> Option<Binary> {
     Some(match (ty.kind == Kind::Signed, ty.bits) {
         (true, 16) => |a, b, out| {
-            each2(a, b, out, |a, b| {
+            map_binary(a, b, out, |a, b| {
                 (i32::from(a as i16) * i32::from(b as i16)).bits()
             });
         },
         (false, 16) => |a, b, out| {
-            each2(a, b, out, |a, b| {
+            map_binary(a, b, out, |a, b| {
                 u32::from(a as u16).wrapping_mul(u32::from(b as u16)).bits()
             });
         },
         (true, 32) => |a, b, out| {
-            each2(a, b, out, |a, b| {
+            map_binary(a, b, out, |a, b| {
                 (i64::from(a as i32) * i64::from(b as i32)).bits()
             });
         },
         (false, 32) => |a, b, out| {
-            each2(a, b, out, |a, b| {
+            map_binary(a, b, out, |a, b| {
                 u64::from(a as u32).wrapping_mul(u64::from(b as u32))
             });
         },
@@ -136,22 +141,22 @@ pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
         return None;
     }
     match half {
-        Half::Low => with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
-            T::of(a).wrapping_mul(T::of(b)).wrapping_add(T::of(c)).bits()
+        Half::Low => with_int!(ty, T => Some(|a, b, c, out| map_ternary(a, b, c, out, |a, b, c| {
+            T::from_bits(a).wrapping_mul(T::from_bits(b)).wrapping_add(T::from_bits(c)).bits()
         }))),
-        Half::High => with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
-            multiply_high::<T>(a, b).wrapping_add(T::of(c)).bits()
+        Half::High => with_int!(ty, T => Some(|a, b, c, out| map_ternary(a, b, c, out, |a, b, c| {
+            multiply_high::<T>(a, b).wrapping_add(T::from_bits(c)).bits()
         }))),
         Half::Wide => Some(match (ty.kind == Kind::Signed, ty.bits) {
             (true, 16) => |a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     (i32::from(a as i16) * i32::from(b as i16))
                         .wrapping_add(c as i32)
                         .bits()
                 });
             },
             (false, 16) => |a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     u32::from(a as u16)
                         .wrapping_mul(u32::from(b as u16))
                         .wrapping_add(c as u32)
@@ -159,14 +164,14 @@ pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
                 });
             },
             (true, 32) => |a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     (i64::from(a as i32) * i64::from(b as i32))
                         .wrapping_add(c as i64)
                         .bits()
                 });
             },
             (false, 32) => |a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     u64::from(a as u32)
                         .wrapping_mul(u64::from(b as u32))
                         .wrapping_add(c)
@@ -177,11 +182,11 @@ pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
     }
 }
 
-/// `sad`: the third and how far the first two are apart.
+/// `sad`: the third operand plus the distance between the first two.
 pub(crate) fn add_distance(ty: Type) -> Option<Ternary> {
-    with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
-        let apart = (T::of(a).wide() - T::of(b).wide()).unsigned_abs();
-        apart.wrapping_add(T::of(c).bits().into()) as u64 & mask_of(T::BITS)
+    with_int!(ty, T => Some(|a, b, c, out| map_ternary(a, b, c, out, |a, b, c| {
+        let apart = (T::from_bits(a).wide() - T::from_bits(b).wide()).unsigned_abs();
+        apart.wrapping_add(T::from_bits(c).bits().into()) as u64 & mask_of(T::BITS)
     })))
 }
 
@@ -197,9 +202,9 @@ pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
     macro_rules! signed {
         ($method:ident) => {
             Some(match ty.bits {
-                16 => |a, out| each1(a, out, |a| (a as i16).$method().bits()),
-                32 => |a, out| each1(a, out, |a| (a as i32).$method().bits()),
-                64 => |a, out| each1(a, out, |a| (a as i64).$method().bits()),
+                16 => |a, out| map_unary(a, out, |a| (a as i16).$method().bits()),
+                32 => |a, out| map_unary(a, out, |a| (a as i32).$method().bits()),
+                64 => |a, out| map_unary(a, out, |a| (a as i64).$method().bits()),
                 _ => return None,
             })
         };
@@ -218,10 +223,10 @@ pub(crate) fn compare(name: &str, ty: Type) -> Option<Test> {
     }
     macro_rules! by {
         ($T:ident, $op:tt) => {
-            Some(|a, b| test2(a, b, |a, b| <$T>::of(a) $op <$T>::of(b)))
+            Some(|a, b| test_lanes(a, b, |a, b| <$T>::from_bits(a) $op <$T>::from_bits(b)))
         };
     }
-    // Bits are only equal or not; `lo` and its like are of unsigned numbers.
+    // Bit types only have equality; `lo` and similar are unsigned.
     let ordered = ty.kind != Kind::Bits;
     match name {
         "eq" => with_int!(ty, T => by!(T, ==)),
@@ -234,7 +239,7 @@ pub(crate) fn compare(name: &str, ty: Type) -> Option<Test> {
     }
 }
 
-/// What is added with a carry, or subtracted with a borrow, by lane.
+/// An addition with carry, or a subtraction with borrow, of each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carry {
     /// `a + b`
@@ -243,11 +248,11 @@ pub(crate) enum Carry {
     Sub,
     /// The low half of `a * b`, and `c`.
     LowProduct,
-    /// The high half.
+    /// The high half of `a * b`, and `c`.
     HighProduct,
 }
 
-/// Sums with carries. `carried` is the carry (or borrow) that comes in, by lane; the one that goes out is returned.
+/// Computes a sum with carry. `carried` is the incoming carry (or borrow), by lane. Returns the outgoing one.
 pub(crate) fn carry(op: Carry, ty: Type, operands: [&Lanes; 3], carried: u32, out: &mut Lanes) -> u32 {
     let mask = u128::from(mask_of(ty.bits));
     let signed = ty.kind == Kind::Signed;

@@ -1,6 +1,6 @@
 //! Instructions that compute registers from registers.
 
-use super::{Words, elements, is_predicate};
+use super::{Words, is_predicate, vector_elements};
 use crate::alu::convert::Conversion;
 use crate::alu::float::{Mode, Round};
 use crate::alu::integer::{Carry, Half};
@@ -17,43 +17,43 @@ pub(super) fn decode(
     operands: &[Operand],
 ) -> Option<Op> {
     match name {
-        "mov" => mov(linker, words, operands),
-        "cvt" => cvt(linker, words, operands),
-        "setp" => setp(linker, words, operands),
-        "set" => set(linker, words, operands),
-        "selp" => selp(linker, words, operands),
-        "testp" => testp(linker, words, operands),
+        "mov" => decode_mov(linker, words, operands),
+        "cvt" => decode_cvt(linker, words, operands),
+        "setp" => decode_setp(linker, words, operands),
+        "set" => decode_set(linker, words, operands),
+        "selp" => decode_selp(linker, words, operands),
+        "testp" => decode_testp(linker, words, operands),
         "and" | "or" | "xor" | "not" if operands.first().is_some_and(is_predicate) => {
-            flags(linker, name, words, operands)
+            decode_flags(linker, name, words, operands)
         }
-        "addc" | "subc" | "madc" => with_carry(linker, name, words, operands),
-        "add" | "sub" | "mad" if words.left.contains(&"cc") => with_carry(linker, name, words, operands),
+        "addc" | "subc" | "madc" => decode_carry(linker, name, words, operands),
+        "add" | "sub" | "mad" if words.left.contains(&"cc") => decode_carry(linker, name, words, operands),
         "slct" => None,
         _ => match operands.len() {
             2 => {
-                let (f, ty) = unary(name, words)?;
+                let (f, ty) = decode_unary(name, words)?;
                 let (to, a) = (
-                    linker.target(operands.first()?)?,
-                    linker.source(operands.get(1)?, ty)?,
+                    linker.target_slot(operands.first()?)?,
+                    linker.source_slot(operands.get(1)?, ty)?,
                 );
                 Some(Op::Unary { f, to, a })
             }
             3 => {
-                let (f, ty) = binary(name, words)?;
-                let to = linker.target(operands.first()?)?;
+                let (f, ty) = decode_binary(name, words)?;
+                let to = linker.target_slot(operands.first()?)?;
                 let (a, b) = (
-                    linker.source(operands.get(1)?, ty)?,
-                    linker.source(operands.get(2)?, ty)?,
+                    linker.source_slot(operands.get(1)?, ty)?,
+                    linker.source_slot(operands.get(2)?, ty)?,
                 );
                 Some(Op::Binary { f, to, a, b })
             }
             4 => {
-                let (f, ty) = ternary(name, words)?;
-                let to = linker.target(operands.first()?)?;
-                let a = linker.source(operands.get(1)?, ty)?;
+                let (f, ty) = decode_ternary(name, words)?;
+                let to = linker.target_slot(operands.first()?)?;
+                let a = linker.source_slot(operands.get(1)?, ty)?;
                 let (b, c) = (
-                    linker.source(operands.get(2)?, ty)?,
-                    linker.source(operands.get(3)?, ty)?,
+                    linker.source_slot(operands.get(2)?, ty)?,
+                    linker.source_slot(operands.get(3)?, ty)?,
                 );
                 Some(Op::Ternary { f, to, a, b, c })
             }
@@ -64,10 +64,10 @@ pub(super) fn decode(
                     "bfi" => bits::insert(ty)?,
                     _ => return None,
                 };
-                let to = linker.target(operands.first()?)?;
+                let to = linker.target_slot(operands.first()?)?;
                 let mut from = [0; 4];
                 for (slot, operand) in from.iter_mut().zip(operands.get(1..)?) {
-                    *slot = linker.source(operand, ty)?;
+                    *slot = linker.source_slot(operand, ty)?;
                 }
                 Some(Op::Quaternary { f, to, from })
             }
@@ -76,8 +76,8 @@ pub(super) fn decode(
     }
 }
 
-/// How a float instruction is done; `.rn` is what nothing else says.
-fn mode(words: &mut Words<'_>, ty: Type) -> Mode {
+/// Decodes the modifiers of a float instruction; `.rn` is the default.
+fn decode_mode(words: &mut Words<'_>, ty: Type) -> Mode {
     Mode {
         bits: ty.bits,
         round: words.round().unwrap_or(Round::Nearest),
@@ -86,7 +86,7 @@ fn mode(words: &mut Words<'_>, ty: Type) -> Mode {
     }
 }
 
-fn unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
+fn decode_unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
     let ty = words.ty()?;
     let f = match name {
         "not" | "cnot" | "popc" | "clz" | "brev" if is_int(ty) => bits::find_unary(name, ty),
@@ -107,7 +107,7 @@ fn unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
                 let flush = words.take("ftz");
                 float::find_approximation(name, ty.bits, flush)
             } else {
-                let mode = mode(words, ty);
+                let mode = decode_mode(words, ty);
                 float::find_unary(name, mode)
             }
         }
@@ -119,18 +119,18 @@ fn unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
     Some((f?, ty))
 }
 
-fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
+fn decode_binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
     let ty = words.ty()?;
     let brain = ty.kind == Kind::Brain;
     let f = match name {
         "and" | "or" | "xor" | "shl" | "shr" => bits::find_binary(name, ty),
         "mul" if is_int(ty) => {
-            let half = product(words)?;
+            let half = decode_half(words)?;
             integer::multiply(ty, half)
         }
         "mul24" if is_int(ty) => {
-            let half = product(words)?;
-            integer::multiply24(ty, half)
+            let half = decode_half(words)?;
+            integer::find_mul24(ty, half)
         }
         "add" | "sub" | "div" | "rem" | "min" | "max" if is_int(ty) => {
             let sat = words.take("sat");
@@ -157,7 +157,7 @@ fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
             if name == "div" {
                 words.take("full");
             }
-            let mode = mode(words, ty);
+            let mode = decode_mode(words, ty);
             float::find_binary(name, mode)
         }
         "copysign" if ty.kind == Kind::Float => float::copysign(ty.bits),
@@ -166,19 +166,19 @@ fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
     Some((f?, ty))
 }
 
-fn product(words: &mut Words<'_>) -> Option<Half> {
+fn decode_half(words: &mut Words<'_>) -> Option<Half> {
     words.take_one(&[("lo", Half::Low), ("hi", Half::High), ("wide", Half::Wide)])
 }
 
-fn ternary(name: &str, words: &mut Words<'_>) -> Option<(Ternary, Type)> {
+fn decode_ternary(name: &str, words: &mut Words<'_>) -> Option<(Ternary, Type)> {
     let ty = words.ty()?;
     let f = match name {
         "mad" if is_int(ty) => {
-            let half = product(words)?;
+            let half = decode_half(words)?;
             integer::multiply_add(ty, half)
         }
         "fma" | "mad" if ty.kind == Kind::Float && ty.bits > 16 => {
-            let mode = mode(words, ty);
+            let mode = decode_mode(words, ty);
             float::find_fma(mode)
         }
         "fma" if ty.bits == 16 => {
@@ -210,11 +210,11 @@ fn ternary(name: &str, words: &mut Words<'_>) -> Option<(Ternary, Type)> {
     Some((f?, ty))
 }
 
-fn mov(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_mov(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let [to, from] = operands else { return None };
     let ty = words.ty()?;
     if ty.kind == Kind::Predicate {
-        let (to, a) = (linker.flag_target(to)?, linker.flag(from)?);
+        let (to, a) = (linker.flag_target(to)?, linker.find_flag(from)?);
         return Some(Op::Flags {
             logic: Logic::And,
             to,
@@ -222,16 +222,16 @@ fn mov(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> 
             b: Flag::TRUE,
         });
     }
-    match (elements(to), elements(from)) {
+    match (vector_elements(to), vector_elements(from)) {
         ([to], [from]) => {
-            let (to, a) = (linker.target(to)?, linker.source(from, ty)?);
+            let (to, a) = (linker.target_slot(to)?, linker.source_slot(from, ty)?);
             Some(Op::Move { to, a })
         }
         ([to], parts @ ([_, _] | [_, _, _, _])) => {
-            let to = linker.target(to)?;
+            let to = linker.target_slot(to)?;
             let mut slots = [0; 4];
             for (slot, part) in slots.iter_mut().zip(parts) {
-                *slot = linker.source(part, ty)?;
+                *slot = linker.source_slot(part, ty)?;
             }
             let count = parts.len() as u8;
             Some(Op::Pack {
@@ -242,10 +242,10 @@ fn mov(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> 
             })
         }
         (parts @ ([_, _] | [_, _, _, _]), [from]) => {
-            let a = linker.source(from, ty)?;
+            let a = linker.source_slot(from, ty)?;
             let mut slots = [0; 4];
             for (slot, part) in slots.iter_mut().zip(parts) {
-                *slot = linker.target(part)?;
+                *slot = linker.target_slot(part)?;
             }
             let count = parts.len() as u8;
             Some(Op::Unpack {
@@ -259,7 +259,7 @@ fn mov(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> 
     }
 }
 
-fn cvt(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_cvt(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let rna = words.take("rna");
     let round = words.round();
     let integral = words.take_one(&[
@@ -284,13 +284,16 @@ fn cvt(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> 
     match operands {
         [to, a] => {
             let f = convert::find_unary(how)?;
-            let (to, a) = (linker.target(to)?, linker.source(a, from_type)?);
+            let (to, a) = (linker.target_slot(to)?, linker.source_slot(a, from_type)?);
             Some(Op::Unary { f, to, a })
         }
         [to, a, b] => {
             let f = convert::find_pair_conversion(how)?;
-            let to = linker.target(to)?;
-            let (a, b) = (linker.source(a, from_type)?, linker.source(b, from_type)?);
+            let to = linker.target_slot(to)?;
+            let (a, b) = (
+                linker.source_slot(a, from_type)?,
+                linker.source_slot(b, from_type)?,
+            );
             Some(Op::Binary { f, to, a, b })
         }
         _ => None,
@@ -302,7 +305,7 @@ const COMPARISONS: [&str; 18] = [
     "num", "nan",
 ];
 
-fn compared(name: &str, ty: Type, flush: bool, upper: bool) -> Option<Test> {
+fn decode_comparison(name: &str, ty: Type, flush: bool, upper: bool) -> Option<Test> {
     if is_int(ty) {
         return integer::compare(name, ty).filter(|_| !flush);
     }
@@ -312,13 +315,13 @@ fn compared(name: &str, ty: Type, flush: bool, upper: bool) -> Option<Test> {
     }
 }
 
-fn logic(words: &mut Words<'_>) -> Option<Logic> {
+fn decode_logic(words: &mut Words<'_>) -> Option<Logic> {
     words.take_one(&[("and", Logic::And), ("or", Logic::Or), ("xor", Logic::Xor)])
 }
 
-fn setp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_setp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let name = COMPARISONS.into_iter().find(|name| words.take(name))?;
-    let (joined, flush, ty) = (logic(words), words.take("ftz"), words.ty()?);
+    let (joined, flush, ty) = (decode_logic(words), words.take("ftz"), words.ty()?);
     let (to, other) = match operands.first()? {
         Operand::Two(to, other) => (&**to, Some(&**other)),
         to => (to, None),
@@ -329,38 +332,38 @@ fn setp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) ->
         None => None,
     };
     let (a, b) = (
-        linker.source(operands.get(1)?, ty)?,
-        linker.source(operands.get(2)?, ty)?,
+        linker.source_slot(operands.get(1)?, ty)?,
+        linker.source_slot(operands.get(2)?, ty)?,
     );
     let (logic, with) = match (joined, operands.get(3)) {
-        (Some(logic), Some(with)) => (logic, linker.flag(with)?),
+        (Some(logic), Some(with)) => (logic, linker.find_flag(with)?),
         (None, None) => (Logic::And, Flag::TRUE),
         _ => return None,
     };
     if ty.pair {
         return Some(Op::TestPair {
-            low: compared(name, ty, flush, false)?,
-            high: compared(name, ty, flush, true)?,
+            low: decode_comparison(name, ty, flush, false)?,
+            high: decode_comparison(name, ty, flush, true)?,
             to,
-            other: other?,
+            high_to: other?,
             a,
             b,
             logic,
-            with,
+            operand: with,
         });
     }
     Some(Op::Test {
-        f: compared(name, ty, flush, false)?,
+        f: decode_comparison(name, ty, flush, false)?,
         to,
-        other,
+        complement: other,
         a,
         b,
         logic,
-        with,
+        operand: with,
     })
 }
 
-fn set(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_set(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let [to, a, b] = operands else { return None };
     let name = COMPARISONS.into_iter().find(|name| words.take(name))?;
     let (flush, to_type, ty) = (words.take("ftz"), words.ty()?, words.ty()?);
@@ -373,11 +376,15 @@ fn set(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> 
         (Kind::Signed | Kind::Unsigned, bits, _) => u64::MAX >> (64 - bits),
         _ => return None,
     };
-    let (to, a, b) = (linker.target(to)?, linker.source(a, ty)?, linker.source(b, ty)?);
+    let (to, a, b) = (
+        linker.target_slot(to)?,
+        linker.source_slot(a, ty)?,
+        linker.source_slot(b, ty)?,
+    );
     Some(Op::Set {
-        low: compared(name, ty, flush, false)?,
+        low: decode_comparison(name, ty, flush, false)?,
         high: if ty.pair {
-            Some(compared(name, ty, flush, true)?)
+            Some(decode_comparison(name, ty, flush, true)?)
         } else {
             None
         },
@@ -388,23 +395,27 @@ fn set(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> 
     })
 }
 
-fn selp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_selp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let [to, a, b, flag] = operands else { return None };
     let ty = words.ty()?;
-    let flag = linker.flag(flag)?;
+    let flag = linker.find_flag(flag)?;
     if ty.kind == Kind::Predicate {
         return Some(Op::FlagSelect {
             to: linker.flag_target(to)?,
-            a: linker.flag(a)?,
-            b: linker.flag(b)?,
-            by: flag,
+            a: linker.find_flag(a)?,
+            b: linker.find_flag(b)?,
+            condition: flag,
         });
     }
-    let (to, a, b) = (linker.target(to)?, linker.source(a, ty)?, linker.source(b, ty)?);
+    let (to, a, b) = (
+        linker.target_slot(to)?,
+        linker.source_slot(a, ty)?,
+        linker.source_slot(b, ty)?,
+    );
     Some(Op::Select { to, a, b, flag })
 }
 
-fn testp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_testp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let [to, a] = operands else { return None };
     let kinds = [
         "finite",
@@ -417,25 +428,30 @@ fn testp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -
     let name = kinds.into_iter().find(|name| words.take(name))?;
     let ty = words.ty()?;
     let f = float::classify(name, ty.bits)?;
-    let (to, a) = (linker.flag_target(to)?, linker.source(a, ty)?);
+    let (to, a) = (linker.flag_target(to)?, linker.source_slot(a, ty)?);
     Some(Op::Test {
         f,
         to,
-        other: None,
+        complement: None,
         a,
         b: a,
         logic: Logic::And,
-        with: Flag::TRUE,
+        operand: Flag::TRUE,
     })
 }
 
-fn flags(linker: &mut Linker<'_>, name: &str, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_flags(
+    linker: &mut Linker<'_>,
+    name: &str,
+    words: &mut Words<'_>,
+    operands: &[Operand],
+) -> Option<Op> {
     if words.ty()?.kind != Kind::Predicate {
         return None;
     }
     let (to, a) = (
         linker.flag_target(operands.first()?)?,
-        linker.flag(operands.get(1)?)?,
+        linker.find_flag(operands.get(1)?)?,
     );
     if name == "not" {
         return Some(Op::Flags {
@@ -450,12 +466,12 @@ fn flags(linker: &mut Linker<'_>, name: &str, words: &mut Words<'_>, operands: &
         "or" => Logic::Or,
         _ => Logic::Xor,
     };
-    let b = linker.flag(operands.get(2)?)?;
+    let b = linker.find_flag(operands.get(2)?)?;
     Some(Op::Flags { logic, to, a, b })
 }
 
 /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`.
-fn with_carry(
+fn decode_carry(
     linker: &mut Linker<'_>,
     name: &str,
     words: &mut Words<'_>,
@@ -468,19 +484,19 @@ fn with_carry(
     let op = match name.trim_end_matches('c') {
         "add" => Carry::Add,
         "sub" => Carry::Sub,
-        _ => match product(words)? {
+        _ => match decode_half(words)? {
             Half::Low => Carry::LowProduct,
             Half::High => Carry::HighProduct,
             Half::Wide => return None,
         },
     };
-    let to = linker.target(operands.first()?)?;
+    let to = linker.target_slot(operands.first()?)?;
     let (a, b) = (
-        linker.source(operands.get(1)?, ty)?,
-        linker.source(operands.get(2)?, ty)?,
+        linker.source_slot(operands.get(1)?, ty)?,
+        linker.source_slot(operands.get(2)?, ty)?,
     );
     let c = match operands.get(3) {
-        Some(c) => linker.source(c, ty)?,
+        Some(c) => linker.source_slot(c, ty)?,
         None => a,
     };
     Some(Op::Carry {

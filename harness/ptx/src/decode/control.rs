@@ -1,6 +1,6 @@
-//! Instructions that decide what comes next, and those in which lanes meet.
+//! Instructions of control flow, and those that exchange values between lanes.
 
-use super::{Words, called};
+use super::{Words, called_function};
 use crate::alu::{bits, integer};
 use crate::link::Linker;
 use crate::op::{Op, Shuffle, ShuffleMode, VoteMode};
@@ -39,13 +39,13 @@ pub(super) fn decode(
                 _ => None,
             };
             Some(Op::BranchTo {
-                index: linker.source(index, WORD)?,
+                index: linker.source_slot(index, WORD)?,
                 targets: labels.iter().map(target).collect::<Option<_>>()?,
             })
         }
         "call" => {
             words.take("uni");
-            call(linker, operands)
+            decode_call(linker, operands)
         }
         "ret" => {
             words.take("uni");
@@ -57,8 +57,8 @@ pub(super) fn decode(
             words.left.clear();
             Some(Op::Nothing)
         }
-        "shfl" => shuffle(linker, words, operands),
-        "vote" => vote(linker, words, operands),
+        "shfl" => decode_shuffle(linker, words, operands),
+        "vote" => decode_vote(linker, words, operands),
         "match" => {
             if !words.take("any") || !words.take("sync") {
                 return None;
@@ -66,31 +66,31 @@ pub(super) fn decode(
             let ty = words.ty()?;
             let [to, a, members] = operands else { return None };
             Some(Op::Match {
-                to: linker.target(to)?,
-                a: linker.source(a, ty)?,
+                to: linker.target_slot(to)?,
+                a: linker.source_slot(a, ty)?,
                 bits: ty.bits,
-                members: linker.source(members, WORD)?,
+                members: linker.source_slot(members, WORD)?,
             })
         }
-        "redux" => reduce(linker, words, operands),
+        "redux" => decode_reduce(linker, words, operands),
         "activemask" => {
             words.ty()?;
             Some(Op::ActiveMask {
-                to: linker.target(operands.first()?)?,
+                to: linker.target_slot(operands.first()?)?,
             })
         }
-        "bar" | "barrier" => barrier(linker, words, operands),
+        "bar" | "barrier" => decode_barrier(linker, words, operands),
         _ => None,
     }
 }
 
-fn barrier(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_barrier(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     if words.take("warp") {
         if !words.take("sync") {
             return None;
         }
         return Some(Op::SyncWarp {
-            members: linker.source(operands.first()?, WORD)?,
+            members: linker.source_slot(operands.first()?, WORD)?,
         });
     }
     words.take("cta");
@@ -99,15 +99,15 @@ fn barrier(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand])
     if !waits && !words.take("arrive") {
         return None;
     }
-    let id = linker.source(operands.first()?, WORD)?;
+    let id = linker.source_slot(operands.first()?, WORD)?;
     let count = match operands.get(1) {
-        Some(count) => Some(linker.source(count, WORD)?),
+        Some(count) => Some(linker.source_slot(count, WORD)?),
         None => None,
     };
     Some(Op::Barrier { id, count, waits })
 }
 
-fn shuffle(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_shuffle(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     if !words.take("sync") || words.ty()?.bits != 32 {
         return None;
     }
@@ -121,21 +121,21 @@ fn shuffle(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand])
         return None;
     };
     let (to, valid) = match to {
-        Operand::Two(to, valid) => (linker.target(to)?, Some(linker.flag_target(valid)?)),
-        to => (linker.target(to)?, None),
+        Operand::Two(to, valid) => (linker.target_slot(to)?, Some(linker.flag_target(valid)?)),
+        to => (linker.target_slot(to)?, None),
     };
     Some(Op::Shuffle(Box::new(Shuffle {
         mode,
         to,
         valid,
-        a: linker.source(a, WORD)?,
-        b: linker.source(b, WORD)?,
-        c: linker.source(c, WORD)?,
-        members: linker.source(members, WORD)?,
+        a: linker.source_slot(a, WORD)?,
+        b: linker.source_slot(b, WORD)?,
+        c: linker.source_slot(c, WORD)?,
+        members: linker.source_slot(members, WORD)?,
     })))
 }
 
-fn vote(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_vote(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let [to, a, members] = operands else { return None };
     if !words.take("sync") {
         return None;
@@ -148,18 +148,18 @@ fn vote(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) ->
     ])?;
     words.ty()?;
     let to = match mode {
-        VoteMode::Ballot => linker.target(to)?,
+        VoteMode::Ballot => linker.target_slot(to)?,
         _ => linker.flag_target(to)?,
     };
     Some(Op::Vote {
         mode,
         to,
-        a: linker.flag(a)?,
-        members: linker.source(members, WORD)?,
+        a: linker.find_flag(a)?,
+        members: linker.source_slot(members, WORD)?,
     })
 }
 
-fn reduce(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_reduce(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let [to, a, members] = operands else { return None };
     if !words.take("sync") {
         return None;
@@ -177,21 +177,21 @@ fn reduce(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) 
     };
     Some(Op::Reduce {
         f,
-        to: linker.target(to)?,
-        a: linker.source(a, ty)?,
-        members: linker.source(members, WORD)?,
+        to: linker.target_slot(to)?,
+        a: linker.source_slot(a, ty)?,
+        members: linker.source_slot(members, WORD)?,
     })
 }
 
 /// `call (result), f, (arguments)`.
-fn call(linker: &mut Linker<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_call(linker: &mut Linker<'_>, operands: &[Operand]) -> Option<Op> {
     let (results, rest) = match operands {
         [Operand::List(results), rest @ ..] => (results.as_slice(), rest),
         rest => (&[][..], rest),
     };
     let (function, arguments) = match rest {
-        [function] => (called(function)?, &[][..]),
-        [function, Operand::List(arguments)] => (called(function)?, arguments.as_slice()),
+        [function] => (called_function(function)?, &[][..]),
+        [function, Operand::List(arguments)] => (called_function(function)?, arguments.as_slice()),
         _ => return None,
     };
     linker.call(function, results, arguments)

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Words, elements};
+use super::{Words, vector_elements};
 use crate::link::Linker;
 use crate::op::{Address, MatrixLoad, Mma, MmaKind, Op, Place, Slot};
 use crate::syntax::{Base, Kind, Operand, Type};
@@ -17,13 +17,13 @@ pub(super) fn decode(
         return None;
     }
     match name {
-        "mma" => mma(linker, words, operands),
-        "ldmatrix" => load(linker, words, operands),
+        "mma" => decode_mma(linker, words, operands),
+        "ldmatrix" => decode_load(linker, words, operands),
         _ => None,
     }
 }
 
-fn load(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_load(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let [to, Operand::Address(base, offset)] = operands else {
         return None;
     };
@@ -43,7 +43,7 @@ fn load(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) ->
             linker.constant(at)
         }
     };
-    let to = targets(linker, to)?;
+    let to = target_slots(linker, to)?;
     (to.len() == count).then(|| {
         Op::MatrixLoad(Box::new(MatrixLoad {
             address: Address {
@@ -57,21 +57,21 @@ fn load(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) ->
     })
 }
 
-fn targets(linker: &mut Linker<'_>, operand: &Operand) -> Option<SmallVec<[Slot; 4]>> {
-    elements(operand)
+fn target_slots(linker: &mut Linker<'_>, operand: &Operand) -> Option<SmallVec<[Slot; 4]>> {
+    vector_elements(operand)
         .iter()
-        .map(|element| linker.target(element))
+        .map(|element| linker.target_slot(element))
         .collect()
 }
 
-fn sources(linker: &mut Linker<'_>, operand: &Operand, ty: Type) -> Option<SmallVec<[Slot; 4]>> {
-    elements(operand)
+fn source_slots(linker: &mut Linker<'_>, operand: &Operand, ty: Type) -> Option<SmallVec<[Slot; 4]>> {
+    vector_elements(operand)
         .iter()
-        .map(|element| linker.source(element, ty))
+        .map(|element| linker.source_slot(element, ty))
         .collect()
 }
 
-fn mma(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_mma(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let (m, n, k) = words.take_one(&[
         ("m16n8k8", (16, 8, 8)),
         ("m16n8k16", (16, 8, 16)),
@@ -112,12 +112,12 @@ fn mma(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> 
         m,
         n,
         k,
-        d: targets(linker, to)?,
-        a: sources(linker, of_a, a)?,
-        b: sources(linker, of_b, b)?,
-        c: sources(linker, of_c, c)?,
+        d: target_slots(linker, to)?,
+        a: source_slots(linker, of_a, a)?,
+        b: source_slots(linker, of_b, b)?,
+        c: source_slots(linker, of_c, c)?,
     };
-    // Elements of a matrix that one lane holds, by the bits that a register has for them.
+    // Registers of one lane for a matrix with elements of this many bits.
     let held = |rows: usize, columns: usize, bits: u32| rows * columns / 32 * bits as usize / 32;
     let registers =
         |rows, columns, ty: Type| held(rows, columns, ty.bits).max(1) / if ty.bits == 64 { 2 } else { 1 };

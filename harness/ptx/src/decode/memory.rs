@@ -1,12 +1,12 @@
 //! Instructions that access memory.
 
-use super::{Words, elements};
+use super::{Words, vector_elements};
 use crate::alu::float::{max64, min64};
-use crate::alu::half::{bf16, f16, to_bf16, to_f16};
+use crate::alu::half::{bf16_to_f32, f16_to_f32, to_bf16, to_f16};
 use crate::alu::is_int;
 use crate::link::Linker;
 use crate::op::{Access, Address, Atomic, Copy, Op, Place, Update};
-use crate::syntax::{Base, Kind, Named, Operand, Role, Space, Type};
+use crate::syntax::{Base, Kind, Operand, Role, Space, Type, VariableId};
 
 pub(super) fn decode(
     linker: &mut Linker<'_>,
@@ -15,16 +15,16 @@ pub(super) fn decode(
     operands: &[Operand],
 ) -> Option<Op> {
     match name {
-        "ld" | "ldu" => access(linker, words, operands, true).map(Op::Load),
-        "st" => access(linker, words, operands, false).map(Op::Store),
-        "atom" => atomic(linker, words, operands, true),
-        "red" => atomic(linker, words, operands, false),
-        "cp" => copy(linker, words, operands),
+        "ld" | "ldu" => decode_access(linker, words, operands, true).map(Op::Load),
+        "st" => decode_access(linker, words, operands, false).map(Op::Store),
+        "atom" => decode_atomic(linker, words, operands, true),
+        "red" => decode_atomic(linker, words, operands, false),
+        "cp" => decode_copy(linker, words, operands),
         "cvta" => convert_address(linker, words, operands),
         "createpolicy" => {
-            // What it makes is a hint.
+            // The instruction creates a cache policy, which is only a hint.
             words.left.clear();
-            let to = linker.target(operands.first()?)?;
+            let to = linker.target_slot(operands.first()?)?;
             let a = linker.constant(0);
             Some(Op::Move { to, a })
         }
@@ -41,8 +41,8 @@ pub(super) fn decode(
     }
 }
 
-/// Where an operand in brackets is. An access to a parameter says `.param`, or is to a variable that is one.
-fn address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> Option<Address> {
+/// Decodes an operand in brackets. An access to a parameter has `.param`, or its variable is a parameter.
+fn decode_address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> Option<Address> {
     let Operand::Address(base, offset) = operand else {
         return None;
     };
@@ -56,7 +56,7 @@ fn address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> Option<A
         Base::Register(number) => linker.register(number)?,
         Base::Absolute => linker.constant(0),
         Base::Variable(named) => {
-            if let Named::Own(_) = named {
+            if let VariableId::Own(_) = named {
                 let variable = linker.variable(named)?;
                 if variable.space == Space::Param && variable.role != Role::Own && linker.is_entry() {
                     place = Place::Parameters;
@@ -73,7 +73,7 @@ fn address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> Option<A
     })
 }
 
-fn access(
+fn decode_access(
     linker: &mut Linker<'_>,
     words: &mut Words<'_>,
     operands: &[Operand],
@@ -88,21 +88,21 @@ fn access(
     let space = words.space();
     let count = words.take_one(&[("v2", 2u8), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = words.ty()?;
-    // Behind them is only the policy of a cache.
+    // A third operand can only be a cache policy.
     if operands.len() != 2 + usize::from(hinted) {
         return None;
     }
-    let address = address(linker, space, place)?;
-    let elements = elements(value);
+    let address = decode_address(linker, space, place)?;
+    let elements = vector_elements(value);
     if elements.len() != usize::from(count) {
         return None;
     }
     let mut registers = [0; 8];
     for (slot, element) in registers.iter_mut().zip(elements) {
         *slot = if load {
-            linker.target(element)?
+            linker.target_slot(element)?
         } else {
-            linker.source(element, ty)?
+            linker.source_slot(element, ty)?
         };
     }
     Some(Access {
@@ -115,8 +115,8 @@ fn access(
     })
 }
 
-/// What an atomic does.
-fn update(name: &str, ty: Type) -> Option<Update> {
+/// Returns the function of an atomic.
+fn decode_update(name: &str, ty: Type) -> Option<Update> {
     if is_int(ty) {
         return Some(match (name, ty.kind == Kind::Signed, ty.bits) {
             ("exch", ..) => |_, b, _| b,
@@ -162,10 +162,15 @@ fn update(name: &str, ty: Type) -> Option<Update> {
                 sum.to_bits()
             }
         },
-        ("add", Kind::Float, 16, false) => |old, b, _| to_f16(f64::from(f16(old)) + f64::from(f16(b))),
-        ("add", Kind::Brain, 16, false) => |old, b, _| to_bf16(f64::from(bf16(old)) + f64::from(bf16(b))),
+        ("add", Kind::Float, 16, false) => {
+            |old, b, _| to_f16(f64::from(f16_to_f32(old)) + f64::from(f16_to_f32(b)))
+        }
+        ("add", Kind::Brain, 16, false) => {
+            |old, b, _| to_bf16(f64::from(bf16_to_f32(old)) + f64::from(bf16_to_f32(b)))
+        }
         ("add", Kind::Float, 16, true) => |old, b, _| {
-            let half = |shift: u32| to_f16(f64::from(f16(old >> shift)) + f64::from(f16(b >> shift)));
+            let half =
+                |shift: u32| to_f16(f64::from(f16_to_f32(old >> shift)) + f64::from(f16_to_f32(b >> shift)));
             half(0) | half(16) << 16
         },
         ("min", Kind::Float, 64, false) => {
@@ -178,17 +183,22 @@ fn update(name: &str, ty: Type) -> Option<Update> {
     })
 }
 
-/// `atom.add.f32` in global memory takes subnormal numbers for zeros; in shared memory it does not.
+/// `atom.add.f32` flushes subnormal numbers in global memory, but not in shared memory.
 const ADD32: Update = |old, b, _| {
-    let read = crate::alu::float::in32::<true>;
-    crate::alu::float::out32::<true>(read(old) + read(b))
+    let read = crate::alu::float::f32_from_bits::<true>;
+    crate::alu::float::f32_to_bits::<true>(read(old) + read(b))
 };
 const ADD32_SHARED: Update = |old, b, _| {
-    let read = crate::alu::float::in32::<false>;
-    crate::alu::float::out32::<false>(read(old) + read(b))
+    let read = crate::alu::float::f32_from_bits::<false>;
+    crate::alu::float::f32_to_bits::<false>(read(old) + read(b))
 };
 
-fn atomic(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand], wanted: bool) -> Option<Op> {
+fn decode_atomic(
+    linker: &mut Linker<'_>,
+    words: &mut Words<'_>,
+    operands: &[Operand],
+    wanted: bool,
+) -> Option<Op> {
     words.drop_hints();
     words.drop_order();
     words.take("noftz");
@@ -201,14 +211,14 @@ fn atomic(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand], 
     let mut operands = operands.iter();
     let to = if wanted {
         let operand = operands.next()?;
-        Some(linker.target(operand)?)
+        Some(linker.target_slot(operand)?)
     } else {
         None
     };
-    let address = address(linker, space, operands.next()?)?;
-    let b = linker.source(operands.next()?, ty)?;
+    let address = decode_address(linker, space, operands.next()?)?;
+    let b = linker.source_slot(operands.next()?, ty)?;
     let c = match operands.next() {
-        Some(c) => linker.source(c, ty)?,
+        Some(c) => linker.source_slot(c, ty)?,
         None if name == "cas" => return None,
         None => b,
     };
@@ -216,7 +226,7 @@ fn atomic(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand], 
     let update = if single_sum && address.place == Place::Shared {
         ADD32_SHARED
     } else {
-        update(name, ty)?
+        decode_update(name, ty)?
     };
     Some(Op::Atomic(Atomic {
         address,
@@ -229,7 +239,7 @@ fn atomic(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand], 
 }
 
 /// `cp.async`.
-fn copy(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_copy(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     if !words.take("async") {
         return None;
     }
@@ -255,8 +265,8 @@ fn copy(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) ->
         return None;
     };
     let (to, from) = (
-        address(linker, Space::Shared, to)?,
-        address(linker, Space::Global, from)?,
+        decode_address(linker, Space::Shared, to)?,
+        decode_address(linker, Space::Global, from)?,
     );
     let plain = 3 + usize::from(hinted);
     let read = match operands.get(3) {
@@ -266,7 +276,7 @@ fn copy(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) ->
                 bits: 32,
                 pair: false,
             };
-            linker.source(size, ty)?
+            linker.source_slot(size, ty)?
         }
         _ => linker.constant(bytes),
     };
@@ -278,14 +288,14 @@ fn copy(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) ->
     }))
 }
 
-/// `cvta`: between an address in a space and one anywhere. Addresses of the device's memory are the same in both; those of
-/// shared memory and of a thread's own are counted from its beginning.
+/// `cvta`: converts between an address in a space and a generic address. Addresses of global memory are the same in
+/// both; addresses in shared and local memory are offsets from its beginning.
 fn convert_address(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let back = words.take("to");
     let space = words.space();
     let ty = words.ty()?;
     let [to, a] = operands else { return None };
-    let (to, a) = (linker.target(to)?, linker.source(a, ty)?);
+    let (to, a) = (linker.target_slot(to)?, linker.source_slot(a, ty)?);
     let window = match space {
         Space::Shared => crate::kernel::SHARED_WINDOW,
         Space::Local => crate::kernel::LOCAL_WINDOW,

@@ -1,4 +1,4 @@
-//! A function's instructions. Left out: their operands ([`super::operand`]).
+//! Parses a function's instructions.
 
 use smallvec::SmallVec;
 
@@ -7,7 +7,7 @@ use super::{Parser, Read};
 use crate::lex::Token;
 use crate::syntax::{Instruction, Operand, Place, Role, Space};
 
-/// A label that is used, before it is known where it stands.
+/// A use of a label that may not be defined yet.
 pub(super) struct Used<'t> {
     name: &'t str,
     scope: usize,
@@ -15,11 +15,11 @@ pub(super) struct Used<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// From `{` to the `}` that belongs to it.
-    pub(super) fn body(&mut self) -> Read<()> {
+    /// Parses from `{` to the matching `}`.
+    pub(super) fn parse_body(&mut self) -> Read<()> {
         self.source = None;
         self.inlined.clear();
-        self.sign('{')?;
+        self.expect_sign('{')?;
         loop {
             match self.token {
                 Token::Sign('{') => {
@@ -27,7 +27,7 @@ impl<'t> Parser<'t> {
                     self.scopes.open();
                 }
                 Token::Sign('}') => {
-                    // What follows belongs to the module.
+                    // The tokens after it belong to the module.
                     let inside = self.scopes.close();
                     if !inside {
                         self.resolve_labels()?;
@@ -44,82 +44,82 @@ impl<'t> Parser<'t> {
                 }
                 Token::Sign('@') => {
                     self.advance()?;
-                    let negated = self.takes('!')?;
-                    let name = self.name()?;
+                    let negated = self.take_sign('!')?;
+                    let name = self.expect_name()?;
                     let Some(Entry::Predicate(number)) = self.scopes.find(name) else {
-                        return self.error(format!("`{name}` is no predicate"));
+                        return self.error(format!("`{name}` is not a predicate"));
                     };
-                    let name = self.name()?;
-                    self.instruction(name, Some((number, negated)))?;
+                    let name = self.expect_name()?;
+                    self.parse_instruction(name, Some((number, negated)))?;
                 }
                 Token::Name(name) => {
                     let place = self.place;
                     self.advance()?;
-                    if self.takes(':')? {
+                    if self.take_sign(':')? {
                         if self.token == Token::Dot("branchtargets") {
-                            self.table(name)?;
+                            self.parse_branch_targets(name)?;
                             continue;
                         }
                         let at = self.function.body.len() as u32;
                         if !self.scopes.label(name, at) {
                             self.place = place;
-                            return self.error(format!("the label `{name}` stands twice"));
+                            return self.error(format!("the label `{name}` is defined twice"));
                         }
                     } else {
-                        self.instruction_at(name, None, place)?;
+                        self.parse_instruction_at(name, None, place)?;
                     }
                 }
-                Token::Dot(word) => self.directive(word)?,
-                _ => return self.expected("an instruction"),
+                Token::Dot(word) => self.parse_directive(word)?,
+                _ => return self.fail_expected("an instruction"),
             }
         }
     }
 
-    fn directive(&mut self, word: &str) -> Read<()> {
+    fn parse_directive(&mut self, word: &str) -> Read<()> {
         let space = match word {
-            "loc" => return self.location(),
+            "loc" => return self.parse_location(),
             "reg" => {
                 self.advance()?;
-                return self.registers();
+                return self.parse_registers();
             }
             "pragma" => {
                 self.advance()?;
-                return self.pragma();
+                return self.parse_pragma();
             }
             "local" => Space::Local,
             "shared" => Space::Shared,
             "param" => Space::Param,
-            _ => return self.error(format!("`.{word}` is not known here")),
+            _ => return self.error(format!("`.{word}` is unsupported")),
         };
         self.advance()?;
-        for (name, variable) in self.declared(space, Role::Own)? {
-            self.own(name, variable)?;
+        for (name, variable) in self.parse_declarations(space, Role::Own)? {
+            self.declare_variable(name, variable)?;
         }
-        self.sign(';')
+        self.expect_sign(';')
     }
 
-    /// `$L_brx_0: .branchtargets $L__BB0_2, $L__BB0_3;`, the name read.
-    fn table(&mut self, name: &'t str) -> Read<()> {
+    /// `$L_brx_0: .branchtargets $L__BB0_2, $L__BB0_3;`, after the name.
+    fn parse_branch_targets(&mut self, name: &'t str) -> Read<()> {
         self.advance()?;
         let mut labels = Vec::new();
         loop {
             let place = self.place;
-            let label = self.name()?;
+            let label = self.expect_name()?;
             labels.push(self.label_used(label, place));
-            if !self.takes(',')? {
+            if !self.take_sign(',')? {
                 break;
             }
         }
         self.tables.insert(name, labels);
-        self.sign(';')
+        self.expect_sign(';')
     }
 
-    fn instruction(&mut self, name: &'t str, guard: Option<(u32, bool)>) -> Read<()> {
+    fn parse_instruction(&mut self, name: &'t str, guard: Option<(u32, bool)>) -> Read<()> {
         let place = self.place;
-        self.instruction_at(name, guard, place)
+        self.parse_instruction_at(name, guard, place)
     }
 
-    fn instruction_at(&mut self, name: &'t str, guard: Option<(u32, bool)>, place: Place) -> Read<()> {
+    fn parse_instruction_at(&mut self, name: &'t str, guard: Option<(u32, bool)>, place: Place) -> Read<()> {
         let mut opcode: SmallVec<[Box<str>; 4]> = SmallVec::new();
         opcode.push(name.into());
         while let Token::Dot(word) = self.token {
@@ -129,13 +129,13 @@ impl<'t> Parser<'t> {
         let mut operands = Vec::new();
         if !self.is_sign(';') {
             loop {
-                operands.push(self.operand(0)?);
-                if !self.takes(',')? {
+                operands.push(self.parse_operand(0)?);
+                if !self.take_sign(',')? {
                     break;
                 }
             }
         }
-        self.sign(';')?;
+        self.expect_sign(';')?;
         self.function.body.push(Instruction {
             guard,
             opcode,
@@ -146,7 +146,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// A label as an operand.
+    /// Parses a use of a label.
     pub(super) fn label_used(&mut self, name: &'t str, place: Place) -> Operand {
         let number = self.used.len() as u32;
         self.used.push(Used {

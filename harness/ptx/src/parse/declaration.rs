@@ -1,4 +1,4 @@
-//! Declarations: registers, variables, their first contents. Left out: which directives there are (`super`).
+//! Parses declarations: registers, variables, initial values.
 
 use super::scope::Entry;
 use super::{MOST_REGISTERS, Parser, Read};
@@ -6,15 +6,15 @@ use crate::lex::Token;
 use crate::syntax::{Initial, Kind, Role, Space, Type, Variable};
 
 impl<'t> Parser<'t> {
-    /// `.reg .b32 %r<8>, %x;` behind the `.reg`.
-    pub(super) fn registers(&mut self) -> Read<()> {
-        let ty = self.data_type()?;
+    /// `.reg .b32 %r<8>, %x;` after the `.reg`.
+    pub(super) fn parse_registers(&mut self) -> Read<()> {
+        let ty = self.expect_type()?;
         loop {
-            let name = self.name()?;
-            let family = self.takes('<')?;
-            let count = if family { self.int()? } else { 1 };
+            let name = self.expect_name()?;
+            let family = self.take_sign('<')?;
+            let count = if family { self.expect_int()? } else { 1 };
             if family {
-                self.sign('>')?;
+                self.expect_sign('>')?;
             }
             let held = self.function.registers.len() + self.function.predicates as usize;
             let count = match usize::try_from(count) {
@@ -42,38 +42,38 @@ impl<'t> Parser<'t> {
                 }
             };
             self.scopes.declare(name, entry);
-            if !self.takes(',')? {
-                return self.sign(';');
+            if !self.take_sign(',')? {
+                return self.expect_sign(';');
             }
         }
     }
 
-    /// Variables behind their space: one type, names with commas between.
-    pub(super) fn declared(&mut self, space: Space, role: Role) -> Read<Vec<(&'t str, Variable)>> {
-        let (align, ty) = self.aligned_type()?;
+    /// Parses variables after their state space: one type, then names with commas.
+    pub(super) fn parse_declarations(&mut self, space: Space, role: Role) -> Read<Vec<(&'t str, Variable)>> {
+        let (align, ty) = self.parse_aligned_type()?;
         let mut all = Vec::new();
         loop {
-            all.push(self.named(space, role, align, ty)?);
-            if !self.takes(',')? {
+            all.push(self.parse_declarator(space, role, align, ty)?);
+            if !self.take_sign(',')? {
                 return Ok(all);
             }
         }
     }
 
-    /// One variable behind its space.
-    pub(super) fn declaration(&mut self, space: Space, role: Role) -> Read<(&'t str, Variable)> {
-        let (align, ty) = self.aligned_type()?;
-        self.named(space, role, align, ty)
+    /// Parses one variable after its state space.
+    pub(super) fn parse_declaration(&mut self, space: Space, role: Role) -> Read<(&'t str, Variable)> {
+        let (align, ty) = self.parse_aligned_type()?;
+        self.parse_declarator(space, role, align, ty)
     }
 
-    /// `.align 8 .b8`, `.u64 .ptr .global .align 1`, `.attribute(.managed)` left out.
-    fn aligned_type(&mut self) -> Read<(Option<u32>, Type)> {
+    /// `.align 8 .b8`, `.u64 .ptr .global .align 1`; ignores `.attribute(.managed)`.
+    fn parse_aligned_type(&mut self) -> Read<(Option<u32>, Type)> {
         let mut align = None;
-        if self.takes_dot("align")? {
-            align = Some(self.alignment()?);
+        if self.take_dot("align")? {
+            align = Some(self.parse_alignment()?);
         }
-        let ty = self.data_type()?;
-        if self.takes_dot("ptr")? {
+        let ty = self.expect_type()?;
+        if self.take_dot("ptr")? {
             loop {
                 match self.token {
                     Token::Dot("global" | "shared" | "local" | "const" | "generic") => {
@@ -81,8 +81,8 @@ impl<'t> Parser<'t> {
                     }
                     Token::Dot("align") => {
                         self.advance()?;
-                        // Of what is pointed to.
-                        self.alignment()?;
+                        // This is the alignment of the pointee.
+                        self.parse_alignment()?;
                     }
                     _ => break,
                 }
@@ -91,9 +91,9 @@ impl<'t> Parser<'t> {
         Ok((align, ty))
     }
 
-    fn alignment(&mut self) -> Read<u32> {
+    fn parse_alignment(&mut self) -> Read<u32> {
         let place = self.place;
-        let align = self.int()?;
+        let align = self.expect_int()?;
         match u32::try_from(align) {
             Ok(align) if align.is_power_of_two() && align <= 1 << 16 => Ok(align),
             _ => {
@@ -103,16 +103,22 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn named(&mut self, space: Space, role: Role, align: Option<u32>, ty: Type) -> Read<(&'t str, Variable)> {
-        let name = self.name()?;
+    fn parse_declarator(
+        &mut self,
+        space: Space,
+        role: Role,
+        align: Option<u32>,
+        ty: Type,
+    ) -> Read<(&'t str, Variable)> {
+        let name = self.expect_name()?;
         let element = u64::from(ty.bytes());
         let mut size = Some(element);
-        while self.takes('[')? {
-            if self.takes(']')? {
+        while self.take_sign('[')? {
+            if self.take_sign(']')? {
                 size = None;
                 continue;
             }
-            let count = self.int()?;
+            let count = self.expect_int()?;
             size = match size {
                 Some(size) => match size.checked_mul(count).filter(|&size| size <= 1 << 32) {
                     Some(size) => Some(size),
@@ -120,10 +126,10 @@ impl<'t> Parser<'t> {
                 },
                 None => None,
             };
-            self.sign(']')?;
+            self.expect_sign(']')?;
         }
-        let initial = if self.takes('=')? {
-            self.initial(ty)?
+        let initial = if self.take_sign('=')? {
+            self.parse_initial(ty)?
         } else {
             Initial::Zero
         };
@@ -141,38 +147,38 @@ impl<'t> Parser<'t> {
         Ok((name, variable))
     }
 
-    /// What stands behind `=`: a number, or a list of numbers.
-    fn initial(&mut self, ty: Type) -> Read<Initial> {
+    /// Parses the initial value after `=`: a number, or a list of numbers.
+    fn parse_initial(&mut self, ty: Type) -> Read<Initial> {
         let mut bytes = Vec::new();
-        if !self.takes('{')? {
-            self.element(ty, &mut bytes)?;
+        if !self.take_sign('{')? {
+            self.parse_element(ty, &mut bytes)?;
             return Ok(Initial::Bytes(bytes));
         }
         let mut depth = 1u32;
         while depth > 0 {
-            if self.takes('}')? {
+            if self.take_sign('}')? {
                 depth -= 1;
-                self.takes(',')?;
-            } else if self.takes('{')? {
+                self.take_sign(',')?;
+            } else if self.take_sign('{')? {
                 depth += 1;
             } else {
-                self.element(ty, &mut bytes)?;
+                self.parse_element(ty, &mut bytes)?;
                 if !self.is_sign('}') {
-                    self.sign(',')?;
+                    self.expect_sign(',')?;
                 }
             }
         }
         Ok(Initial::Bytes(bytes))
     }
 
-    fn element(&mut self, ty: Type, bytes: &mut Vec<u8>) -> Read<()> {
-        let negative = self.takes('-')?;
+    fn parse_element(&mut self, ty: Type, bytes: &mut Vec<u8>) -> Read<()> {
+        let negative = self.take_sign('-')?;
         let sign = |bits: u64| if negative { bits.wrapping_neg() } else { bits };
         let bits = match self.token {
             Token::Int(number) => sign(number),
             Token::Single(bits) => u64::from(bits),
             Token::Double(bits) => bits,
-            _ => return self.expected("a number (addresses as first contents are not known here)"),
+            _ => return self.fail_expected("a number (addresses as initial values are unsupported)"),
         };
         self.advance()?;
         bytes.extend(bits.to_le_bytes().iter().take(ty.bytes() as usize));

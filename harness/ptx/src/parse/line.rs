@@ -1,41 +1,41 @@
-//! What instructions were compiled from: `.file` and `.loc`. Left out: who tells people ([`crate::At`]).
+//! Parses source locations: `.file` and `.loc`. [`crate::InstructionLocation`] reports them.
 
 use super::{Parser, Read};
 use crate::lex::Token;
 use crate::syntax::Source;
 
 impl Parser<'_> {
-    /// `.file 1 "/home/me/kernel.py"`, in whatever part of the module.
-    pub(super) fn file(&mut self) -> Read<()> {
+    /// `.file 1 "/home/me/kernel.py"`, anywhere in the module.
+    pub(super) fn parse_file(&mut self) -> Read<()> {
         self.advance()?;
-        let number = self.int()?;
+        let number = self.expect_int()?;
         let Token::Text(name) = self.token else {
-            return self.expected("a file's name");
+            return self.fail_expected("a file's name");
         };
         let file = (number as u32, name.to_owned());
         self.module.files.push(file);
-        self.line().map(drop)
+        self.take_line().map(drop)
     }
 
-    /// `.loc 2 216 16, function_name $L__info_string0, inlined_at 1 9 9`: a file's number, line and column, and those of the
-    /// call. The call is itself inlined where the last `.loc` of its numbers says so.
-    pub(super) fn location(&mut self) -> Read<()> {
+    /// `.loc 2 216 16, function_name $L__info_string0, inlined_at 1 9 9`: a file's number, line and column, and those
+    /// of the call. If the call is itself inlined, the last `.loc` with its numbers says where.
+    pub(super) fn parse_location(&mut self) -> Read<()> {
         let within = self.lexer.is_in_assembly();
-        let line = self.line()?;
+        let line = self.take_line()?;
         if within {
-            // LLVM counts on in the assembly's own lines, from that of the call.
+            // Within inline assembly LLVM counts lines from the line of the call.
             return Ok(());
         }
         let (own, call) = match line.split_once("inlined_at") {
-            Some((own, call)) => (own, numbers(call)),
+            Some((own, call)) => (own, parse_numbers(call)),
             None => (line, None),
         };
-        // Line 0 is code that no line stands for.
-        let Some([file, line, column]) = numbers(own).filter(|[_, line, _]| *line > 0) else {
+        // Line 0 is code without a source line.
+        let Some([file, line, column]) = parse_numbers(own).filter(|[_, line, _]| *line > 0) else {
             self.source = None;
             return Ok(());
         };
-        let inlined = call.map(|call| self.caller(call));
+        let inlined = call.map(|call| self.intern_caller(call));
         let at = [file, line, column];
         match inlined {
             Some(caller) => self.inlined.insert(at, caller),
@@ -50,8 +50,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The number of a call among the module's callers.
-    fn caller(&mut self, call: [u32; 3]) -> u32 {
+    /// Returns the index of a call among the module's callers.
+    fn intern_caller(&mut self, call: [u32; 3]) -> u32 {
         let [file, line, column] = call;
         let source = Source {
             file,
@@ -67,8 +67,8 @@ impl Parser<'_> {
     }
 }
 
-/// The three numbers at the beginning of a text; the last may be left out.
-fn numbers(text: &str) -> Option<[u32; 3]> {
+/// Parses the three numbers at the beginning of a text; the last one is optional.
+fn parse_numbers(text: &str) -> Option<[u32; 3]> {
     let mut numbers = text
         .split([' ', '\t', ','])
         .filter(|word| !word.is_empty())

@@ -1,40 +1,40 @@
-//! Operands. Left out: which operands an instruction takes ([`crate::decode`]).
+//! Parses operands.
 
 use super::scope::Entry;
 use super::{Parser, Read};
 use crate::lex::Token;
-use crate::syntax::{Base, MaskOf, Named, Operand, Place, Special};
+use crate::syntax::{Base, MaskOf, Operand, Place, Special, VariableId};
 
-/// How deep lists and vectors may be in each other.
+/// Maximum nesting of lists and vectors.
 const DEPTH: u32 = 3;
 
 impl<'t> Parser<'t> {
-    pub(super) fn operand(&mut self, depth: u32) -> Read<Operand> {
-        let first = self.single(depth)?;
-        if !self.takes('|')? {
+    pub(super) fn parse_operand(&mut self, depth: u32) -> Read<Operand> {
+        let first = self.parse_single(depth)?;
+        if !self.take_sign('|')? {
             return Ok(first);
         }
-        let second = self.single(depth)?;
+        let second = self.parse_single(depth)?;
         Ok(Operand::Two(Box::new(first), Box::new(second)))
     }
 
-    fn single(&mut self, depth: u32) -> Read<Operand> {
+    fn parse_single(&mut self, depth: u32) -> Read<Operand> {
         if depth > DEPTH {
             return self.error("operands are too deep in each other");
         }
         match self.token {
-            Token::Sign('{') => self.several('}', depth).map(Operand::Vector),
-            Token::Sign('(') => self.several(')', depth).map(Operand::List),
-            Token::Sign('[') => self.address(),
+            Token::Sign('{') => self.parse_list('}', depth).map(Operand::Vector),
+            Token::Sign('(') => self.parse_list(')', depth).map(Operand::List),
+            Token::Sign('[') => self.parse_address(),
             Token::Sign('!') => {
                 self.advance()?;
-                let name = self.name()?;
+                let name = self.expect_name()?;
                 match self.scopes.find(name) {
                     Some(Entry::Predicate(number)) => Ok(Operand::Predicate {
                         number,
                         negated: true,
                     }),
-                    _ => self.error(format!("`{name}` is no predicate")),
+                    _ => self.error(format!("`{name}` is not a predicate")),
                 }
             }
             Token::Sign('-' | '+') => {
@@ -45,7 +45,7 @@ impl<'t> Parser<'t> {
                     Token::Int(number) => Operand::Int(number),
                     Token::Single(bits) => Operand::Single(bits ^ u32::from(negative) << 31),
                     Token::Double(bits) => Operand::Double(bits ^ u64::from(negative) << 63),
-                    _ => return self.expected("a number"),
+                    _ => return self.fail_expected("a number"),
                 };
                 self.advance()?;
                 Ok(operand)
@@ -57,25 +57,25 @@ impl<'t> Parser<'t> {
             Token::Name(name) => {
                 let place = self.place;
                 self.advance()?;
-                self.named_operand(name, place)
+                self.parse_named(name, place)
             }
-            _ => self.expected("an operand"),
+            _ => self.fail_expected("an operand"),
         }
     }
 
-    fn several(&mut self, end: char, depth: u32) -> Read<Vec<Operand>> {
+    fn parse_list(&mut self, end: char, depth: u32) -> Read<Vec<Operand>> {
         self.advance()?;
         let mut all = Vec::new();
-        while !self.takes(end)? {
-            all.push(self.operand(depth + 1)?);
+        while !self.take_sign(end)? {
+            all.push(self.parse_operand(depth + 1)?);
             if !self.is_sign(end) {
-                self.sign(',')?;
+                self.expect_sign(',')?;
             }
         }
         Ok(all)
     }
 
-    fn named_operand(&mut self, name: &'t str, place: Place) -> Read<Operand> {
+    fn parse_named(&mut self, name: &'t str, place: Place) -> Read<Operand> {
         match self.scopes.find(name) {
             Some(Entry::Register(number)) => return Ok(Operand::Register(number)),
             Some(Entry::Predicate(number)) => {
@@ -85,7 +85,7 @@ impl<'t> Parser<'t> {
                 });
             }
             Some(Entry::Variable(named)) => {
-                let offset = self.offset()?;
+                let offset = self.parse_offset()?;
                 return Ok(Operand::Symbol(named, offset));
             }
             _ => {}
@@ -94,16 +94,16 @@ impl<'t> Parser<'t> {
             return Ok(Operand::Int(32));
         }
         if let Some(name) = name.strip_prefix('%') {
-            return self.special(name, place);
+            return self.parse_special(name, place);
         }
         if let Some(labels) = self.tables.get(name) {
             return Ok(Operand::List(labels.clone()));
         }
-        // It may stand further on.
+        // The label may be defined later.
         Ok(self.label_used(name, place))
     }
 
-    fn special(&mut self, name: &str, place: Place) -> Read<Operand> {
+    fn parse_special(&mut self, name: &str, place: Place) -> Read<Operand> {
         let axis = match self.token {
             Token::Dot("x") => Some(0),
             Token::Dot("y") => Some(1),
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
         Ok(Operand::Special(special))
     }
 
-    fn offset(&mut self) -> Read<i64> {
+    fn parse_offset(&mut self) -> Read<i64> {
         let mut sum = 0i64;
         loop {
             let negative = match self.token {
@@ -151,35 +151,35 @@ impl<'t> Parser<'t> {
                 _ => return Ok(sum),
             };
             self.advance()?;
-            let negative = negative != self.takes('-')?;
-            let number = self.int()? as i64;
+            let negative = negative != self.take_sign('-')?;
+            let number = self.expect_int()? as i64;
             sum = sum.wrapping_add(if negative { number.wrapping_neg() } else { number });
         }
     }
 
-    fn address(&mut self) -> Read<Operand> {
+    fn parse_address(&mut self) -> Read<Operand> {
         self.advance()?;
         let base = match self.token {
             Token::Name(name) => {
                 self.advance()?;
                 match self.scopes.find(name) {
                     Some(Entry::Register(number)) => Base::Register(number),
-                    Some(Entry::Variable(Named::Function(_))) => {
+                    Some(Entry::Variable(VariableId::Function(_))) => {
                         return self.error("a function cannot be accessed");
                     }
                     Some(Entry::Variable(named)) => Base::Variable(named),
-                    _ => return self.error(format!("`{name}` is no register and no variable")),
+                    _ => return self.error(format!("`{name}` is neither a register nor a variable")),
                 }
             }
             Token::Int(number) => {
                 self.advance()?;
-                self.sign(']')?;
+                self.expect_sign(']')?;
                 return Ok(Operand::Address(Base::Absolute, number as i64));
             }
-            _ => return self.expected("a register or a variable"),
+            _ => return self.fail_expected("a register or a variable"),
         };
-        let offset = self.offset()?;
-        self.sign(']')?;
+        let offset = self.parse_offset()?;
+        self.expect_sign(']')?;
         Ok(Operand::Address(base, offset))
     }
 }

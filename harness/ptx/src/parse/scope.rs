@@ -1,15 +1,15 @@
-//! What names mean where: a module's names, a function's, those of the blocks in it. Left out: what is declared.
+//! Scopes of names: the module's, a function's, and those of the blocks in it.
 
 use rustc_hash::FxHashMap;
 
-use crate::syntax::Named;
+use crate::syntax::VariableId;
 
-/// What a name stands for.
+/// The entity that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Entry {
     Register(u32),
     Predicate(u32),
-    /// `%r<8>`: a run of registers, the name without its number.
+    /// `%r<8>`: a range of registers, by the name without its number.
     Registers {
         first: u32,
         count: u32,
@@ -18,19 +18,20 @@ pub(super) enum Entry {
         first: u32,
         count: u32,
     },
-    Variable(Named),
+    Variable(VariableId),
 }
 
 #[derive(Debug, Default)]
 struct Scope<'t> {
     parent: usize,
     names: FxHashMap<&'t str, Entry>,
-    /// The runs of registers. One may be called as a single register is: `.reg .b32 sign, sign<2>`.
+    /// The ranges of registers. A range and a single register may have the same name: `.reg .b32 sign, sign<2>`.
     runs: FxHashMap<&'t str, Entry>,
     labels: FxHashMap<&'t str, u32>,
 }
 
-/// All scopes of a function, open or not: a label may be used before it stands there. The first is the module's.
+/// All scopes of a function, open or closed, because a label may be used before its definition. The first is the
+/// module's.
 #[derive(Debug)]
 pub(super) struct Scopes<'t> {
     all: Vec<Scope<'t>>,
@@ -45,7 +46,7 @@ impl<'t> Scopes<'t> {
         }
     }
 
-    /// A scope inside of the current one.
+    /// Opens a scope inside the current one.
     pub(super) fn open(&mut self) {
         self.all.push(Scope {
             parent: self.current,
@@ -54,19 +55,19 @@ impl<'t> Scopes<'t> {
         self.current = self.all.len() - 1;
     }
 
-    /// Back to the scope around; whether there is one besides the module's.
+    /// Returns to the enclosing scope. Returns false at the module's scope.
     pub(super) fn close(&mut self) -> bool {
         self.current = self.all.get(self.current).map_or(0, |scope| scope.parent);
         self.current != 0
     }
 
-    /// Forgets all but the module's.
+    /// Closes all scopes except the module's.
     pub(super) fn close_all(&mut self) {
         self.all.truncate(1);
         self.current = 0;
     }
 
-    /// The number of the current scope.
+    /// The index of the current scope.
     pub(super) const fn current(&self) -> usize {
         self.current
     }
@@ -87,14 +88,14 @@ impl<'t> Scopes<'t> {
         }
     }
 
-    /// Notes a label; whether it is new.
+    /// Defines a label. Returns whether it is new.
     pub(super) fn label(&mut self, name: &'t str, at: u32) -> bool {
         self.all
             .get_mut(self.current)
             .is_some_and(|scope| scope.labels.insert(name, at).is_none())
     }
 
-    /// Where a label stands that is used in a scope.
+    /// Finds a label from a scope outwards.
     pub(super) fn find_label(&self, mut scope: usize, name: &str) -> Option<u32> {
         loop {
             let here = self.all.get(scope)?;
@@ -108,7 +109,7 @@ impl<'t> Scopes<'t> {
         }
     }
 
-    /// What a name means here.
+    /// Resolves a name in the current scope.
     pub(super) fn find(&self, name: &str) -> Option<Entry> {
         let family = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
         let number: Option<u32> = name.get(family.len()..).and_then(|digits| digits.parse().ok());

@@ -1,6 +1,6 @@
-//! Every instruction that Triton emits for `sm_80` is known, runs, and gives what a GPU gave for it alone.
-//! `golden/instructions.jsonl` has the instructions and their operands; `instructions.py` beside this file made it.
-//! `golden/gpu.jsonl.gz` has what an H100 gave; `gpu.py` made it.
+//! Executes every instruction that Triton emits for `sm_80`, and compares its results with a GPU's.
+//! `golden/instructions.jsonl` has the instructions and their operands, written by `instructions.py`.
+//! `golden/gpu.jsonl.gz` has the results of an H100, written by `gpu.py`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -17,14 +17,14 @@ use serde_json::Value;
 
 const THREADS: usize = 64;
 
-fn golden(name: &str) -> String {
+fn read_golden(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
         .join(name);
     fs::read_to_string(path).expect("a golden file")
 }
 
-fn words(value: &Value) -> Vec<u64> {
+fn parse_words(value: &Value) -> Vec<u64> {
     let numbers = value.as_array().expect("a list").iter();
     numbers
         .map(|text| u64::from_str_radix(text.as_str().expect("a text"), 16).expect("a number"))
@@ -32,8 +32,8 @@ fn words(value: &Value) -> Vec<u64> {
 }
 
 /// What four results of each thread are.
-fn executed(body: &str, operands: [&[u64]; 3]) -> Result<Vec<Vec<u64>>, String> {
-    let text = golden("kernel.ptx").replace("// BODY", body);
+fn execute_kernel(body: &str, operands: [&[u64]; 3]) -> Result<Vec<Vec<u64>>, String> {
+    let text = read_golden("kernel.ptx").replace("// BODY", body);
     let module = parse(&text).map_err(|error| error.to_string())?;
     let kernel = Kernel::new(&Arc::new(module), "one").map_err(|error| error.to_string())?;
     let mut storages = Storages::new();
@@ -81,7 +81,7 @@ struct Instructions {
 
 impl Instructions {
     fn read() -> Self {
-        let file = golden("instructions.jsonl");
+        let file = read_golden("instructions.jsonl");
         let mut lines = file
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -90,7 +90,7 @@ impl Instructions {
             .as_object()
             .expect("operands")
             .iter()
-            .map(|(name, values)| (name.clone(), words(values)));
+            .map(|(name, values)| (name.clone(), parse_words(values)));
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         Self {
             sets: sets.collect(),
@@ -104,15 +104,16 @@ impl Instructions {
         }
     }
 
-    /// What four results of each thread are, where the second and the third operand are moved by so many threads.
-    fn executed(&self, one: &Instruction, by: [usize; 2]) -> Result<Vec<Vec<u64>>, String> {
+    /// Executes an instruction with its second and third operand rotated by `by` threads. Returns four results of each
+    /// thread.
+    fn execute_rotated(&self, one: &Instruction, by: [usize; 2]) -> Result<Vec<Vec<u64>>, String> {
         let turned = |nth: usize, by: usize| {
             let mut set = self.sets[&one.operands[nth]].clone();
             set.rotate_left(by);
             set
         };
         let [a, b, c] = [turned(0, 0), turned(1, by[0]), turned(2, by[1])];
-        executed(&one.body, [&a, &b, &c])
+        execute_kernel(&one.body, [&a, &b, &c])
     }
 }
 
@@ -122,10 +123,10 @@ fn every_instruction_is_known_and_runs() {
     let mut wrong = String::new();
     for one in &instructions.all {
         let opcode = &one.opcode;
-        match instructions.executed(one, [0, 0]) {
-            // Something must come of it, and not the same for all.
+        match instructions.execute_rotated(one, [0, 0]) {
+            // The results must exist, and differ between threads.
             Ok(results) if results.iter().any(|of| of.iter().any(|&word| word != of[0])) => {}
-            Ok(_) if SAME.iter().any(|name| opcode.starts_with(name)) => {}
+            Ok(_) if WARP_UNIFORM.iter().any(|name| opcode.starts_with(name)) => {}
             Ok(results) => {
                 let _ = writeln!(wrong, "{opcode}: {:x} from every thread", results[0][0]);
             }
@@ -136,7 +137,7 @@ fn every_instruction_is_known_and_runs() {
     }
     assert!(wrong.is_empty(), "{wrong}");
     let tried: BTreeSet<&str> = instructions.all.iter().map(|one| one.opcode.as_str()).collect();
-    let listed = golden("opcodes.txt");
+    let listed = read_golden("opcodes.txt");
     let untried: Vec<&str> = listed.lines().filter(|opcode| !tried.contains(opcode)).collect();
     assert_eq!(untried, UNTRIED);
 }
@@ -160,12 +161,12 @@ fn every_instruction_gives_what_a_gpu_gave() {
             .iter()
             .zip(theirs["results"].as_array().expect("results"))
         {
-            let ours = instructions.executed(one, by).expect("it runs");
+            let ours = instructions.execute_rotated(one, by).expect("it runs");
             let theirs: Vec<Vec<u64>> = theirs
                 .as_array()
                 .expect("four results")
                 .iter()
-                .map(words)
+                .map(parse_words)
                 .collect();
             assert_eq!(theirs.len(), ours.len());
             for (nth, thread) in (0..ours.len()).flat_map(|nth| (0..THREADS).map(move |thread| (nth, thread)))
@@ -186,8 +187,8 @@ fn every_instruction_gives_what_a_gpu_gave() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Whether PTX admits both results of an instruction. Nearly all have one; the ISA's document names the exceptions: the NaN
-/// that comes of a NaN, and the errors of approximate instructions.
+/// Whether PTX admits both results of an instruction. Nearly all instructions have one result; the ISA's exceptions are
+/// the NaN computed from a NaN, and the errors of approximate instructions.
 fn may_be(opcode: &str, operand: u64, ours: u64, theirs: u64) -> bool {
     let dtype = match opcode.rsplit('.').next() {
         Some("f64") => DType::F64,
@@ -220,7 +221,7 @@ fn may_be(opcode: &str, operand: u64, ours: u64, theirs: u64) -> bool {
 }
 
 /// Instructions whose result is one for a whole warp.
-const SAME: [&str; 3] = ["vote.", "redux.", "ld.param."];
+const WARP_UNIFORM: [&str; 3] = ["vote.", "redux.", "ld.param."];
 
 /// Instructions that need more than operands: `semantics.rs` has them.
 const UNTRIED: [&str; 6] = [

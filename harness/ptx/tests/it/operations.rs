@@ -1,6 +1,6 @@
-//! Whole kernels of one operation each, compiled by Triton 3.9.0 for `sm_80`, against what an H200 gave for the same operations
-//! (`snapshots/tile`). Where the language leaves a choice (approximate functions, payloads of NaN) `cerith_tile` says which
-//! results it admits.
+//! Executes kernels of one operation each, compiled by Triton 3.9.0 for `sm_80`, and compares them with an H200's
+//! results of the same operations (`snapshots/tile`). If the language leaves a choice (approximate functions, payloads
+//! of NaN), `cerith_tile` decides which results are admitted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,19 +17,19 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 /// Bytes between two operands in a kernel's memory.
-const APART: usize = 1 << 12;
+const OPERAND_STRIDE: usize = 1 << 12;
 
 /// Bits by lane.
 type Lanes = Vec<u64>;
 
-/// The operands of each dtype, and what came out, by kind, operation and dtypes.
+/// The operands of each dtype, and the results by kind, operation and dtypes.
 #[derive(Default)]
 struct Tables {
     operands: BTreeMap<(String, String), Lanes>,
     results: BTreeMap<[String; 4], Lanes>,
 }
 
-fn tables() -> Tables {
+fn read_tables() -> Tables {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../snapshots/tile");
     let mut tables = Tables::default();
     for name in ["h200-3.9.0.txt", "h200-more-3.9.0.txt"] {
@@ -63,7 +63,7 @@ fn tables() -> Tables {
     tables
 }
 
-fn dtype(name: &str) -> DType {
+fn parse_dtype(name: &str) -> DType {
     let all = DType::ALL.iter().copied();
     all.into_iter()
         .find(|dtype| dtype.name() == name)
@@ -71,12 +71,12 @@ fn dtype(name: &str) -> DType {
 }
 
 /// The bytes of an element, `i1` one of them.
-fn width(name: &str) -> usize {
-    dtype(name).size()
+fn element_bytes(name: &str) -> usize {
+    parse_dtype(name).size()
 }
 
 /// What the kernel of one operation leaves.
-fn executed(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Result<Lanes, String> {
+fn execute_operation(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Result<Lanes, String> {
     let module = parse(one["ptx"].as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
     let module = Arc::new(module);
     let entry = module
@@ -86,19 +86,23 @@ fn executed(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Result<Lanes, 
     let name = entry.map(|entry| entry.name.clone()).unwrap_or_default();
     let kernel = Kernel::new(&module, &name).map_err(|error| error.to_string())?;
     let mut storages = Storages::new();
-    let all = storages.add("all", 4 * APART as u64).expect("it fits");
-    storages.write(all, 0, &vec![0; 4 * APART]);
+    let all = storages.add("all", 4 * OPERAND_STRIDE as u64).expect("it fits");
+    storages.write(all, 0, &vec![0; 4 * OPERAND_STRIDE]);
     for (nth, column) in given.iter().enumerate() {
         for (lane, bits) in column.iter().enumerate() {
-            let at = nth * APART + lane * width(of);
-            storages.write(all, at, &bits.to_le_bytes()[..width(of)]);
+            let at = nth * OPERAND_STRIDE + lane * element_bytes(of);
+            storages.write(all, at, &bits.to_le_bytes()[..element_bytes(of)]);
         }
     }
     let mut memory = Memory::new(&storages, Vec::new());
     let first = memory.address(StorageId(0));
     let mut parameters = Vec::new();
     for (nth, _) in kernel.parameters().iter().enumerate() {
-        let at = if nth < 4 { first + (nth * APART) as u64 } else { 0 };
+        let at = if nth < 4 {
+            first + (nth * OPERAND_STRIDE) as u64
+        } else {
+            0
+        };
         parameters.extend(at.to_le_bytes());
     }
     let launch = Launch {
@@ -112,13 +116,17 @@ fn executed(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Result<Lanes, 
         LaunchOutcome::Finished(finished) if finished.findings.is_empty() => {}
         other => return Err(format!("{other:?}")),
     }
-    let start = if one["kind"] == "atomic" { 0 } else { 3 * APART };
+    let start = if one["kind"] == "atomic" {
+        0
+    } else {
+        3 * OPERAND_STRIDE
+    };
     let bytes = memory.bytes(all);
     let lanes = given.first().map_or(0, |column| column.len());
     Ok((0..lanes)
         .map(|lane| {
-            let at = start + lane * width(to);
-            let element = bytes.get(at..at + width(to)).unwrap_or_default();
+            let at = start + lane * element_bytes(to);
+            let element = bytes.get(at..at + element_bytes(to)).unwrap_or_default();
             element
                 .iter()
                 .rev()
@@ -129,7 +137,7 @@ fn executed(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Result<Lanes, 
 
 /// Operations whose PTX has approximate instructions, or for `sm_80` others than for `sm_90`; with how many units in the last
 /// place of the result they may be apart.
-fn units(name: &str, to: &str) -> u64 {
+fn allowed_units(name: &str, to: &str) -> u64 {
     let few = [
         "exp",
         "exp2",
@@ -154,18 +162,18 @@ fn units(name: &str, to: &str) -> u64 {
     }
 }
 
-fn agrees(name: &str, to: &str, ours: u64, theirs: u64) -> bool {
-    let dtype = dtype(to);
+fn is_close(name: &str, to: &str, ours: u64, theirs: u64) -> bool {
+    let dtype = parse_dtype(to);
     if ours == theirs || numeric::is_nan(dtype, ours) && numeric::is_nan(dtype, theirs) {
         return true;
     }
     let apart = ours.abs_diff(theirs);
-    dtype.is_float() && apart <= units(name, to)
+    dtype.is_float() && apart <= allowed_units(name, to)
 }
 
 #[test]
 fn operations_give_what_a_gpu_gave() {
-    let tables = tables();
+    let tables = read_tables();
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/operations.jsonl.gz");
     let file = fs::File::open(path).expect("the kernels");
     let mut wrong = String::new();
@@ -186,10 +194,10 @@ fn operations_give_what_a_gpu_gave() {
             .filter_map(|name| tables.operands.get(&(of.clone(), (*name).to_owned())))
             .collect();
         tried += 1;
-        match executed(&one, &given, of, to) {
+        match execute_operation(&one, &given, of, to) {
             Ok(ours) => {
                 let apart: Vec<usize> = (0..theirs.len().min(ours.len()))
-                    .filter(|&lane| !agrees(name, to, ours[lane], theirs[lane]))
+                    .filter(|&lane| !is_close(name, to, ours[lane], theirs[lane]))
                     .collect();
                 if let Some(&lane) = apart.first() {
                     let operands: Vec<String> = given.iter().map(|of| format!("{:x}", of[lane])).collect();

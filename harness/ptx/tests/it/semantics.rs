@@ -8,7 +8,7 @@ use cerith_ptx::{Config, FindingKind, Kernel, Launch, LaunchOutcome, TrapKind, p
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 /// Launches the only kernel of a module with one storage of so many words; the outcome and the words.
-fn launched(text: &str, words: usize, threads: u32, config: &Config<'_>) -> (LaunchOutcome, Vec<u32>) {
+fn launch_module(text: &str, words: usize, threads: u32, config: &Config<'_>) -> (LaunchOutcome, Vec<u32>) {
     let (outcome, bytes) = launched_on(&vec![0; words * 4], text, threads, config);
     let words = bytes.as_chunks::<4>().0;
     (
@@ -38,7 +38,7 @@ fn launched_on(content: &[u8], text: &str, threads: u32, config: &Config<'_>) ->
 }
 
 /// A kernel whose body leaves `%result` of each thread in its word.
-fn kernel(declarations: &str, body: &str) -> String {
+fn kernel_text(declarations: &str, body: &str) -> String {
     format!(
         "{declarations}
         .extern .shared .align 16 .b8 dynamic[];
@@ -60,9 +60,9 @@ fn kernel(declarations: &str, body: &str) -> String {
     )
 }
 
-fn results(declarations: &str, body: &str, threads: u32) -> Vec<u32> {
-    let text = kernel(declarations, body);
-    let (outcome, words) = launched(&text, threads as usize, threads, &Config::default());
+fn run_body(declarations: &str, body: &str, threads: u32) -> Vec<u32> {
+    let text = kernel_text(declarations, body);
+    let (outcome, words) = launch_module(&text, threads as usize, threads, &Config::default());
     match outcome {
         LaunchOutcome::Finished(finished) => {
             assert_eq!(finished.findings, Vec::new());
@@ -73,16 +73,16 @@ fn results(declarations: &str, body: &str, threads: u32) -> Vec<u32> {
 }
 
 fn trap(declarations: &str, body: &str, threads: u32) -> TrapKind {
-    let text = kernel(declarations, body);
-    match launched(&text, threads as usize, threads, &Config::default()).0 {
+    let text = kernel_text(declarations, body);
+    match launch_module(&text, threads as usize, threads, &Config::default()).0 {
         LaunchOutcome::Trapped(trap) => trap.kind,
         other => panic!("{other:?}"),
     }
 }
 
-fn findings(body: &str, threads: u32) -> Vec<FindingKind> {
-    let text = kernel("", body);
-    match launched(&text, threads as usize, threads, &Config::default()).0 {
+fn find_hazards(body: &str, threads: u32) -> Vec<FindingKind> {
+    let text = kernel_text("", body);
+    match launch_module(&text, threads as usize, threads, &Config::default()).0 {
         LaunchOutcome::Finished(finished) => finished.findings.iter().map(|finding| finding.kind).collect(),
         other => panic!("{other:?}"),
     }
@@ -106,7 +106,7 @@ fn lanes_that_part_meet_again() {
         .map(|tid| tid ^ 1)
         .map(|tid| tid * (tid + 1) / 2)
         .collect();
-    assert_eq!(results("", body, 64), expected);
+    assert_eq!(run_body("", body, 64), expected);
 }
 
 #[test]
@@ -123,10 +123,10 @@ fn a_product_of_24_bits_has_48() {
         0x80_0001_u64 * 0x34_5678,
         (0x80_0001_i64 - 0x100_0000) * 0x34_5678,
     );
-    assert_eq!(results("", &body("lo.u32"), 1), [low as u32]);
-    assert_eq!(results("", &body("hi.u32"), 1), [(low >> 16) as u32]);
-    assert_eq!(results("", &body("lo.s32"), 1), [high as u32]);
-    assert_eq!(results("", &body("hi.s32"), 1), [(high >> 16) as u32]);
+    assert_eq!(run_body("", &body("lo.u32"), 1), [low as u32]);
+    assert_eq!(run_body("", &body("hi.u32"), 1), [(low >> 16) as u32]);
+    assert_eq!(run_body("", &body("lo.s32"), 1), [high as u32]);
+    assert_eq!(run_body("", &body("hi.s32"), 1), [(high >> 16) as u32]);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_number_may_end_with_its_point() {
             .reg .f32 %f0;
             add.f32 %f0, 0f3F800000, 20.;
             mov.b32 %result, %f0;";
-    assert_eq!(results("", body, 1), [21f32.to_bits()]);
+    assert_eq!(run_body("", body, 1), [21f32.to_bits()]);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn lanes_take_the_target_that_they_count_and_meet_again() {
         done:
             shfl.sync.bfly.b32 %result, %result, 1, 31, -1;";
     let expected: Vec<u32> = (0..64u32).map(|tid| ((tid ^ 1) & 3) * 10 + 10).collect();
-    assert_eq!(results("", body, 64), expected);
+    assert_eq!(run_body("", body, 64), expected);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_target_beyond_the_last_is_none() {
             targets: .branchtargets first;
             brx.idx.uni %own, targets;
         first:";
-    assert_eq!(results("", body, 1), [0]);
+    assert_eq!(run_body("", body, 1), [0]);
     assert_eq!(trap("", body, 2), TrapKind::NoStep);
 }
 
@@ -215,7 +215,7 @@ fn a_call_takes_and_gives_and_calls_on() {
                 ld.param.b32 %result, [b];
             }";
     let expected: Vec<u32> = (0..32u32).map(|tid| (tid & 3) * 2 + 1).collect();
-    assert_eq!(results(declarations, body, 32), expected);
+    assert_eq!(run_body(declarations, body, 32), expected);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn the_address_of_a_parameter_may_be_in_a_register() {
             add.u64 %d2, %d2, %d0;
             setp.eq.u64 %p0, %d2, %out;
             selp.b32 %result, 1, 0, %p0;";
-    assert_eq!(results("", body, 32), [1; 32]);
+    assert_eq!(run_body("", body, 32), [1; 32]);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn warps_exchange_behind_a_barrier() {
             add.u32 %r2, %r2, %r1;
             ld.shared.u32 %result, [%r2];";
     let expected: Vec<u32> = (0..64u32).map(|tid| tid ^ 32).collect();
-    assert_eq!(results("", body, 64), expected);
+    assert_eq!(run_body("", body, 64), expected);
 }
 
 #[test]
@@ -264,21 +264,21 @@ fn a_missing_barrier_is_a_race() {
             mov.u32 %r2, dynamic;
             add.u32 %r2, %r2, %r1;
             ld.shared.u32 %result, [%r2];";
-    // The first warp reads what nobody has written yet, the second what the first wrote.
+    // The first warp reads uninitialised memory; the second reads the first warp's values.
     assert_eq!(
-        findings(body, 64),
+        find_hazards(body, 64),
         [
             FindingKind::WriteAfterRead,
             FindingKind::ReadAfterWrite,
             FindingKind::Uninitialised
         ]
     );
-    // The same value from both is no race, nor is what a barrier of these two warps parts.
+    // Neither equal values from both warps nor accesses separated by a barrier of these two warps are a race.
     let same = "
             mov.u32 %r1, dynamic;
             mov.u32 %result, 5;
             st.shared.u32 [%r1], %result;";
-    assert_eq!(findings(same, 64), []);
+    assert_eq!(find_hazards(same, 64), []);
     let named = "
             st.shared.u32 [%at], %own;
             bar.sync 3, 64;
@@ -286,7 +286,7 @@ fn a_missing_barrier_is_a_race() {
             mov.u32 %r2, dynamic;
             add.u32 %r2, %r2, %r1;
             ld.shared.u32 %result, [%r2];";
-    assert_eq!(findings(named, 64), []);
+    assert_eq!(find_hazards(named, 64), []);
 }
 
 /// Each thread reads the word of the other warp's thread, and then writes its own.
@@ -308,14 +308,14 @@ fn a_race_in_global_memory_counts_if_the_result_depends_on_it() {
             .starts_with("a data race: a read of bytes in global memory that another warp wrote"),
         "{raced}"
     );
-    // With a barrier between them, in one warp, or without use of what was read, there is none.
-    assert_eq!(results("", &format!("{NEIGHBOUR} bar.sync 0;"), 64), [1; 64]);
+    // There is no race with a barrier between them, in one warp, or if the value that was read is unused.
+    assert_eq!(run_body("", &format!("{NEIGHBOUR} bar.sync 0;"), 64), [1; 64]);
     assert_eq!(
-        results("", &NEIGHBOUR.replace("%own, 32", "%own, 1"), 32),
+        run_body("", &NEIGHBOUR.replace("%own, 32", "%own, 1"), 32),
         [1; 32]
     );
     assert_eq!(
-        results("", &format!("{NEIGHBOUR} mov.u32 %result, 7;"), 64),
+        run_body("", &format!("{NEIGHBOUR} mov.u32 %result, 7;"), 64),
         [7; 64]
     );
 }
@@ -343,7 +343,7 @@ fn an_order_of_atomics_is_no_race() {
             atom.global.add.u32 %result, [%d1], 0;
             ld.global.u32 %r1, [%d1];
             mov.u32 %result, 3;";
-    assert_eq!(results("", body, 64), [3; 64]);
+    assert_eq!(run_body("", body, 64), [3; 64]);
 }
 
 #[test]
@@ -355,9 +355,9 @@ fn a_copy_lands_when_it_is_waited_for() {
     let waited =
         format!("{copy} cp.async.wait_group 0; ld.shared.u32 %result, [%at]; add.u32 %result, %result, 1;");
     let expected: Vec<u32> = (1..=32).collect();
-    assert_eq!(results("", &waited, 32), expected);
+    assert_eq!(run_body("", &waited, 32), expected);
     let early = format!("{copy} cp.async.wait_group 1; ld.shared.u32 %result, [%at];");
-    assert_eq!(findings(&early, 32), [FindingKind::InFlight]);
+    assert_eq!(find_hazards(&early, 32), [FindingKind::InFlight]);
     // Fewer bytes are read than are written: the rest is zeros.
     let short = "
             mov.u32 %r1, 0x01020304;
@@ -366,19 +366,19 @@ fn a_copy_lands_when_it_is_waited_for() {
             cp.async.ca.shared.global [%at], [%out], 4, %r2;
             cp.async.wait_all;
             ld.shared.u32 %result, [%at];";
-    assert_eq!(results("", short, 32), [0x0304; 32]);
+    assert_eq!(run_body("", short, 32), [0x0304; 32]);
 }
 
 #[test]
 fn what_nothing_was_written_to_is_found_where_it_counts() {
     assert_eq!(
-        findings("add.u32 %result, %r3, 1;", 32),
+        find_hazards("add.u32 %result, %r3, 1;", 32),
         [FindingKind::Uninitialised]
     );
     // No bit of it is in the result.
-    assert_eq!(findings("and.b32 %result, %r3, 0;", 32), []);
+    assert_eq!(find_hazards("and.b32 %result, %r3, 0;", 32), []);
     assert_eq!(
-        findings("ld.shared.u32 %result, [%at];", 32),
+        find_hazards("ld.shared.u32 %result, [%at];", 32),
         [FindingKind::Uninitialised]
     );
 }
@@ -389,7 +389,7 @@ fn a_register_may_be_called_as_a_run_of_registers_is() {
     let body = "
         { .reg .b32 sign, sign<2>;
           mov.u32 sign0, 1; mov.u32 sign1, 20; add.u32 sign, sign0, sign1; mov.u32 %result, sign; }";
-    assert_eq!(results("", body, 1), [21]);
+    assert_eq!(run_body("", body, 1), [21]);
 }
 
 #[test]
@@ -428,15 +428,15 @@ fn threads_that_cannot_go_on_are_trapped() {
     assert!(matches!(
         trap("", some, 32),
         TrapKind::DivergentBarrier {
-            came: 0x1f,
+            arrived: 0x1f,
             running: u32::MAX
         }
     ));
-    // What comes to a barrier waits for lanes that are somewhere behind it in the text, and on their way to it.
+    // A group at a barrier waits for lanes that are later in the text and on their way to it.
     let late = "setp.lt.u32 %p0, %own, 5; mov.u32 %result, 1; @%p0 bra late; here: bar.sync 0; \
                 shfl.sync.bfly.b32 %r1, %result, 1, 31, -1; add.u32 %result, %result, %r1; bra there; \
                 late: mov.u32 %result, 7; bra here; there: mov.u32 %r1, 0;";
-    assert_eq!(results("", late, 32)[..8], [14, 14, 14, 14, 8, 8, 2, 2]);
+    assert_eq!(run_body("", late, 32)[..8], [14, 14, 14, 14, 8, 8, 2, 2]);
     let never = "setp.lt.u32 %p0, %own, 5; @%p0 bra late; bar.sync 0; bra there; late: bar.sync 0; there: mov.u32 %result, 0;";
     assert!(matches!(
         trap("", never, 32),
@@ -450,7 +450,7 @@ fn threads_that_cannot_go_on_are_trapped() {
     let inactive = "setp.lt.u32 %p0, %own, 5; @%p0 shfl.sync.bfly.b32 %result, %own, 1, 31, -1;";
     assert!(matches!(
         trap("", inactive, 32),
-        TrapKind::Inactive { came: 0x1f, .. }
+        TrapKind::Inactive { arrived: 0x1f, .. }
     ));
     assert_eq!(trap("", "trap; mov.u32 %result, 0;", 32), TrapKind::Trap);
     assert!(matches!(
@@ -472,7 +472,7 @@ fn threads_that_cannot_go_on_are_trapped() {
     assert_eq!(
         trap("", "st.param.u32 [out], %own; mov.u32 %result, 0;", 32),
         TrapKind::ReadOnly {
-            what: "the parameters"
+            memory: "the parameters"
         }
     );
 }
@@ -516,7 +516,7 @@ fn asserts_and_prints_are_told() {
             }
         quiet:
             mov.u32 %result, 0;";
-    match launched(&kernel(declarations, print), 32, 32, &Config::default()).0 {
+    match launch_module(&kernel_text(declarations, print), 32, 32, &Config::default()).0 {
         LaunchOutcome::Finished(finished) => {
             assert_eq!(finished.prints, ["0  1.50 1ffffffff", "1  1.50 1ffffffff"]);
         }
@@ -526,12 +526,12 @@ fn asserts_and_prints_are_told() {
 
 #[test]
 fn limits_end_a_launch() {
-    let endless = kernel("", "again: bra again;");
+    let endless = kernel_text("", "again: bra again;");
     let config = Config {
         fuel: 10_000,
         ..Config::default()
     };
-    match launched(&endless, 32, 32, &config).0 {
+    match launch_module(&endless, 32, 32, &config).0 {
         LaunchOutcome::Exhausted(exhausted) => {
             assert_eq!(
                 exhausted.to_string(),
@@ -545,14 +545,14 @@ fn limits_end_a_launch() {
         ..Config::default()
     };
     assert!(matches!(
-        launched(&endless, 32, 32, &large).0,
+        launch_module(&endless, 32, 32, &large).0,
         LaunchOutcome::Exhausted(_)
     ));
 }
 
 #[test]
 fn the_texts_of_traps_and_findings_name_both_lines() {
-    let text = kernel(
+    let text = kernel_text(
         "",
         "
             .loc 1 17 3
@@ -569,9 +569,9 @@ fn the_texts_of_traps_and_findings_name_both_lines() {
             ld.shared.u32 %result, [%r2];
             .loc 1 0 0",
     );
-    // Triton names its files behind the functions.
+    // Triton emits `.file` after the functions.
     let text = text + "\t.file\t1 \"/home/me/k.py\"\n.file 2 \"/triton/standard.py\", 1700000000, 64\n";
-    match launched(&text, 64, 64, &Config::default()).0 {
+    match launch_module(&text, 64, 64, &Config::default()).0 {
         LaunchOutcome::Finished(finished) => {
             let said: Vec<String> = finished.findings.iter().map(ToString::to_string).collect();
             insta::assert_snapshot!(said.join("\n"));
@@ -605,12 +605,12 @@ fn what_is_no_ptx_is_refused_with_its_place() {
     );
     check(
         ".global .b8 x[4] = {1, y};",
-        "1:24: a number (addresses as first contents are not known here) is expected here, not `y`",
+        "1:24: a number (addresses as initial values are unsupported) is expected here, not `y`",
     );
-    check(".address_size 32\n", "2:1: only addresses of 64 bits are known");
+    check(".address_size 32\n", "2:1: only 64-bit addresses are supported");
 }
 
-/// What `.ftz` makes of results that are the smallest normal number in `f32`, or would be if they were not rounded, on an H100.
+/// Results of `.ftz` on an H100 that are the smallest normal `f32` number, or would be without rounding.
 #[test]
 fn flushing_looks_at_a_result_with_24_bits() {
     let check = |instruction: &str, [a, b]: [u32; 2], expected: u32| {
@@ -621,7 +621,7 @@ fn flushing_looks_at_a_result_with_24_bits() {
         };
         let body = format!("{instruction} %result, 0f{a:08x}, 0f{b:08x}{addend};");
         assert_eq!(
-            results("", &body, 1),
+            run_body("", &body, 1),
             [expected],
             "{instruction} of {a:x} and {b:x}"
         );

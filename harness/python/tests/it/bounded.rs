@@ -36,7 +36,7 @@ const COMPARISONS: [CmpOp; 8] = [
     CmpOp::Is,
 ];
 
-fn ints() -> impl Strategy<Value = Int> {
+fn arb_ints() -> impl Strategy<Value = Int> {
     prop_oneof![
         any::<i8>().prop_map(|value| Int::from(i128::from(value))),
         any::<i128>().prop_map(Int::from),
@@ -49,11 +49,11 @@ fn ints() -> impl Strategy<Value = Int> {
     ]
 }
 
-fn values() -> impl Strategy<Value = Value> {
+fn arb_values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::None),
         any::<bool>().prop_map(Value::Bool),
-        ints().prop_map(Value::Int),
+        arb_ints().prop_map(Value::Int),
         any::<f64>().prop_map(Value::Float),
         "[ 0-9a-fx_.eé'\\\\-]{0,12}".prop_map(Value::Str),
     ];
@@ -68,7 +68,7 @@ fn values() -> impl Strategy<Value = Value> {
 
 fn spend(items: usize) -> Result<(), Error> {
     if items > 10_000 {
-        return Err(Error::items(items, 10_000, "items"));
+        return Err(Error::too_many(items, 10_000, "items"));
     }
     Ok(())
 }
@@ -77,20 +77,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn nothing_panics_or_runs_long(a in values(), b in values(), c in values()) {
+    fn nothing_panics_or_runs_long(a in arb_values(), b in arb_values(), c in arb_values()) {
         let start = Instant::now();
         for op in OPERATORS {
-            let _ = operator::binary(op, &a, &b);
+            let _ = operator::apply_binary(op, &a, &b);
         }
         for op in COMPARISONS {
             let _ = operator::compare(op, &a, &b);
         }
         for op in [UnaryOp::USub, UnaryOp::UAdd, UnaryOp::Invert, UnaryOp::Not] {
-            let _ = operator::unary(op, &a);
+            let _ = operator::apply_unary(op, &a);
         }
-        let _ = operator::subscript(&a, &b);
+        let _ = operator::get_item(&a, &b);
         let _ = operator::slice(&a, [Some(b.clone()), Some(c.clone()), None]);
-        let _ = repr::repr(&a);
+        let _ = repr::repr_of(&a);
         let all = [a, b, c];
         for function in Builtins::TABLE.iter().chain(Math::TABLE) {
             for count in 0..=all.len() {
@@ -101,12 +101,12 @@ proptest! {
     }
 
     #[test]
-    fn floor_division_and_remainder_belong_together(a in ints(), b in ints()) {
+    fn floor_division_and_remainder_belong_together(a in arb_ints(), b in arb_ints()) {
         let Some((quotient, rest)) = a.floor_div_mod(&b) else {
             return Ok(());
         };
-        if let Ok(product) = quotient.times(&b) {
-            prop_assert_eq!(product.plus(&rest), Ok(a));
+        if let Ok(product) = quotient.checked_mul(&b) {
+            prop_assert_eq!(product.checked_add(&rest), Ok(a));
         }
         prop_assert!(rest.is_zero() || rest.is_negative() == b.is_negative());
     }

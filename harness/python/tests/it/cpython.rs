@@ -1,9 +1,10 @@
-//! Every expression of `cpython.txt.gz`, which `make_table.py` wrote, has the value or the error that `CPython` 3.11 gave it.
+//! Compares every expression of `cpython.txt.gz`, which `make_table.py` wrote, with the value or error of `CPython`
+//! 3.11.
 //!
-//! Kinds of errors are always `CPython`'s. So are texts, but for these classes, which [`says_otherwise`] knows:
-//! - complex numbers, which are not held, also where `CPython` finds that they are too large;
-//! - calls with too few or too many arguments, which `CPython` words in a way of its own for almost every function;
-//! - `%` of a text, which formats and is not held;
+//! The kinds of errors always agree. The texts do too, except for these classes, which [`says_otherwise`] handles:
+//! - complex numbers, which are unsupported, even if `CPython` reports that they are too large;
+//! - calls with a wrong number of arguments, for which `CPython` has different texts in almost every function;
+//! - `%` of a text, which formats and is unsupported;
 //! - sequences that are longer than any memory.
 
 use std::io::Read as _;
@@ -23,14 +24,14 @@ struct Names {
     locals: Vec<(String, Value)>,
 }
 
-fn unsupported(what: &str) -> Error {
+fn unsupported_error(what: &str) -> Error {
     Error::unsupported(Reason::Other, what)
 }
 
 impl Names {
     fn slice(&mut self, bounds: &ruff_python_ast::ExprSlice) -> Result<[Option<Value>; 3], Error> {
         let mut bound =
-            |expr: &Option<Box<Expr>>| expr.as_ref().map(|expr| walk::value(self, expr)).transpose();
+            |expr: &Option<Box<Expr>>| expr.as_ref().map(|expr| walk::evaluate(self, expr)).transpose();
         Ok([bound(&bounds.lower)?, bound(&bounds.upper)?, bound(&bounds.step)?])
     }
 }
@@ -40,7 +41,7 @@ impl Scope for Names {
     type Error = Error;
     type Outer = usize;
 
-    fn error(&mut self, error: Error, _: TextRange) -> Error {
+    fn locate_error(&mut self, error: Error, _: TextRange) -> Error {
         error
     }
 
@@ -48,13 +49,13 @@ impl Scope for Names {
         Ok(())
     }
 
-    fn name(&mut self, name: &str, _: TextRange) -> Result<Value, Error> {
+    fn resolve_name(&mut self, name: &str, _: TextRange) -> Result<Value, Error> {
         let local = self.locals.iter().rev().find(|(local, _)| local == name);
         match (local, name) {
             (Some((_, value)), _) => Ok(value.clone()),
             (None, "inf") => Ok(Value::Float(f64::INFINITY)),
             (None, "nan") => Ok(Value::Float(f64::NAN)),
-            _ => Err(unsupported("this name")),
+            _ => Err(unsupported_error("this name")),
         }
     }
 
@@ -70,36 +71,36 @@ impl Scope for Names {
         self.locals.truncate(outer);
     }
 
-    fn other(&mut self, expr: &Expr) -> Result<Value, Error> {
+    fn evaluate_other(&mut self, expr: &Expr) -> Result<Value, Error> {
         match expr {
-            Expr::Attribute(attribute) => math::constant(&attribute.attr)
+            Expr::Attribute(attribute) => math::find_constant(&attribute.attr)
                 .map(Value::Float)
-                .ok_or_else(|| unsupported("this attribute")),
+                .ok_or_else(|| unsupported_error("this attribute")),
             Expr::Call(call) => {
-                let arguments = walk::all(self, &call.arguments.args)?;
+                let arguments = walk::evaluate_all(self, &call.arguments.args)?;
                 let function = match &*call.func {
                     Expr::Name(name) => Builtins::find(&name.id),
                     Expr::Attribute(attribute) => Math::find(&attribute.attr),
                     _ => None,
                 };
                 function
-                    .ok_or_else(|| unsupported("this function"))?
+                    .ok_or_else(|| unsupported_error("this function"))?
                     .call(&arguments, &mut |items| match items {
                         0..100_000 => Ok(()),
-                        _ => Err(Error::items(items, 100_000, "items")),
+                        _ => Err(Error::too_many(items, 100_000, "items")),
                     })
             }
             Expr::Subscript(subscript) => {
-                let container = walk::value(self, &subscript.value)?;
+                let container = walk::evaluate(self, &subscript.value)?;
                 match &*subscript.slice {
                     Expr::Slice(bounds) => {
                         let bounds = self.slice(bounds)?;
                         operator::slice(&container, bounds)
                     }
-                    index => operator::subscript(&container, &walk::value(self, index)?),
+                    index => operator::get_item(&container, &walk::evaluate(self, index)?),
                 }
             }
-            _ => Err(unsupported("this construct")),
+            _ => Err(unsupported_error("this construct")),
         }
     }
 }
@@ -110,13 +111,13 @@ const LIMITS: Limits = Limits {
 };
 
 fn evaluate(text: &str) -> Result<Value, Error> {
-    let tree = parse::expression(text, LIMITS).expect("an expression");
-    walk::value(&mut Names::default(), &tree.body)
+    let tree = parse::parse_expression(text, LIMITS).expect("an expression");
+    walk::evaluate(&mut Names::default(), &tree.body)
 }
 
-fn shown(text: &str) -> String {
+fn render(text: &str) -> String {
     match evaluate(text) {
-        Ok(value) => repr::repr(&value),
+        Ok(value) => repr::repr_of(&value),
         Err(error) if error.reason == Reason::Complex => "!complex: ".to_owned(),
         Err(error) => match error.kind.exception() {
             Some(_) => format!("!{error}"),
@@ -135,10 +136,10 @@ fn says_otherwise(text: &str, expected: &str) -> bool {
         })
     };
     match expected {
-        "!OverflowError: complex exponentiation" => return shown(text) == "!complex: ",
-        "!MemoryError: " => return shown(text).starts_with("?Limit: "),
+        "!OverflowError: complex exponentiation" => return render(text) == "!complex: ",
+        "!MemoryError: " => return render(text).starts_with("?Limit: "),
         "!TypeError: not all arguments converted during string formatting" => {
-            return shown(text) == "?Unsupported: formatting with `%`";
+            return render(text) == "?Unsupported: formatting with `%`";
         }
         _ => {}
     }
@@ -157,7 +158,7 @@ fn values_and_errors_are_those_of_cpython() {
     for line in table.lines() {
         let (text, expected) = line.split_once('\t').expect("two columns");
         count += 1;
-        let found = shown(text);
+        let found = render(text);
         if found != expected && !says_otherwise(text, expected) {
             wrong.push(format!("{text}\n    here    {found}\n    CPython {expected}"));
         }

@@ -1,8 +1,8 @@
-//! Laws of every kernel: what models make of it verifies and can be prepared, and following nothing changes nothing.
+//! Laws of every kernel: rewritten kernels verify and can be prepared, and no quirks change nothing.
 
 use cerith_gen::program::Program;
 use cerith_quirk::{find_quirks, follow, follow_alternative, list_alternatives, without_values};
-use cerith_tile::quirk::told::Form;
+use cerith_tile::quirk::signature::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Version;
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! What each model does, on numbers that NumPy gives. The corpus holds the models to the engines themselves: an expectation that
-//! names a quirk is met only by the engine's bytes.
+//! Tests each model on numbers from NumPy. The corpus tests the models against the engines: an expectation that names a
+//! quirk requires the engine's bytes.
 
 use cerith_gen::kernel::{Kernel, World};
 use cerith_interp::{Config, LaunchOutcome, Program};
@@ -15,8 +15,8 @@ use cerith_tile::rules::Version;
 const NEW: Version = Version::new(3, 9, 0);
 const OLD: Version = Version::new(3, 2, 0);
 
-/// What a kernel of four elements leaves, where a quirk is followed: `inputs` are bits of `from`, and so many of `to` come
-/// out, one for each lane of what `body` makes of the block of inputs.
+/// Checks the result of a kernel of four elements with a quirk. `inputs` are bits of `from`; the output has one element
+/// of `to` for each lane of `body`'s result.
 #[track_caller]
 fn check(
     quirk: Quirk,

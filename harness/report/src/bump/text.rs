@@ -309,7 +309,7 @@ fn explain_cause(cause: &Cause) -> Option<String> {
             [rule] => cerith_tile::rules::Rule::ALL
                 .iter()
                 .find(|known| format!("{known:?}") == *rule)
-                .map(|rule| rule.about().trim().to_owned()),
+                .map(|rule| rule.summary().trim().to_owned()),
             _ => None,
         },
         _ => None,

@@ -10,7 +10,7 @@ use cerith_case::{ArgValue, Case, Padding};
 use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_module::Kernel;
-use cerith_tile::quirk::{Quirk, Quirks, told};
+use cerith_tile::quirk::{Quirk, Quirks, signature};
 use cerith_tile::rules::Rules;
 use cerith_tile::source::Sources;
 use cerith_verdict::{Comparison, Samples, SweepTrial, Trial};
@@ -420,12 +420,12 @@ fn to_known_bug(quirk: Quirk) -> event::KnownBug {
         family: quirk.family().to_string(),
         from: from.to_string(),
         to: to.map(|to| to.to_string()),
-        about: quirk.about().trim().to_owned(),
+        about: quirk.summary().trim().to_owned(),
         origin: quirk.origin().to_owned(),
     }
 }
 
-fn told_bug(told: &told::BugSignature) -> event::KnownBug {
+fn told_bug(told: &signature::BugSignature) -> event::KnownBug {
     let (from, to) = told.versions;
     event::KnownBug {
         name: told.name.to_owned(),

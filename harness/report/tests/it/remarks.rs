@@ -175,10 +175,19 @@ fn findings_without_a_case_file_are_annotated_too() {
         column: 2,
         text: String::new(),
     });
-    remarks.add_finding("k.py:one", None, "it may leave the tensor", at.clone());
+    remarks.add_finding(
+        "k.py:one",
+        None,
+        "check/outside-tensor",
+        "1f",
+        "it may leave the tensor",
+        at.clone(),
+    );
     remarks.add_finding(
         "k.py:two",
         Some(VerdictKind::Undefined),
+        "check/out-of-bounds",
+        "2e",
         "it leaves the storage",
         at,
     );

@@ -7,7 +7,7 @@ use cerith_report::event::{Difference, Event, Verdict};
 use cerith_report::{
     Cell, Human, Palette, Tile, Tone, build_tiles, describe_rules, in_words, left_out, render_elements,
 };
-use cerith_tile::quirk::{Quirk, told};
+use cerith_tile::quirk::{Quirk, signature};
 use cerith_verdict::{EngineRun, Trial};
 
 use super::render_heading;
@@ -136,9 +136,9 @@ fn draw_tile(tile: &Tile, palette: Palette) -> String {
 
 /// What goes wrong with a known bug.
 fn describe_bug(name: &str) -> &'static str {
-    let of_model = Quirk::from_name(name).map(|quirk| quirk.about().trim());
+    let of_model = Quirk::from_name(name).map(|quirk| quirk.summary().trim());
     let told = || {
-        told::ALL
+        signature::ALL
             .iter()
             .find(|told| told.name == name)
             .map(|told| told.summary)

@@ -1,5 +1,5 @@
-//! Combine functions that choose one of two elements by comparing a key, as those of `tl.argmax` and `tl.argmin` do. Left out:
-//! functions that change what they combine ([`super::Combine`], `cerith-interp`).
+//! Combine functions that choose one of two elements by comparing a key, such as those of `tl.argmax` and `tl.argmin`.
+//! See [`super::Combine`] for functions that compute a new element.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ pub struct Choice {
     pub breaks_ties: bool,
 }
 
-/// What is known of a condition if one of the keys is NaN.
+/// The value of a condition if one of the keys is NaN.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Truth {
     Known(bool),
@@ -49,7 +49,7 @@ struct Comparisons {
 }
 
 impl Block {
-    /// The choice that a combine region makes, if it makes one by a float key.
+    /// Finds the choice of a combine region, if it chooses by a float key.
     pub fn find_choice(&self, is_float: impl Fn(ValueId) -> bool) -> Option<Choice> {
         let count = self.args.len() / 2;
         let (end, operations) = self.ops.split_last()?;
@@ -57,7 +57,7 @@ impl Block {
             return None;
         }
         let position = |id: ValueId| self.args.iter().position(|&arg| arg == id);
-        // The operand that two values are the elements of.
+        // Returns the operand whose elements two values are.
         let pair = |operands: &[ValueId]| match operands {
             &[x, y] => {
                 let (x, y) = (position(x)?, position(y)?);

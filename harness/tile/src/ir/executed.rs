@@ -1,5 +1,5 @@
-//! Which operations a kernel executes, each with the dtype that it works on. Left out: what of the language was written for
-//! them (`cerith-frontend` tells that).
+//! The operations that a kernel executes, each with its dtype. `cerith-frontend` records the functions of the language
+//! that emitted them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -61,8 +61,8 @@ impl OpKind {
 }
 
 impl Function {
-    /// The operations, by their names in printed IR, each with the dtype of its first operand or else of its result. What a
-    /// reduction or scan combines with counts too.
+    /// The operations, by their names in printed IR, each with the dtype of its first operand, or of its result if
+    /// there is none. Includes the combine functions of reductions and scans.
     pub fn executed(&self) -> BTreeSet<(Cow<'static, str>, Option<DType>)> {
         let mut executed = BTreeSet::new();
         self.body.visit_operations(&mut |op| {

@@ -1,13 +1,12 @@
-//! Elementwise functions that the language does not have: what a model of somebody's bug does to lanes. The frontend never
-//! makes one.
+//! Elementwise functions outside of the language: the effect of a bug's model on lanes. The frontend never emits one.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What becomes of one lane of each operand.
+/// Computes a lane from one lane of each operand.
 type Function = dyn Fn(&[u64]) -> u64 + Send + Sync;
 
-/// A function of the operands' bits, lane by lane. What it gives is cut to the width of the result's element.
+/// A function of the operands' bits, lane by lane. The result is truncated to the width of its element.
 #[derive(Clone)]
 pub struct Foreign {
     name: Arc<str>,
@@ -16,7 +15,7 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// A function and its name in printed IR. Two of one name are taken for the same.
+    /// Creates a function with its name in printed IR. Functions of the same name are considered equal.
     pub fn new(name: &str, function: impl Fn(&[u64]) -> u64 + Send + Sync + 'static) -> Self {
         Self {
             name: name.into(),
@@ -25,7 +24,7 @@ impl Foreign {
         }
     }
 
-    /// A function of one float that gives no smaller a float of a larger one.
+    /// Creates a non-decreasing function of one float.
     pub fn new_rising(name: &str, function: impl Fn(&[u64]) -> u64 + Send + Sync + 'static) -> Self {
         Self {
             rises: true,
@@ -33,7 +32,7 @@ impl Foreign {
         }
     }
 
-    /// Whether it gives no smaller a float of a larger one.
+    /// Whether it is a non-decreasing function of floats.
     pub const fn rises(&self) -> bool {
         self.rises
     }
@@ -43,7 +42,7 @@ impl Foreign {
         &self.name
     }
 
-    /// What it makes of one lane of each operand.
+    /// Evaluates one lane.
     pub fn evaluate(&self, operands: &[u64]) -> u64 {
         (self.function)(operands)
     }

@@ -1,4 +1,4 @@
-//! A kernel in IR, and the builder that makes one. Left out: checking it (the verifier) and showing it (the printer).
+//! Kernels in IR, and their builder. See `verifier` for checks and `printer` for their text.
 
 use smallvec::SmallVec;
 
@@ -9,20 +9,20 @@ use crate::source::{Sources, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ValueId(pub u32);
 
-/// A place of a [`Function`]: where an operation came from.
+/// A location of a [`Function`]: the origin of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocId(pub u32);
 
-/// Where an operation came from.
+/// The origin of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Loc {
-    /// The text.
+    /// The source text.
     pub span: Span,
     /// The call that the text was inlined at, if it was.
     pub caller: Option<LocId>,
 }
 
-/// What is known of a value.
+/// The type and name of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueInfo {
     /// Its type.
@@ -43,20 +43,20 @@ pub struct Param {
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// What it does.
+    /// The operation.
     pub kind: OpKind,
-    /// What it reads.
+    /// The values that it reads.
     pub operands: SmallVec<[ValueId; 4]>,
-    /// What it makes.
+    /// The values that it defines.
     pub results: SmallVec<[ValueId; 2]>,
-    /// Where it came from.
+    /// Its location.
     pub loc: LocId,
 }
 
-/// A run of operations with arguments. Every block but a function's body ends with a `Yield`.
+/// A sequence of operations with arguments. Every block except a function's body ends with a `Yield`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Block {
-    /// The values it takes.
+    /// Its arguments.
     pub args: SmallVec<[ValueId; 4]>,
     /// The operations in order.
     pub ops: Vec<Operation>,
@@ -73,8 +73,8 @@ impl Block {
         }
     }
 
-    /// The well-known operation that a combine region is, if it is one: that operation on its two arguments, in either order, and
-    /// nothing else.
+    /// The well-known operation of a combine region, if the region consists of it: applied to the two arguments, in
+    /// either order.
     pub fn combine(&self) -> Option<Combine> {
         let ([operation, end], &[left, right]) = (&self.ops[..], &self.args[..]) else {
             return None;
@@ -106,9 +106,9 @@ pub struct Function {
     pub name: String,
     /// The parameters passed at launch, in the order of the signature.
     pub params: Vec<Param>,
-    /// What is known of each value.
+    /// The type and name of each value.
     pub values: Vec<ValueInfo>,
-    /// The places.
+    /// The locations.
     pub locs: Vec<Loc>,
     /// The code.
     pub body: Block,
@@ -125,7 +125,7 @@ impl Function {
         &self.values[value.0 as usize].ty
     }
 
-    /// Makes a value that nothing defines yet.
+    /// Creates a value without a definition yet.
     pub fn add_value(&mut self, ty: Type) -> ValueId {
         self.values.push(ValueInfo { ty, name: None });
         ValueId(self.values.len() as u32 - 1)
@@ -183,7 +183,7 @@ impl Builder {
         value
     }
 
-    /// Makes a value that nothing defines yet: a block argument.
+    /// Creates a value without a definition: a block argument.
     pub fn add_value(&mut self, ty: Type) -> ValueId {
         self.function.add_value(ty)
     }
@@ -205,7 +205,7 @@ impl Builder {
         &mut self.function.sources
     }
 
-    /// Where the next operations come from; gives back where they came from before.
+    /// Sets the location of the next operations. Returns the previous one.
     pub fn set_loc(&mut self, loc: LocId) -> LocId {
         std::mem::replace(&mut self.loc, loc)
     }
@@ -274,7 +274,7 @@ impl Builder {
         });
     }
 
-    /// Ends the block with what it yields and takes it out, to be put in an operation.
+    /// Ends the block with a yield, and removes it for use in an operation.
     pub fn close_block(&mut self, yields: &[ValueId]) -> Block {
         self.add_effect(OpKind::Yield, yields);
         if self.open.len() > 1 {
@@ -284,7 +284,7 @@ impl Builder {
         }
     }
 
-    /// Takes the innermost open block out unfinished, to be resumed once what it yields is known.
+    /// Removes the innermost open block unfinished, to be resumed when its results are known.
     pub fn suspend_block(&mut self) -> Block {
         if self.open.len() > 1 {
             self.open.pop().unwrap_or_default()
@@ -298,7 +298,7 @@ impl Builder {
         self.open.push(block);
     }
 
-    /// Operations made so far, those of discarded blocks included: a measure of work to set limits by.
+    /// Number of operations created, including those of discarded blocks: a measure of work for limits.
     pub const fn work(&self) -> usize {
         self.work
     }

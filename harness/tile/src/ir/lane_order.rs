@@ -1,10 +1,10 @@
-//! Orders of lanes that Triton leaves open: `cat` and `reshape` with `can_reorder=True`, and `view`, may give their lanes
-//! in any order. The interpreter executes them as they are written; [`Function::in_lane_order`] makes the same kernel with
-//! another order, so that what comes out otherwise can be told from what does not depend on it.
+//! Lane orders that Triton leaves open: `cat` and `reshape` with `can_reorder=True`, and `view`, may order their lanes
+//! in any way. The interpreter executes them as written. [`Function::in_lane_order`] builds the same kernel with
+//! another order, to detect results that depend on it.
 //!
-//! Operations of one kind between the same shapes take one order, as in compiled code, where the order follows from the
-//! layouts: the language's own reductions of several operands count on it. In most orders all take the same one;
-//! [`LaneOrder::Apart`] tells the others from each other. Left out: orders of a reduction, which are no lanes.
+//! Operations of one kind between the same shapes use one order, as in compiled code, where it follows from the
+//! layouts; the language's own reductions of several operands rely on that. Most orders are the same for all
+//! operations, and [`LaneOrder::Apart`] covers the others. Reduction orders are not lane orders.
 
 use smallvec::smallvec;
 
@@ -22,7 +22,7 @@ pub enum LaneOrder {
     Apart,
     /// Runs of this many in turn with their neighbours; a power of two.
     Swapped(u32),
-    /// Those of the first half in turn with those of the second, as threads hold them that own some of each.
+    /// Alternating between the first and the second half, like threads that own some of each.
     Interleaved,
 }
 
@@ -143,7 +143,7 @@ fn find_kind_index(
     }) as u32
 }
 
-/// The operation, and behind it a gather of its lanes in another order, whose result is the old one.
+/// The operation, followed by a gather of its lanes in another order, whose result replaces the old one.
 fn permute(
     mut op: Operation,
     result: ValueId,

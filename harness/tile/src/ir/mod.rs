@@ -4,7 +4,7 @@
 //! values and one body [`Block`]; operations that hold code (`for`, `if`, `while`, `reduce`, `scan`) hold blocks.
 //! Each operation knows where in the Python source it came from, through inlined calls ([`Loc`]).
 //!
-//! Left out: tuples, `constexpr`s and calls of `@triton.jit` functions, which the frontend resolves away.
+//! The frontend resolves tuples, `constexpr`s and calls of `@triton.jit` functions away.
 
 mod choice;
 mod executed;

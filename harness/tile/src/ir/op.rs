@@ -1,5 +1,5 @@
-//! The operations of the IR. What each does to a lane is in [`crate::numeric`] for the arithmetic ones and in
-//! `cerith-interp` for those that touch memory or move lanes. Left out: the tables that operations choose from (`operator`).
+//! The operations of the IR. [`crate::numeric`] computes the arithmetic ones, and `cerith-interp` executes memory
+//! accesses and lane movement. `operator` has the tables of operators.
 
 use super::foreign::Foreign;
 use super::function::Block;
@@ -10,7 +10,7 @@ use super::operator::{
 use super::types::Shape;
 use crate::numeric::library::Symbol;
 
-/// What an operation does. Operands are listed in the order of [`super::Operation::operands`].
+/// An operation of the IR. Operands are listed in the order of [`super::Operation::operands`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum OpKind {
     /// The same bits in every lane of the result. Bits above the element's width are zero.
@@ -34,7 +34,7 @@ pub enum OpKind {
     Ternary(TernaryOp),
     /// A function of CUDA's math library (`tl.extra.libdevice`); operands and result of the dtypes that the symbol has.
     Library(&'static Symbol),
-    /// Lanes of any dtypes, of the result's shape: a function of a model of somebody's bug.
+    /// A function of a bug's model, on lanes of any dtypes and the result's shape.
     Foreign(Foreign),
     /// Two operands of one type; `i1` lanes. Pointers compare as unsigned addresses.
     Compare(CmpPredicate),
@@ -81,7 +81,7 @@ pub enum OpKind {
     Load {
         /// Whether operand 1 is a mask.
         mask: bool,
-        /// Whether operand 2 is what masked-off lanes hold; else they are poison.
+        /// Whether operand 2 is the value of masked-off lanes; otherwise they are poison.
         has_other: bool,
         /// Whether the load is volatile, for readers of other programs' writes.
         volatile: bool,
@@ -91,23 +91,23 @@ pub enum OpKind {
         /// Whether operand 2 is a mask.
         mask: bool,
     },
-    /// `pointer, value [, mask]`; the result is what was in memory before.
+    /// `pointer, value [, mask]`; the result is the old value.
     AtomicRmw {
-        /// What it does.
+        /// The operator.
         op: AtomicOp,
         /// Whether operand 2 is a mask.
         mask: bool,
-        /// What it orders.
+        /// The memory order.
         order: MemoryOrder,
     },
-    /// `pointer, compare, value`; the result is what was in memory before.
+    /// `pointer, compare, value`; the result is the old value.
     AtomicCas {
-        /// What it orders.
+        /// The memory order.
         order: MemoryOrder,
     },
-    /// `pointer, expected`: waits until memory holds what is expected; `i1` lanes, false where time ran out first.
+    /// `pointer, expected`: waits until memory holds the expected value; `i1` lanes, false after a timeout.
     AtomicPoll {
-        /// Whether time can run out. How much there is of it is not told.
+        /// Whether the wait can time out. The limit isn't modelled.
         timeout: bool,
     },
     /// Blocks of one shape; each result lacks the axis. The region takes two of each operand's elements, the
@@ -138,7 +138,7 @@ pub enum OpKind {
         /// `max_num_imprecise_acc` for fp8 operands.
         max_imprecise: u32,
     },
-    /// `values [, mask]`: how many lanes hold each of 0 to the result's extent.
+    /// `values [, mask]`: the number of lanes with each value from 0 to the result's extent.
     Histogram {
         /// Whether operand 1 is a mask.
         mask: bool,
@@ -172,7 +172,7 @@ pub enum OpKind {
         message: String,
         /// Whether operand 1 is a mask.
         mask: bool,
-        /// What is asserted.
+        /// The origin of the assertion.
         check: AssertedBy,
     },
     /// `tl.device_print(prefix, …)`.
@@ -184,11 +184,11 @@ pub enum OpKind {
     },
     /// `condition`: `tl.assume`; a false lane makes the program undefined.
     Assume,
-    /// `condition`: what the language demands of a tensor descriptor; a false lane makes the program undefined.
+    /// `condition`: a requirement of a tensor descriptor; a false lane makes the program undefined.
     Demand(Demand),
     /// `tl.debug_barrier()`: lanes see each other's earlier writes.
     Barrier,
-    /// What volatile loads just before it read is taken over: an atomic load acquires.
+    /// Acquires everything that volatile loads just before it read: an atomic load acquires.
     Acquire,
     /// One operand, returned as it is, with promises (`multiple_of`, `max_contiguous`, `max_constancy`), one number a
     /// dimension; a false promise is undefined.
@@ -198,14 +198,14 @@ pub enum OpKind {
         /// The numbers.
         values: Shape,
     },
-    /// A value that nothing defines: what a variable holds on a path that does not bind it, `tl.load` past a mask.
+    /// An undefined value: a variable on a path that does not bind it, or `tl.load` past a mask.
     Poison,
     /// The result cannot be computed by the reference yet; running it is `unsupported` with this name.
     Unsupported(String),
 }
 
 impl OpKind {
-    /// Whether it reads or writes memory itself; what its regions do does not count.
+    /// Whether the operation itself reads or writes memory; its regions don't count.
     pub const fn accesses_memory(&self) -> bool {
         matches!(
             self,

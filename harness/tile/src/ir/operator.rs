@@ -1,6 +1,6 @@
-//! The tables that operations of the IR choose from: what is computed, compared, rounded and ordered, and how each is
-//! printed. Adding an elementwise operation is adding one row to [`UnaryOp`], [`BinaryOp`] or [`TernaryOp`].
-//! Left out: operations themselves, with their operands and regions ([`OpKind`](super::OpKind)).
+//! The tables of the IR's operators: arithmetic, comparisons, rounding, memory orders, and their printed names. Adding
+//! an elementwise operation is adding one row to [`UnaryOp`], [`BinaryOp`] or [`TernaryOp`]. See
+//! [`OpKind`](super::OpKind) for operations with their operands and regions.
 
 macro_rules! op_table {
     ($( #[$meta:meta] )* $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal; )+ }) => {
@@ -113,7 +113,7 @@ op_table! {
         Shl = "shl";
         /// Shift right: arithmetic for signed, logical for unsigned; a count of the width or more is poison.
         Shr = "shr";
-        /// Shift right, logical, whatever the signedness.
+        /// Logical shift right, with any signedness.
         LShr = "lshr";
         /// Smaller one; of a NaN and a number, the number.
         Min = "min";
@@ -123,7 +123,7 @@ op_table! {
         MinPropagateNan = "min_nan";
         /// Larger one; NaN when either is.
         MaxPropagateNan = "max_nan";
-        /// High half of the product of the bits as unsigned numbers, whatever the dtype (`tt.mulhiui`, `tl.umulhi`).
+        /// High half of the product of the bits as unsigned numbers, for any dtype (`tt.mulhiui`, `tl.umulhi`).
         MulHi = "mulhi";
         /// x to the y (`libdevice.pow`).
         Pow = "pow";
@@ -175,7 +175,7 @@ op_table! {
 }
 
 op_table! {
-    /// What a cast keeps. The exact operation follows from the two dtypes.
+    /// The property that a cast preserves. The two dtypes determine the exact operation.
     CastKind {
         /// The value, converted: widening, narrowing, between integers and floats. To `i1`, whether it is not zero.
         Value = "cast";
@@ -185,7 +185,7 @@ op_table! {
 }
 
 op_table! {
-    /// What an atomic does with memory and its operand.
+    /// The function of an atomic on memory and its operand.
     AtomicOp {
         /// Sum.
         Add = "add";
@@ -205,7 +205,7 @@ op_table! {
 }
 
 op_table! {
-    /// How `f32` operands of a dot are rounded before they are multiplied.
+    /// The rounding of `f32` operands of a dot before the multiplication.
     InputPrecision {
         /// To tf32.
         Tf32 = "tf32";
@@ -220,16 +220,16 @@ op_table! {
     }
 }
 
-/// What put an assertion into a program.
+/// The origin of an assertion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AssertedBy {
     /// The kernel: `tl.device_assert`.
     #[default]
     Kernel,
-    /// The compiler, behind an integer operation: `sanitize_overflow`.
+    /// The compiler's check of an integer operation: `sanitize_overflow`.
     OverflowCheck,
-    /// The same, in a combine function. Which elements are combined with which is up to the compiler, and so is whether it
-    /// executes the function at all.
+    /// The compiler's check in a combine function. The compiler decides which elements are combined, and whether the
+    /// function is executed at all.
     CombineOverflowCheck,
 }
 
@@ -254,7 +254,7 @@ op_table! {
 }
 
 op_table! {
-    /// What a hint promises.
+    /// The promise of a hint.
     Promise {
         /// Each lane that starts a run is a multiple.
         MultipleOf = "multiple_of";
@@ -266,7 +266,7 @@ op_table! {
 }
 
 op_table! {
-    /// What the language demands of tensor descriptors and of their use.
+    /// A requirement of the language for tensor descriptors and their use.
     Demand {
         /// The base is a multiple of 16 bytes.
         AlignedBase = "aligned_base";
@@ -280,13 +280,13 @@ op_table! {
 }
 
 op_table! {
-    /// What an atomic orders between programs. One whose scope is not the whole GPU orders nothing between them.
+    /// The order of an atomic between programs. An atomic whose scope is not the whole GPU orders nothing between them.
     MemoryOrder {
-        /// Nothing.
+        /// No order.
         Relaxed = "relaxed";
-        /// What comes after it comes after what was released there.
+        /// Later accesses happen after everything that was released to the address before.
         Acquire = "acquire";
-        /// What came before it is handed on to who acquires there.
+        /// Earlier accesses happen before everything that acquires from the address later.
         Release = "release";
         /// Both; Triton's default.
         AcquireRelease = "acq_rel";
@@ -294,12 +294,12 @@ op_table! {
 }
 
 impl MemoryOrder {
-    /// Whether it takes over what others hand on.
+    /// Whether it acquires.
     pub const fn acquires(self) -> bool {
         matches!(self, Self::Acquire | Self::AcquireRelease)
     }
 
-    /// Whether it hands on what came before.
+    /// Whether it releases.
     pub const fn releases(self) -> bool {
         matches!(self, Self::Release | Self::AcquireRelease)
     }

@@ -71,7 +71,7 @@ impl fmt::Display for Printed<'_> {
     }
 }
 
-/// What each value is called.
+/// The names of values.
 struct Names<'a> {
     function: &'a Function,
     value_names: HashMap<ValueId, String>,
@@ -116,7 +116,7 @@ struct Naming<'a> {
     function: &'a Function,
     value_names: HashMap<ValueId, String>,
     used_names: HashSet<String>,
-    /// How many values bear a name already.
+    /// Number of values with each name so far.
     namesakes: HashMap<&'a str, usize>,
     next: usize,
 }
@@ -168,7 +168,7 @@ impl Naming<'_> {
     }
 }
 
-/// Regions below this depth are left out of the text. The verifier refuses such functions.
+/// Deeper regions are omitted from the text. The verifier rejects such functions.
 pub(super) const DEEPEST: usize = 200;
 
 struct Writer<'a, W: fmt::Write> {
@@ -375,7 +375,7 @@ impl<W: fmt::Write> Writer<'_, W> {
         }
     }
 
-    /// `: type` where operands and results have one type, `: operands -> results` where they do not.
+    /// `: type` if operands and results have one type, `: operands -> results` if they don't.
     fn write_signature(&mut self, operation: &Operation) -> fmt::Result {
         let (operands, results) = (&operation.operands, &operation.results);
         if operands.is_empty() && results.is_empty() {
@@ -427,7 +427,7 @@ impl<W: fmt::Write> Writer<'_, W> {
     }
 }
 
-/// What an atomic orders, where that is not all.
+/// Writes the memory order of an atomic, unless it is the default.
 fn write_order(out: &mut impl fmt::Write, order: MemoryOrder) -> fmt::Result {
     match order {
         MemoryOrder::AcquireRelease => Ok(()),

@@ -1,4 +1,4 @@
-//! The types that each operation without regions takes and makes.
+//! Checks the operand and result types of each operation without regions.
 
 use super::verifier::{Signature, count, is_int, same_types};
 use super::{AtomicOp, CastKind, Elem, OpKind, Shape, Type};
@@ -45,7 +45,7 @@ fn expect_dtype(ty: &Type) -> Result<DType, String> {
 
 fn same_shape(what: &str, got: &Type, wanted: &Type) -> Check {
     ensure(got.shape == wanted.shape, || {
-        format!("the {what} is {got}, of another shape than {wanted}")
+        format!("the {what} is {got}, whose shape differs from {wanted}")
     })
 }
 
@@ -373,7 +373,7 @@ fn dot(signature: Signature<'_>) -> Check {
         ([p, m, k], [q, k2, n], [r, m2, n2]) => p == q && p == r && m == m2 && n == n2 && k == k2,
         _ => false,
     };
-    ensure(fits, || format!("{a} times {b} is no {accumulator}"))
+    ensure(fits, || format!("{a} times {b} is not {accumulator}"))
 }
 
 fn histogram(mask: bool, signature: Signature<'_>) -> Check {

@@ -1,4 +1,4 @@
-//! Printed functions, and what the verifier says of malformed ones.
+//! Tests of the printer, and of the verifier on malformed functions.
 
 use smallvec::smallvec;
 
@@ -261,7 +261,7 @@ fn regions_are_indented_and_their_arguments_named() {
     ");
 }
 
-/// What the verifier says of functions that were spoilt, a line each.
+/// Lists the verifier's errors for malformed functions, a line each.
 fn collect_refusals(sample: fn() -> Function, spoils: &[fn(&mut Function)]) -> String {
     let mut said = String::new();
     for (nth, spoil) in spoils.iter().enumerate() {

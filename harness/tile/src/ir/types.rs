@@ -1,4 +1,4 @@
-//! Types of IR values. Left out: layouts (`ttg` encodings); the reference has none.
+//! Types of IR values. The reference has no layouts (`ttg` encodings).
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use crate::DType;
 /// The extents of a block, outermost first. Empty for a scalar.
 pub type Shape = SmallVec<[usize; 4]>;
 
-/// What one lane holds.
+/// The type of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elem {
     /// A number.
     Num(DType),
     /// A pointer: `depth` 1 points to `pointee`, 2 to a pointer to it, and so on.
     Ptr {
-        /// What the innermost pointer points to.
+        /// The type at the end of the chain of pointers.
         pointee: DType,
-        /// How many pointers deep, at least 1.
+        /// The length of the chain of pointers, at least 1.
         depth: u8,
     },
 }
@@ -37,7 +37,7 @@ impl Elem {
         Self::Ptr { pointee, depth: 1 }
     }
 
-    /// What a pointer points to; `None` for a number.
+    /// The type that a pointer points to; `None` for a number.
     pub const fn pointee(self) -> Option<Self> {
         match self {
             Self::Num(_) => None,
@@ -92,7 +92,7 @@ impl fmt::Display for Elem {
 /// A value's type: a scalar, or a block of lanes in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Type {
-    /// What each lane holds.
+    /// The type of each lane.
     pub elem: Elem,
     /// The extents; empty for a scalar.
     pub shape: Shape,
@@ -131,7 +131,7 @@ impl Type {
         Self { elem, ..self.clone() }
     }
 
-    /// Lanes in the block; 1 for a scalar, and `usize::MAX` where there are more than can be counted.
+    /// Lanes in the block; 1 for a scalar, and `usize::MAX` on overflow.
     pub fn numel(&self) -> usize {
         self.shape
             .iter()

@@ -1,24 +1,24 @@
-//! Whether IR is well-formed: every value is defined once and before its uses, every operation has the operands,
-//! types and regions it needs, every region yields what is taken. A function that passes can be executed and printed
-//! without looking again. Works on any function, however it was made.
+//! Checks that IR is well-formed: every value is defined once and before its uses; every operation has the operands,
+//! types and regions that it needs; every region yields the right types. A function that passes can be executed and
+//! printed without further checks. It works on any function.
 //!
-//! Left out: rules of Triton that are not needed to execute, such as extents that are powers of two (frontend).
+//! The frontend checks the rules of Triton that execution doesn't need, such as extents that are powers of two.
 
 use super::printer::DEEPEST;
 use super::{Block, Elem, Function, LocId, OpKind, Operation, Type, ValueId};
 use crate::DType;
 use crate::source::Span;
 
-/// The most lanes a block may have (`TRITON_MAX_TENSOR_NUMEL`, `triton/language/core.py`).
+/// Maximum lanes of a block (`TRITON_MAX_TENSOR_NUMEL`, `triton/language/core.py`).
 pub const MAX_NUMEL: usize = 1 << 20;
 
-/// What is wrong with a function. Such a function is the fault of whoever made it, not of the kernel.
+/// A malformed function. It is a bug of its creator, not of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed IR at {position}: {message}, in `{operation}`")]
 pub struct VerifyError {
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// The operation as text, values by number; the function's name for what is in no operation.
+    /// The operation as text, with values by number; the function's name outside of operations.
     pub operation: String,
     /// `file:line:column` of the Python source.
     pub position: String,
@@ -27,7 +27,7 @@ pub struct VerifyError {
 }
 
 impl Function {
-    /// Checks the whole function and reports the first thing that is wrong.
+    /// Checks the whole function. Returns the first error.
     pub fn verify(&self) -> Result<(), VerifyError> {
         let mut verifier = Verifier {
             function: self,

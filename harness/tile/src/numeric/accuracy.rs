@@ -1,12 +1,14 @@
-//! How far a conforming engine may be from the exact result, per operation and dtype, and which results that admits.
+//! The maximum distance of a conforming engine's result from the exact one, per operation and dtype, and the admitted
+//! results.
 //!
 //! The units are those of NVIDIA's documents: "Mathematical Functions" of the CUDA C++ Programming Guide, called *the
 //! guide* here (maximum ULP errors of the standard functions, which `libdevice` implements; they are measured, not
-//! proven), and the PTX ISA (`.approx` and `.full` instructions). Which of the two applies is read off the PTX that Triton 3.9.0 emits for `sm_90`. The instructions of
-//! `f32` functions carry `.ftz` there: subnormal operands may be taken for zeros, and subnormal results become zeros.
+//! proven), and the PTX ISA (`.approx` and `.full` instructions). The PTX that Triton 3.9.0 emits for `sm_90`
+//! determines which of the two applies. There the instructions of `f32` functions have `.ftz`: subnormal operands may
+//! be read as zero, and subnormal results become zero.
 //!
-//! The whole table was held against an H200: 533 kernels, every result within what is admitted here, but for casts of
-//! `fp8e5` to `bf16` (see [`super::cast`]).
+//! The whole table was compared with an H200: all results of 533 kernels are admitted here, except casts of `fp8e5` to
+//! `bf16` (see [`super::cast`]).
 
 use super::cast::{decode, encode, is_nan};
 use super::computed::Computed;
@@ -17,13 +19,13 @@ use crate::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
 /// How far a conforming engine may be from the exact result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
-    /// Not at all: exact, or correctly rounded. Every engine gives the same bits, NaNs aside.
+    /// No error: exact, or correctly rounded. Every engine returns the same bits, except for NaNs.
     Exact,
     /// Some units in the last place.
     Ulp {
-        /// How many, of the result's last place.
+        /// Error in units of the result's last place.
         ulps: f64,
-        /// How many more for each unit of the operand's magnitude.
+        /// Additional error for each unit of the operand's magnitude.
         per_unit: f64,
         /// Whether subnormal operands and results may be replaced by zeros.
         flush: bool,
@@ -50,7 +52,7 @@ const fn from_flushed_ulps(ulps: f64) -> Accuracy {
 }
 
 impl Accuracy {
-    /// Of an operation of one operand.
+    /// The accuracy of an operation with one operand.
     pub const fn of_unary(op: UnaryOp, dtype: DType) -> Self {
         match dtype {
             DType::F32 => Self::of_unary_single(op),
@@ -142,7 +144,7 @@ impl Accuracy {
         }
     }
 
-    /// Of an operation of two operands.
+    /// The accuracy of an operation with two operands.
     pub const fn of_binary(op: BinaryOp, dtype: DType) -> Self {
         if dtype.is_int() {
             return Self::Exact;
@@ -165,18 +167,18 @@ impl Accuracy {
         }
     }
 
-    /// Of an operation of three operands: every one is exact or rounded once.
+    /// The accuracy of an operation with three operands: all are exact or rounded once.
     pub const fn of_ternary(_: TernaryOp, _: DType) -> Self {
         Self::Exact
     }
 
-    /// Whether every engine gives the same bits.
+    /// Whether every engine returns the same bits.
     pub const fn is_exact(self) -> bool {
         matches!(self, Self::Exact)
     }
 
-    /// How many units of `dtype`'s last place an engine's result may be from the reference's, for operands of this
-    /// magnitude; `None` where that is not what counts.
+    /// The maximum distance of an engine's result from the reference's, in units of `dtype`'s last place, for operands
+    /// of this magnitude. `None` if the bound isn't in such units.
     #[inline]
     pub fn count_units(self, dtype: DType, magnitude: f64) -> Option<f64> {
         let Self::Ulp { ulps, per_unit, .. } = self else {
@@ -192,7 +194,7 @@ impl Accuracy {
         Some(ulps + per_unit * magnitude + own)
     }
 
-    /// Whether a result is rounded once, correctly, where nothing is flushed.
+    /// Whether a result is rounded once, correctly, without flushing.
     pub fn rounds_once(self) -> bool {
         matches!(self, Self::Ulp { ulps, per_unit, .. } if ulps == 0.0 && per_unit == 0.0)
     }
@@ -221,7 +223,7 @@ impl Range {
         high: f64::INFINITY,
         nan: true,
     };
-    /// Nothing at all.
+    /// The empty range.
     const EMPTY: Self = Self {
         low: f64::INFINITY,
         high: f64::NEG_INFINITY,
@@ -256,7 +258,7 @@ impl Range {
 
     /// The smallest range around both.
     #[must_use]
-    pub fn hull(self, other: Self) -> Self {
+    pub fn hull_with(self, other: Self) -> Self {
         Self {
             low: self.low.min(other.low),
             high: self.high.max(other.high),
@@ -316,7 +318,7 @@ fn last_place(dtype: DType, value: f64) -> f64 {
         DType::F8E5 | DType::F8E5B16 => (2, -15),
         _ => (3, -14),
     };
-    // Of zero and of numbers that are subnormal even in `f64`, this is below the least exponent of all dtypes.
+    // For zero, and for subnormal `f64` numbers, this is below the smallest exponent of all dtypes.
     let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
     let exponent = exponent.max(least) - fraction;
     if exponent >= -1022 {
@@ -336,7 +338,7 @@ fn step(dtype: DType, value: f64, units: f64) -> f64 {
         if (value > 0.0) == (units > 0.0) {
             return value;
         }
-        // Infinity stands for what follows the largest number.
+        // Infinity represents the number after the largest one.
         return (top - (units.abs() - 1.0) * last_place(dtype, top)).copysign(value);
     }
     let moved = value + units * last_place(dtype, value);
@@ -347,7 +349,7 @@ fn step(dtype: DType, value: f64, units: f64) -> f64 {
     }
 }
 
-/// What an operation of one operand may give.
+/// The admitted results of an operation with one operand.
 pub fn unary_range(op: UnaryOp, dtype: DType, x: u64) -> Range {
     let accuracy = Accuracy::of_unary(op, dtype);
     let result = unary_result(op, dtype);
@@ -357,22 +359,22 @@ pub fn unary_range(op: UnaryOp, dtype: DType, x: u64) -> Range {
     })
 }
 
-/// What an operation of two operands may give.
+/// The admitted results of an operation with two operands.
 pub fn binary_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
     let accuracy = Accuracy::of_binary(op, dtype);
     if accuracy == Accuracy::Remainder {
         return remainder_range(dtype, x, y);
     }
     if op == BinaryOp::Pow && dtype == DType::F32 && is_subnormal(dtype, x) {
-        // `__nv_powf` scales a subnormal base up with instructions that flush it. What was seen on the H200 is the power of
-        // some number from zero to the least normal one.
+        // `__nv_powf` scales a subnormal base up with instructions that flush it. The H200's result is the power of
+        // some number between zero and the smallest normal one.
         let sign = x & 0x8000_0000;
         let near = |x: u64| {
             compute_range(accuracy, dtype, dtype, &[x, y], |x| {
                 apply_binary(op, dtype, x[0], x[1])
             })
         };
-        return near(sign).hull(near(x)).hull(near(sign | 0x0080_0000));
+        return near(sign).hull_with(near(x)).hull_with(near(sign | 0x0080_0000));
     }
     compute_range(accuracy, dtype, dtype, &[x, y], |operands| match operands {
         &[x, y] => apply_binary(op, dtype, x, y),
@@ -380,7 +382,7 @@ pub fn binary_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
     })
 }
 
-/// What an operation of three operands may give.
+/// The admitted results of an operation with three operands.
 pub fn ternary_range(op: TernaryOp, dtype: DType, x: u64, y: u64, z: u64) -> Range {
     compute_range(
         Accuracy::of_ternary(op, dtype),
@@ -425,7 +427,7 @@ fn compute_range(
                     *x = encode(dtype, 0f64.copysign(decode(dtype, *x)), Rounding::NearestEven);
                 }
             }
-            range = range.hull(value(&flushed).widen(result, units, flush));
+            range = range.hull_with(value(&flushed).widen(result, units, flush));
         }
     }
     range
@@ -443,7 +445,7 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
         f32::EPSILON as f64
     };
     let quotient = (x / y).abs();
-    // Of an infinite dividend the lowering gives the dividend back, although there is no remainder.
+    // For an infinite dividend the compiled code returns the dividend, although there is no remainder.
     if x.is_infinite() {
         return Range {
             nan: true,
@@ -457,9 +459,9 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     // of them.
     if quotient * precision >= 1.0 {
         let off = y.abs() + 5.0 * precision * x.abs();
-        let range = Range::from_value(off).hull(Range::from_value(-off));
+        let range = Range::from_value(off).hull_with(Range::from_value(-off));
         return if quotient >= find_largest(dtype) {
-            range.hull(Range::from_value(-f64::INFINITY.copysign(x)))
+            range.hull_with(Range::from_value(-f64::INFINITY.copysign(x)))
         } else {
             range
         };
@@ -468,8 +470,8 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     let tiny = |value: f64| value != 0.0 && value.abs() < smallest_normal(dtype);
     if tiny(x) || tiny(y) || tiny(exact) {
         let range = Range::from_value(exact)
-            .hull(Range::from_value(0.0))
-            .hull(Range::from_value(x));
+            .hull_with(Range::from_value(0.0))
+            .hull_with(Range::from_value(x));
         return Range {
             nan: range.nan || tiny(y),
             ..range
@@ -482,7 +484,7 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     let missing = y.abs() - exact.abs();
     let slack = x.abs() * precision * 2.0;
     if missing <= slack {
-        range.hull(Range::from_value(-missing.copysign(x)))
+        range.hull_with(Range::from_value(-missing.copysign(x)))
     } else {
         range
     }

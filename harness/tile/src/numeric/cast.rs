@@ -28,7 +28,7 @@ use crate::DType;
 use crate::fault::{Fault, is_planted};
 use crate::ir::Rounding;
 
-/// Converts one lane's value. Poison where there is no value, and between dtypes that have no cast.
+/// Converts one lane's value. Poison if it has no value in the target dtype, or if there is no such cast.
 pub fn cast(from: DType, to: DType, rounding: Rounding, bits: u64) -> Computed {
     visit_cast(from, to, rounding, Lane([bits]))
 }

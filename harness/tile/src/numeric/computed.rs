@@ -1,11 +1,11 @@
-//! What a lane comes to. Left out: how (`ops`, `cast`).
+//! The result of a lane. See `ops` and `cast` for its computation.
 
-/// What an operation gave for one lane.
+/// The result of an operation for one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Computed {
     /// The result's bits.
     Bits(u64),
-    /// Nothing defined: every value is allowed, and what is computed from it is as undefined.
+    /// Undefined: every value is allowed, and values computed from it are undefined too.
     Poison,
     /// An integer was divided by zero. LLVM calls that undefined behaviour of the program, not of the lane.
     DivisionByZero,

@@ -1,4 +1,4 @@
-//! From a dtype to the Rust type that stands for it. Left out: the types themselves (`integer`, `float`).
+//! Maps a dtype to its Rust type. See `integer` and `float` for the types.
 
 /// Runs `$body` with the type alias `$ty` standing for an integer dtype's Rust type, `$other` for a float dtype.
 macro_rules! with_int {

@@ -1,5 +1,5 @@
-//! What the Rust types of dtypes have in common, so that one generic loop serves them all and the compiler can vectorise it.
-//! Left out: the types (`integer`, `float`), and which of them stands for a dtype (`dispatch`).
+//! The interface of the Rust types of dtypes, for generic loops that the compiler can vectorise. See `integer` and
+//! `float` for the types, and `dispatch` for the type of each dtype.
 
 use bytemuck::Pod;
 

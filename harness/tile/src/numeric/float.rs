@@ -12,7 +12,8 @@ pub(super) trait Float: Element {
     type Wide: Native;
     const SIGN: Self::Raw;
     fn widen(self) -> Self::Wide;
-    /// Rounds to nearest even; out of range becomes what arithmetic makes of it, an infinity where there is one.
+    /// Rounds to nearest even. A number out of range becomes the dtype's overflow result, which is an infinity if it
+    /// has one.
     fn narrow(wide: Self::Wide) -> Self;
     /// `x * y + z`, rounded to nearest even once.
     fn narrow_fma(x: Self::Wide, y: Self::Wide, z: Self::Wide) -> Self;
@@ -175,7 +176,7 @@ macro_rules! narrow {
             }
             #[inline(always)]
             fn from_int<I: Int>(value: I) -> Self {
-                // Below 2^53 the double is exact; above, the last bit tells of what is lost.
+                // Below 2^53 the double is exact; above, the last bit is sticky.
                 let wide = value.extend();
                 let double = if I::BITS < 64 || is_planted(Fault::IntegersRoundTwice) {
                     value.to_f64()

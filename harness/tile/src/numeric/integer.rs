@@ -18,7 +18,7 @@ pub(super) trait Int: Element + Ord {
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     /// Quotient toward zero. The caller has excluded a zero divisor and an overflowing pair.
-    fn quotient(self, divisor: Self) -> Self;
+    fn divide(self, divisor: Self) -> Self;
     /// Remainder with the dividend's sign. The caller has excluded what `quotient` excludes.
     fn remainder(self, divisor: Self) -> Self;
     /// The high half of the product of the bits, read as unsigned.
@@ -78,7 +78,7 @@ macro_rules! int {
                 self.wrapping_mul(other)
             }
             #[inline(always)]
-            fn quotient(self, divisor: Self) -> Self {
+            fn divide(self, divisor: Self) -> Self {
                 if is_planted(Fault::DivisionFloors) { return self.checked_div_euclid(divisor).unwrap_or(0); }
                 self.checked_div(divisor).unwrap_or(0)
             }
@@ -207,7 +207,7 @@ impl Int for Bit {
         Self(self.0 & other.0)
     }
     #[inline(always)]
-    fn quotient(self, _: Self) -> Self {
+    fn divide(self, _: Self) -> Self {
         self
     }
     #[inline(always)]

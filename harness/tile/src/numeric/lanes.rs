@@ -1,9 +1,9 @@
 //! The operations on whole blocks: tight loops over the stored elements, one after the other in memory, each in its
 //! natural size and the host's byte order; `i1` is a byte that holds 0 or 1, a pointer a `u64`.
 //!
-//! An operand is either a buffer or one element that stands in every lane. Buffers that start at a multiple of the
-//! element's size (those of a `Vec<u64>` always do) are read in place; others are copied first. Where buffers are
-//! shorter than the result, the lanes beyond them keep what they held.
+//! An operand is either a buffer, or one element for all lanes. Buffers aligned to the element's size (as those of a
+//! `Vec<u64>` always are) are read in place; others are copied first. If a buffer is shorter than the result, the lanes
+//! beyond it keep their content.
 //!
 //! The two flaws a lane may have are listed, not stored: [`Flaws`] is empty, and has no memory, nearly always.
 
@@ -20,7 +20,7 @@ use super::ops::{
 use crate::DType;
 use crate::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
 
-/// What an operation reads.
+/// The operand of an operation.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a> {
     /// The bits of one element, the same for every lane.
@@ -239,8 +239,8 @@ fn write_all<T: Raw, R>(out: &mut [u8], write: impl FnOnce(&mut [T]) -> R) -> R 
     result
 }
 
-/// What is stored for a lane; `flawed` is set when that is nothing. No branch, so that loops vectorise: which lanes
-/// they are is found out in a second pass, when there are any.
+/// Returns the stored value of a lane, and sets `flawed` if there is none. It has no branch, so that loops vectorise; a
+/// second pass finds the flawed lanes, if there are any.
 #[inline(always)]
 fn settle<T: Element>(result: Result<T, Flaw>, flawed: &mut bool) -> T::Raw {
     *flawed |= result.is_err();

@@ -1,5 +1,5 @@
-//! Functions of `f32` and `f64`: those of `f32` are computed in `f64` and rounded, which is correct but for cases too
-//! close to a tie; those of `f64` are `libm`'s (a port of musl's, below 1 ULP), the same on every host.
+//! Functions of `f32` and `f64`. Those of `f32` are computed in `f64` and rounded, which is correct except for cases
+//! too close to a tie; those of `f64` are `libm`'s (a port of musl's, below 1 ULP), the same on every host.
 
 use super::single;
 use crate::fault::{Fault, is_planted};
@@ -44,9 +44,9 @@ pub(super) trait Native:
     fn atan2(self, x: Self) -> Self;
     /// C's `fmod`: exact, with the dividend's sign.
     fn fmod(self, divisor: Self) -> Self;
-    /// `min.f32`: the number if one is a NaN; -0 is below +0.
+    /// `min.f32`: the other operand if one is a NaN; -0 is below +0.
     fn min_number(self, other: Self) -> Self;
-    /// `max.f32`: the number if one is a NaN; -0 is below +0.
+    /// `max.f32`: the other operand if one is a NaN; -0 is below +0.
     fn max_number(self, other: Self) -> Self;
     /// `min.NaN.f32`: NaN if either is; -0 is below +0.
     fn minimum(self, other: Self) -> Self;

@@ -3,19 +3,19 @@
 //! A lane is the bits of one element in the low bits of a `u64`; `i1` is 0 or 1. The functions here take one lane,
 //! those of [`lanes`] whole blocks; both go through one table of operations ([`ops`](self)), so they cannot differ.
 //!
-//! What a result is:
+//! Results:
 //!
 //! - Integers wrap. Shifts by the width or more, and the quotient and remainder of the lowest signed integer and -1,
 //!   are poison; division by zero is reported apart, because it makes the whole program undefined.
 //! - Floats are computed as if exactly and rounded once to the dtype, to nearest, ties to even, subnormals kept.
 //!   Transcendental functions are within an ULP or better of that; how far an engine may be off is in [`Accuracy`], and
 //!   which results that admits in [`unary_range`] and its like.
-//! - Functions of CUDA's math library that are no operation of the IR are in [`library`].
+//! - Functions of CUDA's math library that are not operations of the IR are in [`library`].
 //! - The payload and sign of a NaN that arithmetic makes are unspecified, as in IEEE 754 and PTX.
 //! - An operation that has no meaning for a dtype (the sine of an `i32`) gives poison; the IR verifier refuses it
 //!   before, through [`unary_defined`] and its like.
 //!
-//! Left out: which operation a Python expression means (frontend) and what engines may do instead (verdict).
+//! The frontend maps Python expressions to operations, and `cerith-verdict` decides which other results are accepted.
 
 #![allow(
     clippy::inline_always,

@@ -1,18 +1,18 @@
-//! What NumPy computes, bit for bit, where that is not the nearest float: Triton's interpreter asks it for sums and functions.
-//! Where a function of NumPy's is further off than a conforming implementation may be ([`Accuracy`]), the nearest float is given
-//! instead: its `log` is up to 3.6 ULP off, and its `exp` 2.3 near 0.
+//! NumPy's results, bit for bit, if they aren't the nearest float: Triton's interpreter calls it for sums and
+//! functions. If a NumPy function is less accurate than a conforming implementation may be ([`Accuracy`]), the result
+//! is the nearest float instead: NumPy's `log` is up to 3.6 ULP off, and its `exp` 2.3 near 0.
 //!
-//! - Sums: elements that lie side by side are added pairwise, runs of at most 128 in eight sums that take turns, longer ones as
-//!   the sum of their halves (`pairwise_sum` of `loops_utils.h`). Elements that lie apart are added from the first to the last.
+//! - Sums: adjacent elements are added pairwise, runs of at most 128 in eight alternating sums, longer ones as the sum
+//!   of their halves (`pairwise_sum` of `loops_utils.h`). Elements with a stride are added from the first to the last.
 //! - `exp` and `log` of `f32`: quotients of polynomials, as on a CPU with AVX2 or AVX-512
 //!   (`loops_exponent_log.dispatch.c.src`). On another CPU they are its C library's.
 //! - `rsqrt`: 1 over a square root, each rounded.
 //!
-//! NumPy begins a sum with 0, which makes a positive zero of negative ones. No conforming implementation does, so it is not done
-//! here, and is a known bug of the interpreter (`sum-begins-with-zero`).
+//! NumPy begins a sum with 0, so the sum of negative zeros is a positive zero. No conforming implementation does, so
+//! this module doesn't either; it is a known bug of the interpreter (`sum-begins-with-zero`).
 //!
-//! Left out: arrays that do not lie in row-major order, which NumPy adds as they lie; products of matrices, whose
-//! order is a BLAS library's; functions that are the C library's everywhere.
+//! Not modelled: arrays that are not in row-major order, which NumPy adds in memory order; matrix products, whose order
+//! depends on a BLAS library; functions that call the C library on every CPU.
 
 use std::ops::Add;
 
@@ -28,7 +28,7 @@ const RUN: usize = 128;
 /// Sums that take turns.
 const SUMS: usize = 8;
 
-/// A function of `f32` as NumPy computes it. None where that is the nearest float, or the C library's business.
+/// Finds NumPy's implementation of a function of `f32`. `None` if it returns the nearest float, or calls the C library.
 pub fn find_function(op: UnaryOp) -> Option<fn(f32) -> f32> {
     match op {
         UnaryOp::Exp => Some(|x| choose_conforming(UnaryOp::Exp, x, exp(x))),
@@ -38,7 +38,8 @@ pub fn find_function(op: UnaryOp) -> Option<fn(f32) -> f32> {
     }
 }
 
-/// What NumPy computes for an operation on `x`, if a conforming implementation may give it; the nearest float otherwise.
+/// Computes NumPy's result for an operation on `x` if it is admitted for a conforming implementation; otherwise the
+/// nearest float.
 #[inline(always)]
 fn choose_conforming(op: UnaryOp, x: f32, numpys: f32) -> f32 {
     let nearest = evaluate_single(op, x as f64).map_or(numpys, |exact| exact as f32);
@@ -56,8 +57,8 @@ pub const fn has_sums(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::F32 | DType::F64)
 }
 
-/// Adds the elements of an axis, which lie `inner` elements apart, in row-major order: `count` for each element of `to`, at least
-/// one. Of dtypes without [sums](has_sums) it adds nothing.
+/// Adds the elements of an axis, which are `inner` elements apart in row-major order: `count` for each element of `to`,
+/// at least one. Does nothing for dtypes without [sums](has_sums).
 pub fn sum(dtype: DType, count: usize, inner: usize, elements: &[u8], to: &mut [u8]) {
     match dtype {
         DType::F32 if inner == 1 => sum_rows(count, &read_floats(elements), to),

@@ -139,7 +139,7 @@ fn binary_int<T: Int, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
         BinaryOp::Add => visitor.visit_total(T::add),
         BinaryOp::Sub => visitor.visit_total(T::sub),
         BinaryOp::Mul => visitor.visit_total(T::mul),
-        BinaryOp::IntDiv => visitor.visit_partial(|x: T, y: T| check_divisor(x, y).map(|()| x.quotient(y))),
+        BinaryOp::IntDiv => visitor.visit_partial(|x: T, y: T| check_divisor(x, y).map(|()| x.divide(y))),
         BinaryOp::Rem => visitor.visit_partial(|x: T, y: T| check_divisor(x, y).map(|()| x.remainder(y))),
         BinaryOp::And => visitor.visit_total(T::and),
         BinaryOp::Or => visitor.visit_total(T::or),
@@ -343,7 +343,7 @@ pub fn compare(predicate: CmpPredicate, dtype: DType, x: u64, y: u64) -> bool {
     visit_compare(predicate, dtype, Lane([x, y])) == Computed::Bits(1)
 }
 
-/// The dtype of what a unary operation gives: `i1` for the tests, the operand's otherwise.
+/// The result dtype of a unary operation: `i1` for the tests, otherwise the operand's.
 pub const fn unary_result(op: UnaryOp, dtype: DType) -> DType {
     match op {
         UnaryOp::IsNan | UnaryOp::IsInf => DType::I1,

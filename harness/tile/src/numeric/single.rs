@@ -1,5 +1,5 @@
 //! The functions of `f32` that kernels use most, in a form that vectorises: operands and results are `f64`, good for `f32`.
-//! Left out: all other functions (`math`).
+//! See `math` for all other functions.
 
 use crate::fault::{Fault, is_planted};
 use crate::ir::UnaryOp;
@@ -28,14 +28,14 @@ pub fn exp2(x: f64) -> f64 {
     exp2_of(x)
 }
 
-/// The natural logarithm; NaN of what is negative.
+/// The natural logarithm; NaN for negative numbers.
 #[inline(always)]
 pub fn log(x: f64) -> f64 {
     let (exponent, rest) = log_of(x);
     log_special(x, exponent * std::f64::consts::LN_2 + rest)
 }
 
-/// The logarithm to the base of 2; NaN of what is negative.
+/// The logarithm to base 2; NaN for negative numbers.
 #[inline(always)]
 pub fn log2(x: f64) -> f64 {
     let (exponent, rest) = log_of(x);

@@ -19,7 +19,7 @@ pub(super) fn f64_to_f32_odd(value: f64) -> f32 {
     f32::from_bits(truncated | 1)
 }
 
-/// An integer as a double, rounded to odd where it has more than 53 bits.
+/// An integer as a double, rounded to odd if it has more than 53 bits.
 #[inline(always)]
 pub(super) fn i128_to_f64_odd(value: i128) -> f64 {
     let magnitude = value.unsigned_abs();
@@ -41,7 +41,7 @@ pub(super) fn fma_odd(x: f32, y: f32, z: f32) -> f64 {
     };
     let addend = z as f64;
     let sum = product + addend;
-    // What the sum lost, exactly (Knuth's two-sum).
+    // The exact rounding error of the sum (Knuth's two-sum).
     let virtual_addend = sum - product;
     let lost = (product - (sum - virtual_addend)) + (addend - virtual_addend);
     let bits = sum.to_bits();
@@ -50,7 +50,7 @@ pub(super) fn fma_odd(x: f32, y: f32, z: f32) -> f64 {
     } else {
         bits.wrapping_sub(1) | 1
     };
-    // An even sum that lost something lies next to the exact value, on the side opposite to what was lost.
+    // An even inexact sum is adjacent to the exact value, which lies on the side of the lost part.
     let odd = if bits & 1 == 1 { bits } else { odd };
     if lost == 0.0 || !sum.is_finite() {
         sum
@@ -126,7 +126,7 @@ pub(super) fn f32_to_bf16(value: f32) -> u16 {
     brain as u16
 }
 
-/// `f32` to binary16 toward zero: overflow gives the largest finite number (`cvt.rz.f16.f32`).
+/// `f32` to binary16 toward zero: overflow results in the largest finite number (`cvt.rz.f16.f32`).
 #[inline(always)]
 pub(super) fn f32_to_f16_toward_zero(value: f32) -> u16 {
     let magnitude = value.abs();
@@ -229,7 +229,7 @@ pub(super) const FP8E4B15: Fp8Format = Fp8Format {
     unsigned_zero: false,
 };
 
-/// What becomes of a finite number beyond the largest.
+/// The result for a finite number beyond the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Overflow {
     /// Infinity, or NaN where there is none (torch's conversions). The largest number in a format without either.
@@ -274,7 +274,7 @@ impl Fp8Format {
         let sign = (bits >> 24) as u8 & 0x80;
         let magnitude = bits & 0x7fff_ffff;
         if magnitude > 0x7f80_0000 {
-            // Formats without a NaN give what their conversion makes of it: the largest number.
+            // In formats without a NaN, a NaN converts to the largest number.
             return self.nan.unwrap_or(self.largest | sign);
         }
         let past_largest = match (overflow, self.infinity, self.nan) {

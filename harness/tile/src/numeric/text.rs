@@ -4,7 +4,7 @@ use super::cast::{decode, decode_int, encode, encode_int};
 use crate::DType;
 use crate::ir::Rounding;
 
-/// The text is no number of the dtype.
+/// The text is not a number of the dtype.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseNumberError {
     /// Not a number at all.

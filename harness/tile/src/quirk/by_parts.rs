@@ -1,5 +1,5 @@
-//! How Triton's interpreter converts between float formats: sign, exponent and significand apart (`_convert_float` in
-//! `runtime/interpreter.py`, the same in 3.0.0 to 3.8.0; 3.9.0 mends the zeros of two formats). Left out: which casts do so.
+//! The conversion between float formats in Triton's interpreter: sign, exponent and significand separately
+//! (`_convert_float` in `runtime/interpreter.py`, the same in 3.0.0 to 3.8.0; 3.9.0 fixes the zeros of two formats).
 
 use crate::DType;
 
@@ -31,7 +31,7 @@ impl Format {
     }
 }
 
-/// What the conversion does where versions and callers differ.
+/// The differences of the conversion between versions and callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Manner {
     /// Whether half a step is added where bits are cut off.
@@ -40,7 +40,7 @@ pub struct Manner {
     pub mends_zeros: bool,
 }
 
-/// `1 << count` and `value >> count` as NumPy has them: nothing is left where the count is no count of bits.
+/// `1 << count` and `value >> count` in NumPy: zero if the count is out of range.
 fn one_shifted(count: i64) -> u64 {
     u32::try_from(count)
         .ok()
@@ -55,7 +55,7 @@ fn shifted_down(value: u64, count: i64) -> u64 {
         .unwrap_or(0)
 }
 
-/// The bits of a number in another format; of dtypes that are no floats, the bits as they are.
+/// Converts the bits of a number to another format; leaves the bits of a dtype other than a float.
 pub fn convert(from: DType, to: DType, manner: Manner, input: u64) -> u64 {
     let (Some(from), Some(to)) = (Format::from_dtype(from), Format::from_dtype(to)) else {
         return input;
@@ -63,7 +63,7 @@ pub fn convert(from: DType, to: DType, manner: Manner, input: u64) -> u64 {
     shift_fraction(from, to, manner, input).unwrap_or_else(|| by_parts(from, to, manner, input))
 }
 
-/// The same where the exponent is not zero and stays as it is, so that bits of the fraction come or go and nothing else happens.
+/// Converts a number whose exponent is not zero and stays, so that only fraction bits are added or removed.
 fn shift_fraction(from: Format, to: Format, manner: Manner, input: u64) -> Option<u64> {
     let largest = from.largest_exponent();
     let alike = largest == to.largest_exponent() && from.bias == to.bias && from.bits <= 32 && to.bits <= 32;
@@ -85,7 +85,7 @@ fn by_parts(from: Format, to: Format, manner: Manner, input: u64) -> u64 {
     let raw = ((input >> from.fraction) as i64) & from.largest_exponent();
     let mut exponent = raw;
     if raw == 0 {
-        // The place of the highest bit, counted from the top; 0 where there is none.
+        // The place of the highest bit, counted from the top; 0 if there is none.
         let place = if significand == 0 {
             0
         } else {
@@ -103,7 +103,8 @@ fn by_parts(from: Format, to: Format, manner: Manner, input: u64) -> u64 {
     let mut significand_out = if from.bits > to.bits {
         let dropped = from.fraction - to.fraction;
         let half = 1u64 << (dropped - 1);
-        // The carry out of the fraction goes into the exponent's lowest bit with an `or`, and is lost where that is set.
+        // The carry out of the fraction is combined with the exponent's lowest bit with an `or`, and lost if that bit
+        // is set.
         ((significand >> dropped) & kept) + u64::from(manner.rounds && significand & half != 0)
     } else {
         (significand << to.fraction.saturating_sub(from.fraction)) & kept
@@ -170,7 +171,7 @@ mod tests {
         }
     }
 
-    /// What `_convert_float` of the wheels 3.0.0 and 3.9.0 gives.
+    /// Results of `_convert_float` of the wheels 3.0.0 and 3.9.0.
     #[test]
     fn as_the_interpreter_converts() {
         check(DType::F32, DType::BF16, CUT, 0x3f80_8000, 0x3f80);

@@ -1,11 +1,11 @@
-//! Known bugs of engines that have a model, and in [`told`] those that have none: what each is, whose it is, and in which versions. Left out: the models
-//! themselves (`cerith-quirk` rewrites IR, `cerith-frontend` traces, `cerith-engine` copies arguments) and language rules
-//! ([`crate::rules`]). A rule is what a version promises; a quirk is what it gets wrong. The reference never follows one by
-//! itself: where an engine differs, the reference is asked again with those that apply, and if it then gives the engine's bytes, the
-//! difference is explained.
+//! Known bugs of engines: each with its effect, engine family and versions. [`signature`] has the bugs without a model.
+//! The models are in `cerith-quirk` (rewritten IR), `cerith-frontend` (tracing) and `cerith-engine` (copied arguments).
+//! A quirk violates a promise of its version; see [`crate::rules`] for the promises. The reference never models a quirk
+//! by default: if an engine differs, the reference runs again with the quirks that apply, and if it then returns the
+//! engine's bytes, the difference is explained.
 
 pub mod by_parts;
-pub mod told;
+pub mod signature;
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ use crate::rules::Version;
 /// The engines that share a bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// Triton's interpreter, and what runs in it.
+    /// Triton's interpreter and the code that runs in it.
     Interpreter,
-    /// Triton's compiler, wherever its kernels are executed.
+    /// Triton's compiler, on any device.
     Compiler,
-    /// Triton's Python, which both stand on.
+    /// Triton's Python code, which both depend on.
     Language,
 }
 
@@ -48,22 +48,22 @@ macro_rules! quirks {
                 match self { $( Self::$variant => $name, )+ }
             }
 
-            /// Whose bug it is.
+            /// The engines that have it.
             pub const fn family(self) -> Family {
                 match self { $( Self::$variant => Family::$family, )+ }
             }
 
-            /// The versions that have it: from the first, to before the second where it was mended.
+            /// The versions that have it: from the first to before the second, which fixed it.
             pub const fn versions(self) -> (Version, Option<Version>) {
                 match self { $( Self::$variant => ($from, $to), )+ }
             }
 
-            /// What goes wrong.
-            pub const fn about(self) -> &'static str {
+            /// A sentence about the effect.
+            pub const fn summary(self) -> &'static str {
                 match self { $( Self::$variant => concat!($($doc),+), )+ }
             }
 
-            /// Where it was seen: the code that does it.
+            /// The code that causes it.
             pub const fn origin(self) -> &'static str {
                 match self { $( Self::$variant => $origin, )+ }
             }
@@ -96,14 +96,14 @@ quirks! {
     /// `dot` multiplies the bit patterns of `bf16` operands.
     Bf16DotOfBits = "bf16-dot-of-bits": Interpreter, (FIRST, None),
         "interpreter.py, create_dot: np.matmul of np.uint16";
-    /// 8-bit floats are converted from exponent and significand: a carry is lost, infinities and NaN become numbers, and
-    /// what is too large another number than the largest.
+    /// 8-bit floats are converted from exponent and significand: a carry is lost, infinities and NaN become numbers,
+    /// and numbers that are too large become a number other than the largest.
     Fp8ConvertsByParts = "fp8-converts-by-parts": Interpreter, (FIRST, None),
         "interpreter.py, _convert_float";
     /// An integer, or the integer part of a float, becomes the 8 bits of an 8-bit float.
     Fp8FromNumber = "fp8-from-number": Interpreter, (FIRST, None),
         "interpreter.py, cast_impl: astype of np.uint8";
-    /// `minimum`, `maximum` and `clamp` let a NaN through that was not asked for.
+    /// `minimum`, `maximum` and `clamp` return a NaN although they don't propagate NaN.
     ExtremaLetNanThrough = "extrema-let-nan-through": Interpreter, (FIRST, Some(v(3, 8, 0))),
         "interpreter.py, create_minnumf: np.minimum; create_clampf: np.clip";
     /// `max` and `min` of a block that holds a NaN are NaN.
@@ -121,7 +121,7 @@ quirks! {
     /// Bools add up as a logical or.
     BoolsAddAsOr = "bools-add-as-or": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, binary_op: np.add of np.bool_";
-    /// What unsigned integers become that are shifted right as signed ones stays signed.
+    /// Unsigned integers that are shifted right as signed ones stay signed.
     ShiftedStaysSigned = "shifted-stays-signed": Interpreter, (FIRST, None),
         "interpreter.py, create_ashr: the array keeps its signed dtype";
     /// Counts have 64 bits, and are stored and carried on so.
@@ -150,7 +150,7 @@ quirks! {
     /// block.
     BlocksAreTrue = "blocks-are-true": Interpreter, (FIRST, None),
         "interpreter.py, _get_bool";
-    /// An int argument of 1 is a tensor of `int32`, and no constant.
+    /// An int argument of 1 is a tensor of `int32`, not a constant.
     ArgumentsOfOneAreTensors = "arguments-of-one-are-tensors": Interpreter, (FIRST, None),
         "interpreter.py, _implicit_cvt; triton#2939";
     /// An int argument that needs 33 bits with a sign is `int64` and has the 32 bits of a `uint32`.
@@ -165,17 +165,17 @@ quirks! {
     /// A block pointer's boundary check looks at the upper bound alone.
     BlockPointersCheckAbove = "block-pointers-check-above": Interpreter, (FIRST, Some(v(3, 3, 0))),
         "interpreter.py, BlockPointerHandle.materialize_pointers";
-    /// A scalar mask that is false is no mask for stores and atomics.
+    /// A false scalar mask is ignored by stores and atomics.
     FalseMasksAreIgnored = "false-masks-are-ignored": Interpreter, (FIRST, Some(v(3, 3, 0))),
         "semantic.py: `if not mask`; triton#5049";
-    /// `atomic_min` of `f64` gives the bits of what was there as a number.
+    /// `atomic_min` of `f64` returns the bits of the old value as a number.
     AtomicMinGivesBits = "atomic-min-gives-bits": Interpreter, (FIRST, Some(v(3, 8, 0))),
         "interpreter.py, create_select: np.where of np.int64 and np.uint64 is np.float64; triton#8594";
     /// The NaN that lanes outside of a tensor hold is converted to an 8-bit float from sign, exponent and significand, and comes
     /// out as a number.
     PaddingNanIsANumber = "padding-nan-is-a-number": Interpreter, (Version::new(3, 8, 0), Some(v(3, 9, 0))),
         "interpreter.py, create_fp_trunc of get_fp32(nan)";
-    /// A descriptor's flag that asks for rounding to tf32 is not looked at.
+    /// A descriptor's flag for rounding to tf32 is ignored.
     DescriptorsNeverRound = "descriptors-never-round": Interpreter, (Version::new(3, 7, 0), Some(v(3, 9, 0))),
         "interpreter.py, create_descriptor_load";
     /// An `e8m0` scale of 0, which is 2 to the power of -127, is zero.
@@ -200,7 +200,7 @@ quirks! {
     /// Stores and atomics through tensor descriptors are of whole runs of 16 bytes, past the edge of the tensor.
     DescriptorsStoreWholeRuns = "descriptors-store-whole-runs": Compiler, (FIRST, None),
         "H200, wheels 3.4.0 to 3.9.0: cp.async.bulk.tensor and cp.reduce.async.bulk.tensor";
-    /// What is added to a product of 8-bit integers stops at the ends of `i32`.
+    /// The accumulator of a product of 8-bit integers saturates at the limits of `i32`.
     DotSaturates = "dot-saturates": Compiler, (FIRST, None),
         "H200, wheels 3.0.0 to 3.9.0: mma.sync with .satfinite";
     /// A sum of products along the middle of three dimensions is a dot of tf32 operands.
@@ -219,23 +219,23 @@ quirks! {
     /// A load of a loop passes the stores before it that are of the same iteration.
     LoadsPassStores = "loads-pass-stores": Compiler, (Version::new(3, 3, 0), None),
         "H200, wheels 3.3.1 to 3.9.0; triton#8259";
-    /// A number that a variable gets in another way than by a plain `=`, that is in a tuple or returned by a function, or that is chosen
-    /// at run time, stays one of Python, and follows the dtype beside it.
+    /// A number stays a Python number, and follows the dtype beside it, if a variable gets it in any way except a plain
+    /// `=`, if it is in a tuple or returned by a function, or if it is chosen at run time.
     NumbersStayPython = "numbers-stay-python": Interpreter, (Version::new(3, 2, 0), None),
         "interpreter.py, ASTTransformer.visit_Assign";
-    /// A variable that is announced as a constexpr is a tensor all the same.
+    /// A variable that is annotated as a constexpr is still a tensor.
     AnnouncementsAreIgnored = "announcements-are-ignored": Interpreter, (Version::new(3, 8, 0), None),
         "interpreter.py, ASTTransformer.visit_Assign; triton#10322";
     /// An argument has the dtype of its value, whatever its parameter is annotated with.
     AnnotationsAreIgnored = "annotations-are-ignored": Interpreter, (FIRST, None),
         "interpreter.py, _implicit_cvt";
-    /// `is` and `isinstance` look at a global constexpr itself, and not at what it holds.
+    /// `is` and `isinstance` test a global constexpr itself, not its value.
     ConstexprsAreObjects = "constexprs-are-objects": Interpreter, (FIRST, None),
         "interpreter.py: `is` and `isinstance` are left to Python";
     /// A number of the source becomes `f16` without becoming `f32` before.
     HalvesRoundOnce = "halves-round-once": Interpreter, (FIRST, None),
         "interpreter.py, get_fp16: np.float16";
-    /// What is rounded toward zero is converted from exponent and significand, and past the largest number becomes a NaN.
+    /// A conversion that rounds toward zero uses exponent and significand, and a number past the largest becomes a NaN.
     CutsConvertByParts = "cuts-convert-by-parts": Interpreter, (FIRST, None),
         "interpreter.py, _convert_float";
     /// `and` and `or` give one of their operands, as Python's do, and every block is true.
@@ -291,7 +291,7 @@ impl Quirks {
         1 << quirk as u8
     }
 
-    /// Whether one is among them.
+    /// Whether a quirk is in the set.
     pub const fn has(self, quirk: Quirk) -> bool {
         self.0 & Self::to_bit(quirk) != 0
     }

@@ -9,7 +9,7 @@ use cerith_tile::numeric::{self, Accuracy, Computed, Range};
 
 const GOLDEN: &str = include_str!("../../../../snapshots/tile/h200-3.9.0.txt");
 
-/// What the reference computes, what an engine may give, and whether that is these bits and no others.
+/// Computes the reference's result, the admitted range, and whether the result must be these exact bits.
 fn compute_reference(kind: &str, op: &str, from: DType, to: DType, x: &[u64]) -> (Computed, Range, bool) {
     let named = |name: &'static str| name == op;
     match (kind, x) {

@@ -193,8 +193,9 @@ fn an_h200_agrees_on_more() {
     );
 }
 
-/// What 3.0.0 compiles to something else than 3.9.0: `-x` was `0 - x`, `fdiv` did not round. The remainder of then,
-/// `x - floor(x / y) * y`, is the frontend's; it has cases. `fp8e4b8`, which no CUDA GPU has, was taken for `fp8e4nv`.
+/// 3.0.0 compiles these differently from 3.9.0: `-x` was `0 - x`, and `fdiv` did not round. The old remainder, `x -
+/// floor(x / y) * y`, is in the frontend, and has cases. `fp8e4b8`, which no CUDA GPU supports, was compiled as
+/// `fp8e4nv`.
 #[test]
 fn an_h200_agrees_on_what_was_otherwise_in_3_0() {
     let (kernels, lanes, wrong) = check(OLD, &[("binary", "rem"), ("binary", "fdiv_rn"), ("cast", "rtne")]);

@@ -10,28 +10,28 @@ use proptest::prelude::*;
 
 const GOLDEN: &str = include_str!("../golden/libdevice.txt");
 
-fn words(text: &str) -> Vec<u64> {
+fn parse_words(text: &str) -> Vec<u64> {
     text.split_whitespace()
         .map(|word| u64::from_str_radix(word, 16).expect("bits in base 16"))
         .collect()
 }
 
-fn named(name: &str) -> &'static Symbol {
+fn expect_symbol(name: &str) -> &'static Symbol {
     symbols()
         .find(|symbol| symbol.name == name)
         .unwrap_or_else(|| panic!("{name}"))
 }
 
-fn value(symbol: &Symbol, operands: &[u64]) -> u64 {
+fn evaluate(symbol: &Symbol, operands: &[u64]) -> u64 {
     symbol.evaluate(operands).bits().expect("a value")
 }
 
-fn subnormal(dtype: DType, bits: u64) -> bool {
+fn is_subnormal(dtype: DType, bits: u64) -> bool {
     dtype == DType::F32 && f32::from_bits(bits as u32).is_subnormal()
 }
 
 /// How far two floats are apart, in steps between neighbours.
-fn steps(dtype: DType, a: u64, b: u64) -> u64 {
+fn count_steps(dtype: DType, a: u64, b: u64) -> u64 {
     let place = |bits: u64| {
         let width = dtype.bits();
         let magnitude = (bits & !(1 << (width - 1))) as i64;
@@ -51,15 +51,15 @@ fn results_are_the_exact_ones_rounded_once() {
     for line in GOLDEN.lines().filter(|line| !line.starts_with('#')) {
         let (name, rest) = line.split_once(' ').expect("a symbol");
         let (operands, result) = rest.split_once(" -> ").expect("a result");
-        let (symbol, operands, wanted) = (named(name), words(operands), words(result)[0]);
-        let got = value(symbol, &operands);
+        let (symbol, operands, wanted) = (expect_symbol(name), parse_words(operands), parse_words(result)[0]);
+        let got = evaluate(symbol, &operands);
         lines += 1;
         // A subnormal operand is taken for zero: not what was written.
-        let flushed = |(&bits, &dtype): (&u64, &DType)| subnormal(dtype, bits);
+        let flushed = |(&bits, &dtype): (&u64, &DType)| is_subnormal(dtype, bits);
         if symbol.flushes() && operands.iter().zip(symbol.operands).any(flushed) {
             continue;
         }
-        if subnormal(symbol.result, wanted) && symbol.flushes() {
+        if is_subnormal(symbol.result, wanted) && symbol.flushes() {
             assert_eq!(got & 0x7fff_ffff, 0, "{line}");
             continue;
         }
@@ -73,7 +73,7 @@ fn results_are_the_exact_ones_rounded_once() {
         }
         // The sums of Bessel functions leave their last digits where an alternating series does, or are `libm`'s.
         let bessel = matches!(symbol.function, "j0" | "j1" | "y0" | "y1");
-        let near = steps(symbol.result, got, wanted) <= 1
+        let near = count_steps(symbol.result, got, wanted) <= 1
             || bessel && (decode(symbol.result, got) - decode(symbol.result, wanted)).abs() < 1e-15;
         if symbol.is_exact() || symbol.result == DType::F32 || !near {
             wrong.push(format!("{line}, not {got:x}"));
@@ -86,17 +86,17 @@ fn results_are_the_exact_ones_rounded_once() {
     assert!(off.values().sum::<usize>() < 40, "{off:?}");
 }
 
-/// What the acceptance admits holds the exact result, whatever it is widened by.
+/// The admitted range contains the exact result, for any widening.
 #[test]
 fn the_exact_result_is_admitted() {
     for line in GOLDEN.lines().filter(|line| !line.starts_with('#')).step_by(3) {
         let (name, rest) = line.split_once(' ').expect("a symbol");
         let (operands, result) = rest.split_once(" -> ").expect("a result");
-        let symbol = named(name);
+        let symbol = expect_symbol(name);
         if symbol.result.is_float() {
-            let range = symbol.evaluate_range(&words(operands));
+            let range = symbol.evaluate_range(&parse_words(operands));
             assert!(
-                range.contains(symbol.result, words(result)[0]),
+                range.contains(symbol.result, parse_words(result)[0]),
                 "{line}: {range:?}"
             );
         }
@@ -106,7 +106,11 @@ fn the_exact_result_is_admitted() {
 #[test]
 fn integers_and_bits() {
     let check = |name: &str, operands: &[u64], wanted: u64| {
-        assert_eq!(value(named(name), operands), wanted, "{name} {operands:x?}");
+        assert_eq!(
+            evaluate(expect_symbol(name), operands),
+            wanted,
+            "{name} {operands:x?}"
+        );
     };
     check("__nv_clz", &[0], 32);
     check("__nv_clz", &[0x8000_0000], 0);
@@ -145,17 +149,17 @@ fn integers_and_bits() {
 }
 
 /// A function of `f32` at a number.
-fn single(name: &str, x: f32) -> f32 {
-    f32::from_bits(value(named(name), &[x.to_bits().into()]) as u32)
+fn evaluate_f32(name: &str, x: f32) -> f32 {
+    f32::from_bits(evaluate(expect_symbol(name), &[x.to_bits().into()]) as u32)
 }
 
-fn double(name: &str, x: f64) -> f64 {
-    f64::from_bits(value(named(name), &[x.to_bits()]))
+fn evaluate_f64(name: &str, x: f64) -> f64 {
+    f64::from_bits(evaluate(expect_symbol(name), &[x.to_bits()]))
 }
 
 #[test]
 fn numbers_are_classified() {
-    let whole = |name: &str, x: u64| value(named(name), &[x]) as u32 as i32;
+    let whole = |name: &str, x: u64| evaluate(expect_symbol(name), &[x]) as u32 as i32;
     let bits = |x: f32| u64::from(x.to_bits());
     assert_eq!(whole("__nv_signbitf", bits(-0.0)), 1);
     assert_eq!(whole("__nv_signbitd", (-2f64).to_bits()), 1);
@@ -168,17 +172,23 @@ fn numbers_are_classified() {
     assert_eq!(whole("__nv_ilogb", 1), -1074);
     assert_eq!(whole("__nv_ilogb", f64::INFINITY.to_bits()), i32::MAX);
     assert_eq!(whole("__nv_ilogbf", bits(-10.0)), 3);
-    assert_eq!(double("__nv_logb", 0.0), f64::NEG_INFINITY);
-    assert_eq!(double("__nv_logb", f64::NEG_INFINITY), f64::INFINITY);
-    assert_eq!(single("__nv_saturatef", f32::NAN), 0.0);
-    assert_eq!(single("__nv_saturatef", 1.5), 1.0);
-    assert_eq!(single("__nv_saturatef", 0.25), 0.25);
-    let next = |x: f32, y: f32| f32::from_bits(value(named("__nv_nextafterf"), &[bits(x), bits(y)]) as u32);
+    assert_eq!(evaluate_f64("__nv_logb", 0.0), f64::NEG_INFINITY);
+    assert_eq!(evaluate_f64("__nv_logb", f64::NEG_INFINITY), f64::INFINITY);
+    assert_eq!(evaluate_f32("__nv_saturatef", f32::NAN), 0.0);
+    assert_eq!(evaluate_f32("__nv_saturatef", 1.5), 1.0);
+    assert_eq!(evaluate_f32("__nv_saturatef", 0.25), 0.25);
+    let next = |x: f32, y: f32| {
+        f32::from_bits(evaluate(expect_symbol("__nv_nextafterf"), &[bits(x), bits(y)]) as u32)
+    };
     assert_eq!(next(0.0, 1.0), f32::MIN_POSITIVE);
     assert_eq!(next(1.0, 2.0), 1.0 + f32::EPSILON);
     assert_eq!(next(f32::MAX, f32::INFINITY), f32::INFINITY);
-    let ldexp =
-        |x: f64, n: i32| f64::from_bits(value(named("__nv_ldexp"), &[x.to_bits(), u64::from(n as u32)]));
+    let ldexp = |x: f64, n: i32| {
+        f64::from_bits(evaluate(
+            expect_symbol("__nv_ldexp"),
+            &[x.to_bits(), u64::from(n as u32)],
+        ))
+    };
     assert_eq!(ldexp(3.0, -1075).to_bits(), 2);
     assert_eq!(ldexp(1.0, i32::MAX), f64::INFINITY);
 }
@@ -233,23 +243,25 @@ fn poles_and_limits_are_cudas() {
         ("__nv_cyl_bessel_i1", -inf, -inf),
         ("__nv_cyl_bessel_i1", -0.0, -0.0),
     ] {
-        let got = double(name, x);
+        let got = evaluate_f64(name, x);
         let same = got.to_bits() == wanted.to_bits() || (got.is_nan() && wanted.is_nan());
         assert!(same, "{name}({x}) is {got}, not {wanted}");
-        assert!(double(name, f64::NAN).is_nan(), "{name} of NaN");
+        assert!(evaluate_f64(name, f64::NAN).is_nan(), "{name} of NaN");
     }
-    let hypot = |x: f64, y: f64| f64::from_bits(value(named("__nv_hypot"), &[x.to_bits(), y.to_bits()]));
+    let hypot =
+        |x: f64, y: f64| f64::from_bits(evaluate(expect_symbol("__nv_hypot"), &[x.to_bits(), y.to_bits()]));
     assert_eq!(hypot(inf, f64::NAN), inf);
     assert!(hypot(1.0, f64::NAN).is_nan());
     assert_eq!(hypot(3e300, 4e300), 5e300);
     assert_eq!(hypot(0.0, 0.0), 0.0);
-    let bessel =
-        |name: &str, n: i32, x: f64| f64::from_bits(value(named(name), &[u64::from(n as u32), x.to_bits()]));
+    let bessel = |name: &str, n: i32, x: f64| {
+        f64::from_bits(evaluate(expect_symbol(name), &[u64::from(n as u32), x.to_bits()]))
+    };
     assert!(bessel("__nv_jn", -1, 1.0).is_nan());
     assert!(bessel("__nv_yn", -1, 1.0).is_nan());
     assert_eq!(bessel("__nv_yn", 3, 0.0), f64::NEG_INFINITY);
-    assert_eq!(bessel("__nv_jn", 1, 2.0), double("__nv_j1", 2.0));
-    let orders = named("__nv_jn");
+    assert_eq!(bessel("__nv_jn", 1, 2.0), evaluate_f64("__nv_j1", 2.0));
+    let orders = expect_symbol("__nv_jn");
     assert_eq!(orders.evaluate(&[0x7fff_ffff, 0]), Computed::Poison);
 }
 
@@ -337,7 +349,7 @@ proptest! {
                     .take(symbol.operands.len())
                     .map(|bits| if narrow { bits & 0xffff_ffff } else { bits })
                     .collect();
-                decode(dtype, value(symbol, &operands))
+                decode(dtype, evaluate(symbol, &operands))
             };
             let (down, near, up, zero) = (at("rd"), at("rn"), at("ru"), at("rz"));
             if down.is_nan() {
@@ -349,14 +361,14 @@ proptest! {
             let inward = if down >= 0.0 { down } else { up };
             prop_assert_eq!(zero, inward);
             if narrow && down != 0.0 && up != 0.0 {
-                prop_assert!(steps(dtype, u64::from((down as f32).to_bits()), u64::from((up as f32).to_bits())) <= 1);
+                prop_assert!(count_steps(dtype, u64::from((down as f32).to_bits()), u64::from((up as f32).to_bits())) <= 1);
             }
         }
         // What rounds to nearest is the host's own arithmetic.
         if !narrow {
             let (a, b) = (f64::from_bits(x), f64::from_bits(y));
             for (name, wanted) in [("add_rn", a + b), ("sub_rn", a - b), ("mul_rn", a * b), ("div_rn", a / b)] {
-                let got = value(find_symbol(name, &[DType::F64, DType::F64]).expect("a symbol"), &[x, y]);
+                let got = evaluate(find_symbol(name, &[DType::F64, DType::F64]).expect("a symbol"), &[x, y]);
                 prop_assert!(got == wanted.to_bits() || (is_nan(DType::F64, got) && wanted.is_nan()), "{}", name);
             }
         }
@@ -367,24 +379,24 @@ proptest! {
     fn functions_are_odd_and_even(x in -40f64..40.0) {
         for name in ["asinh", "atanh", "cbrt", "rcbrt", "sinpi", "erfinv", "j1", "cyl_bessel_i1"] {
             let name = format!("__nv_{name}");
-            let (plus, minus) = (double(&name, x), double(&name, -x));
+            let (plus, minus) = (evaluate_f64(&name, x), evaluate_f64(&name, -x));
             prop_assert!(plus.to_bits() == (-minus).to_bits() || plus.is_nan() && minus.is_nan(), "{} {}", name, x);
         }
         for name in ["cospi", "j0", "cyl_bessel_i0"] {
             let name = format!("__nv_{name}");
-            prop_assert_eq!(double(&name, x), double(&name, -x));
+            prop_assert_eq!(evaluate_f64(&name, x), evaluate_f64(&name, -x));
         }
-        let complement = double("__nv_erfc", x) + double("__nv_erfc", -x);
+        let complement = evaluate_f64("__nv_erfc", x) + evaluate_f64("__nv_erfc", -x);
         prop_assert!((complement - 2.0).abs() < 1e-15);
-        prop_assert!((double("__nv_normcdf", x) + double("__nv_normcdf", -x) - 1.0).abs() < 1e-15);
+        prop_assert!((evaluate_f64("__nv_normcdf", x) + evaluate_f64("__nv_normcdf", -x) - 1.0).abs() < 1e-15);
     }
 
     /// Inverses undo each other.
     #[test]
     fn inverses_undo(y in 1e-300f64..1.0) {
-        let back = double("__nv_erfc", double("__nv_erfcinv", y));
+        let back = evaluate_f64("__nv_erfc", evaluate_f64("__nv_erfcinv", y));
         prop_assert!((back - y).abs() <= 2000.0 * f64::EPSILON * y, "{}: {}", y, back);
-        let back = double("__nv_normcdf", double("__nv_normcdfinv", y));
+        let back = evaluate_f64("__nv_normcdf", evaluate_f64("__nv_normcdfinv", y));
         prop_assert!((back - y).abs() <= 2000.0 * f64::EPSILON * y);
     }
 }

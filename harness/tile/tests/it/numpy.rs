@@ -36,7 +36,8 @@ fn is_conforming(op: UnaryOp, x: u64, result: u64) -> bool {
     number.is_nan() && range.nan || range.low <= number && number <= range.high
 }
 
-/// What is computed for a line of the file, and whether that is what NumPy gave as far as a conforming implementation may.
+/// Computes the result for a line of the file, and compares it with NumPy's if a conforming implementation may return
+/// that.
 fn check(asked: &str, wanted: &[u64]) -> bool {
     let (name, rest) = asked.split_once(' ').expect("a function");
     let Some(&(_, op)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {

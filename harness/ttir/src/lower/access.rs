@@ -1,5 +1,5 @@
-//! Loads, stores and atomics through pointers, and effects that touch no value: asserts, prints, barriers.
-//! Left out: cache hints, which change no result, and block pointers and descriptors (`tiles`).
+//! Lowers loads, stores and atomics through pointers, and effects without values: asserts, prints, barriers. Cache
+//! hints change no result. See `tiles` for block pointers and descriptors.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{AssertedBy, AtomicOp, Elem, MemoryOrder, OpKind, ValueId};
@@ -9,59 +9,59 @@ use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operation};
 
 impl<'m> Lowering<'m> {
-    pub(super) fn access(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+    pub(super) fn lower_access(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
         let value = match op.name.as_str() {
             "tt.addptr" => {
-                let operands: [ValueId; 2] = self.operands(op)?;
+                let operands: [ValueId; 2] = self.single_operands(op)?;
                 let ty = self.ty(operands[0]);
-                self.op(OpKind::AddPtr, &operands, ty)
+                self.push_op(OpKind::AddPtr, &operands, ty)
             }
             "tt.load" if self.is_one(op)? => {
-                let volatile = op.attr("isVolatile") == Some(&Attr::Bool(true));
-                self.load(op, volatile)?
+                let volatile = op.find_attr("isVolatile") == Some(&Attr::Bool(true));
+                self.lower_load(op, volatile)?
             }
             "tt.store" if self.is_one(op)? => {
-                let operands = self.all(op)?;
+                let operands = self.all_operands(op)?;
                 let mask = operands.len() == 3;
                 self.builder.add_effect(OpKind::Store { mask }, &operands);
                 return Ok(Some(Vec::new()));
             }
-            "tt.atomic_rmw" => self.atomic(op)?,
+            "tt.atomic_rmw" => self.lower_atomic(op)?,
             "tt.atomic_cas" => {
-                let operands: [ValueId; 3] = self.operands(op)?;
+                let operands: [ValueId; 3] = self.single_operands(op)?;
                 let ty = self.ty(operands[2]);
-                let order = order(op, 0)?;
-                self.op(OpKind::AtomicCas { order }, &operands, ty)
+                let order = find_order(op, 0)?;
+                self.push_op(OpKind::AtomicCas { order }, &operands, ty)
             }
             "tt.atomic_load" => {
-                let order = order(op, 0)?;
-                let loaded = self.load(op, true)?;
+                let order = find_order(op, 0)?;
+                let loaded = self.lower_load(op, true)?;
                 if order.acquires() {
                     self.builder.add_effect(OpKind::Acquire, &[]);
                 }
                 loaded
             }
             "tt.atomic_store" => {
-                let operands = self.all(op)?;
-                let (order, mask) = (order(op, 0)?, operands.len() == 3);
+                let operands = self.all_operands(op)?;
+                let (order, mask) = (find_order(op, 0)?, operands.len() == 3);
                 let Some(&value) = operands.get(1) else {
                     return stop("an atomic store without a value");
                 };
                 let ty = self.ty(value);
                 let op = AtomicOp::Xchg;
-                self.op(OpKind::AtomicRmw { op, mask, order }, &operands, ty);
+                self.push_op(OpKind::AtomicRmw { op, mask, order }, &operands, ty);
                 return Ok(Some(Vec::new()));
             }
             "tt.atomic_poll" => {
-                let operands = self.all(op)?;
+                let operands = self.all_operands(op)?;
                 let timeout = operands.len() == 3;
                 let Some(operands) = operands.get(..2) else {
                     return stop("an atomic poll without a value");
                 };
-                let ty = Self::bools(&self.ty(operands[1]));
-                self.op(OpKind::AtomicPoll { timeout }, operands, ty)
+                let ty = Self::bool_type(&self.ty(operands[1]));
+                self.push_op(OpKind::AtomicPoll { timeout }, operands, ty)
             }
-            _ => return self.effect(op),
+            _ => return self.lower_effect(op),
         };
         Ok(Some(vec![Bundle::from_slice(&[value])]))
     }
@@ -74,13 +74,15 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// All operands, each one value.
-    pub(super) fn all(&self, op: &Operation) -> Lowered<SmallVec<[ValueId; 4]>> {
-        (0..op.operands.len()).map(|nth| self.operand(op, nth)).collect()
+    /// Returns all operands, each with one part.
+    pub(super) fn all_operands(&self, op: &Operation) -> Lowered<SmallVec<[ValueId; 4]>> {
+        (0..op.operands.len())
+            .map(|nth| self.single_operand(op, nth))
+            .collect()
     }
 
-    fn load(&mut self, op: &Operation, volatile: bool) -> Lowered<ValueId> {
-        let operands = self.all(op)?;
+    fn lower_load(&mut self, op: &Operation, volatile: bool) -> Lowered<ValueId> {
+        let operands = self.all_operands(op)?;
         let Some(&pointer) = operands.first() else {
             return stop("a load of nothing");
         };
@@ -93,12 +95,12 @@ impl<'m> Lowering<'m> {
             has_other: operands.len() > 2,
             volatile,
         };
-        Ok(self.op(kind, &operands, ty.with_elem(pointee)))
+        Ok(self.push_op(kind, &operands, ty.with_elem(pointee)))
     }
 
-    fn atomic(&mut self, op: &Operation) -> Lowered<ValueId> {
-        let operands = self.all(op)?;
-        let (kind, is_unsigned) = match op.word(0).unwrap_or_default() {
+    fn lower_atomic(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let operands = self.all_operands(op)?;
+        let (kind, is_unsigned) = match op.nth_word(0).unwrap_or_default() {
             "add" | "fadd" => (AtomicOp::Add, false),
             "and" => (AtomicOp::And, false),
             "or" => (AtomicOp::Or, false),
@@ -113,11 +115,11 @@ impl<'m> Lowering<'m> {
         let (&[pointer, value], rest) = operands.split_at(operands.len().min(2)) else {
             return stop("an atomic without a value");
         };
-        let order = order(op, 1)?;
+        let order = find_order(op, 1)?;
         self.exchange(kind, is_unsigned, (pointer, value, rest.first().copied()), order)
     }
 
-    /// An atomic whose result has the value's type.
+    /// Emits an atomic whose result has the value's type.
     pub(super) fn exchange(
         &mut self,
         op: AtomicOp,
@@ -131,7 +133,7 @@ impl<'m> Lowering<'m> {
             return stop("an atomic on pointers");
         };
         if dtype.is_float() && bitwise {
-            // Of floats it is an operation on their bits.
+            // On floats it exchanges bits.
             dtype = match dtype.bits() {
                 16 => DType::I16,
                 32 => DType::I32,
@@ -152,26 +154,26 @@ impl<'m> Lowering<'m> {
             order,
         };
         let ty = self.ty(value);
-        let before = self.op(kind, &operands, ty);
+        let before = self.push_op(kind, &operands, ty);
         Ok(self.bitcast(before, given.elem))
     }
 
-    /// Operations without a result that touch no tensor of the program.
-    fn effect(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+    /// Lowers operations without a result that access no tensor of the program.
+    fn lower_effect(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
         match op.name.as_str() {
             "ttg.barrier" | "gpu.barrier" | "tt.debug_barrier" => {
                 self.builder.add_effect(OpKind::Barrier, &[]);
             }
-            // Whether the kernel before this one has ended is not a question here.
+            // These synchronise with the previous kernel; launches are sequential here.
             "tt.grid_dependency_wait" | "tt.grid_dependency_launch_dependents" => {}
             "llvm.intr.assume" | "tt.assume" => {
-                let [condition] = self.operands(op)?;
+                let [condition] = self.single_operands(op)?;
                 self.builder.add_effect(OpKind::Assume, &[condition]);
             }
             "tt.assert" => {
-                let [mut condition] = self.operands(op)?;
+                let [mut condition] = self.single_operands(op)?;
                 if self.dtype(condition) != Some(DType::I1) {
-                    let zero = self.number(0, self.ty(condition));
+                    let zero = self.push_number(0, self.ty(condition));
                     condition = self.compare(cerith_tile::ir::CmpPredicate::Ne, condition, zero);
                 }
                 let message = op
@@ -196,9 +198,9 @@ impl<'m> Lowering<'m> {
                     .find_map(Attr::text)
                     .unwrap_or_default()
                     .to_owned();
-                let hex = op.attr("hex") == Some(&Attr::Bool(true));
-                let signs = op.attr("isSigned").and_then(Attr::ints).unwrap_or_default();
-                let mut operands = self.all(op)?;
+                let hex = op.find_attr("hex") == Some(&Attr::Bool(true));
+                let signs = op.find_attr("isSigned").and_then(Attr::ints).unwrap_or_default();
+                let mut operands = self.all_operands(op)?;
                 for (nth, operand) in operands.iter_mut().enumerate() {
                     if signs.get(nth) == Some(&0) {
                         *operand = self.as_unsigned(*operand);
@@ -212,17 +214,17 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// How an atomic orders programs, from its words from the `first` on: memory order, and scope. One whose scope is a block of threads
-/// orders nothing between programs.
-fn order(op: &Operation, first: usize) -> Lowered<MemoryOrder> {
-    let order = match op.word(first) {
+/// Reads the memory order and the scope of an atomic, starting at the word `first`. An atomic with the scope of a
+/// thread block orders nothing between programs.
+fn find_order(op: &Operation, first: usize) -> Lowered<MemoryOrder> {
+    let order = match op.nth_word(first) {
         Some("relaxed") => MemoryOrder::Relaxed,
         Some("acquire") => MemoryOrder::Acquire,
         Some("release") => MemoryOrder::Release,
         Some("acq_rel") => MemoryOrder::AcquireRelease,
         other => return stop(format!("the memory order {other:?} is not supported yet")),
     };
-    match op.word(first + 1) {
+    match op.nth_word(first + 1) {
         Some("gpu" | "sys") => Ok(order),
         Some("cta") => Ok(MemoryOrder::Relaxed),
         other => stop(format!("the memory scope {other:?} is not supported yet")),

@@ -1,5 +1,6 @@
-//! Elementwise operations: `arith`, `math` and those of `tt`. MLIR's integers have no sign; an operation that needs one has it in its
-//! name, and its operands are taken as that here. Left out: functions of CUDA's library (`library`) and assembly (`assembly`).
+//! Lowers elementwise operations: `arith`, `math` and those of `tt`. MLIR's integers have no sign; an operation that
+//! needs one has it in its name, and it applies to the operands. See `library` for CUDA's library and `assembly` for
+//! assembly.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{
@@ -9,14 +10,14 @@ use cerith_tile::ir::{
 use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
-/// How an operation takes integers.
+/// The signedness that an operation gives its integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     Signed,
     Unsigned,
 }
 
-const fn unsigned(dtype: DType) -> DType {
+const fn to_unsigned(dtype: DType) -> DType {
     match dtype {
         DType::I8 => DType::U8,
         DType::I16 => DType::U16,
@@ -26,23 +27,23 @@ const fn unsigned(dtype: DType) -> DType {
     }
 }
 
-/// Comparisons of integers, by the numbers that the generic form has.
+/// Integer predicates, by their numbers in the generic form.
 const INTEGERS: [&str; 10] = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"];
 
-/// Comparisons of floats.
+/// Float predicates, by their numbers in the generic form.
 const FLOATS: [&str; 16] = [
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
     "uno", "true",
 ];
 
-fn predicate<'a>(op: &'a Operation, names: &[&'static str]) -> &'a str {
-    let number = op.attr("predicate").and_then(Attr::int);
+fn find_predicate<'a>(op: &'a Operation, names: &[&'static str]) -> &'a str {
+    let number = op.find_attr("predicate").and_then(Attr::int);
     let named = number.and_then(|number| names.get(usize::try_from(number).ok()?).copied());
-    op.word(0).or(named).unwrap_or_default()
+    op.nth_word(0).or(named).unwrap_or_default()
 }
 
-/// Operations of two operands that are one of the IR's.
-fn binary(name: &str) -> Option<(BinaryOp, Sign)> {
+/// Finds the IR's operation for one with two operands.
+fn find_binary(name: &str) -> Option<(BinaryOp, Sign)> {
     use BinaryOp as B;
     use Sign::{Signed, Unsigned};
     Some(match name {
@@ -75,7 +76,7 @@ fn binary(name: &str) -> Option<(BinaryOp, Sign)> {
     })
 }
 
-fn unary(name: &str) -> Option<UnaryOp> {
+fn find_unary(name: &str) -> Option<UnaryOp> {
     use UnaryOp as U;
     Some(match name {
         "arith.negf" => U::Neg,
@@ -105,42 +106,42 @@ fn unary(name: &str) -> Option<UnaryOp> {
 }
 
 impl<'m> Lowering<'m> {
-    /// An elementwise operation, or a constant.
-    pub(super) fn arith(&mut self, op: &'m Operation) -> Lowered<Option<ValueId>> {
-        if let Some((kind, sign)) = binary(&op.name) {
-            let [a, b] = self.operands(op)?;
-            return self.two(kind, sign, a, b).map(Some);
+    /// Lowers an elementwise operation, or a constant.
+    pub(super) fn lower_arith(&mut self, op: &'m Operation) -> Lowered<Option<ValueId>> {
+        if let Some((kind, sign)) = find_binary(&op.name) {
+            let [a, b] = self.single_operands(op)?;
+            return self.push_signed(kind, sign, a, b).map(Some);
         }
-        if let Some(kind) = unary(&op.name) {
-            let [value] = self.operands(op)?;
+        if let Some(kind) = find_unary(&op.name) {
+            let [value] = self.single_operands(op)?;
             let ty = self.ty(value);
-            return Ok(Some(self.op(OpKind::Unary(kind), &[value], ty)));
+            return Ok(Some(self.push_op(OpKind::Unary(kind), &[value], ty)));
         }
         let value = match op.name.as_str() {
-            "arith.constant" => self.constant(op)?,
-            "ub.poison" | "llvm.mlir.undef" | "llvm.mlir.poison" => self.poison(op)?,
+            "arith.constant" => self.lower_constant(op)?,
+            "ub.poison" | "llvm.mlir.undef" | "llvm.mlir.poison" => self.lower_poison(op)?,
             "arith.cmpi" => {
-                let [a, b] = self.operands(op)?;
-                self.compare_integers(predicate(op, &INTEGERS), a, b)?
+                let [a, b] = self.single_operands(op)?;
+                self.compare_integers(find_predicate(op, &INTEGERS), a, b)?
             }
             "arith.cmpf" => {
-                let [a, b] = self.operands(op)?;
-                self.compare_floats(predicate(op, &FLOATS), a, b)?
+                let [a, b] = self.single_operands(op)?;
+                self.compare_floats(find_predicate(op, &FLOATS), a, b)?
             }
             "arith.select" if op.operands.len() == 3 => match self.bundle(&op.operands[1])?.len() {
-                1 => self.select(op)?,
+                1 => self.lower_select(op)?,
                 _ => return Ok(None),
             },
-            "arith.extsi" | "arith.sitofp" => self.converted(op, Sign::Signed, Sign::Signed)?,
-            "arith.extui" | "arith.uitofp" => self.converted(op, Sign::Unsigned, Sign::Signed)?,
-            "arith.fptoui" => self.converted(op, Sign::Signed, Sign::Unsigned)?,
+            "arith.extsi" | "arith.sitofp" => self.lower_conversion(op, Sign::Signed, Sign::Signed)?,
+            "arith.extui" | "arith.uitofp" => self.lower_conversion(op, Sign::Unsigned, Sign::Signed)?,
+            "arith.fptoui" => self.lower_conversion(op, Sign::Signed, Sign::Unsigned)?,
             "arith.trunci" | "arith.extf" | "arith.truncf" | "arith.fptosi" | "arith.index_cast" => {
-                self.converted(op, Sign::Signed, Sign::Signed)?
+                self.lower_conversion(op, Sign::Signed, Sign::Signed)?
             }
             "tt.fp_to_fp" => {
-                let [value] = self.operands(op)?;
+                let [value] = self.single_operands(op)?;
                 let ty = result_type(op)?;
-                let rounding = op.attr("rounding");
+                let rounding = op.find_attr("rounding");
                 let rounding = match (rounding.and_then(Attr::text), rounding.and_then(Attr::int)) {
                     (None, None) | (Some("rtne"), _) | (_, Some(1)) => Rounding::NearestEven,
                     (Some("rtz"), _) | (_, Some(0)) => Rounding::TowardZero,
@@ -149,49 +150,49 @@ impl<'m> Lowering<'m> {
                 self.cast_value(value, ty, rounding)
             }
             "arith.bitcast" | "tt.bitcast" | "tt.int_to_ptr" | "tt.ptr_to_int" => {
-                let [value] = self.operands(op)?;
+                let [value] = self.single_operands(op)?;
                 let ty = result_type(op)?;
                 self.bitcast(value, ty.elem)
             }
             "math.fma" => {
-                let operands: [ValueId; 3] = self.operands(op)?;
+                let operands: [ValueId; 3] = self.single_operands(op)?;
                 let ty = self.ty(operands[0]);
-                self.op(OpKind::Ternary(TernaryOp::Fma), &operands, ty)
+                self.push_op(OpKind::Ternary(TernaryOp::Fma), &operands, ty)
             }
             "tt.clampf" => {
-                let operands: [ValueId; 3] = self.operands(op)?;
+                let operands: [ValueId; 3] = self.single_operands(op)?;
                 let ty = self.ty(operands[0]);
-                let kind = match op.attr("propagateNan") {
+                let kind = match op.find_attr("propagateNan") {
                     Some(Attr::Word(word)) if word == "all" => TernaryOp::ClampPropagateNan,
                     Some(Attr::Word(word)) if word == "none" => TernaryOp::Clamp,
                     other => return stop(format!("`tt.clampf` with propagateNan {other:?}")),
                 };
-                self.op(OpKind::Ternary(kind), &operands, ty)
+                self.push_op(OpKind::Ternary(kind), &operands, ty)
             }
-            "tt.extern_elementwise" => self.library(op)?,
+            "tt.extern_elementwise" => self.lower_library(op)?,
             _ => return Ok(None),
         };
         Ok(Some(value))
     }
 
-    fn two(&mut self, kind: BinaryOp, sign: Sign, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+    fn push_signed(&mut self, kind: BinaryOp, sign: Sign, a: ValueId, b: ValueId) -> Lowered<ValueId> {
         let Some(dtype) = self.dtype(a) else {
             return stop(format!("`{}` of pointers", kind.name()));
         };
         if dtype == DType::I1 {
-            return self.two_bits(kind, sign, a, b);
+            return self.push_bits(kind, sign, a, b);
         }
         if sign == Sign::Signed || dtype.is_float() {
-            return Ok(self.binary(kind, a, b));
+            return Ok(self.push_binary(kind, a, b));
         }
-        let wide = Elem::Num(unsigned(dtype));
+        let wide = Elem::Num(to_unsigned(dtype));
         let (a, b) = (self.bitcast(a, wide), self.bitcast(b, wide));
-        let value = self.binary(kind, a, b);
+        let value = self.push_binary(kind, a, b);
         Ok(self.bitcast(value, Elem::Num(dtype)))
     }
 
-    /// Of `i1`, whose true is -1 to signed operations.
-    fn two_bits(&mut self, kind: BinaryOp, sign: Sign, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+    /// Emits an operation on `i1`, whose true is -1 in signed operations.
+    fn push_bits(&mut self, kind: BinaryOp, sign: Sign, a: ValueId, b: ValueId) -> Lowered<ValueId> {
         let kind = match (kind, sign) {
             (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor, _) => BinaryOp::Xor,
             (BinaryOp::Mul | BinaryOp::And, _)
@@ -201,25 +202,25 @@ impl<'m> Lowering<'m> {
                 BinaryOp::Or
             }
             (BinaryOp::Shl | BinaryOp::Shr | BinaryOp::LShr, _) => kind,
-            (BinaryOp::IntDiv | BinaryOp::Rem, _) => return Ok(self.two_numbers(kind, a, b)),
+            (BinaryOp::IntDiv | BinaryOp::Rem, _) => return Ok(self.push_numbers(kind, a, b)),
             _ => return stop(format!("`{}` of i1", kind.name())),
         };
-        Ok(self.binary(kind, a, b))
+        Ok(self.push_binary(kind, a, b))
     }
 
-    /// A division of `i1`: of numbers whose lowest bit is what it gives, whatever the sign.
-    fn two_numbers(&mut self, kind: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
+    /// Emits a division of `i1` as a division of numbers; the result is their lowest bit, with either sign.
+    fn push_numbers(&mut self, kind: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
         let bits = self.ty(a);
         let ty = bits.with_elem(Elem::Num(DType::U8));
         let a = self.cast_value(a, ty.clone(), Rounding::NearestEven);
         let b = self.cast_value(b, ty, Rounding::NearestEven);
-        let value = self.binary(kind, a, b);
+        let value = self.push_binary(kind, a, b);
         self.cast_value(value, bits, Rounding::NearestEven)
     }
 
     pub(super) fn compare(&mut self, predicate: CmpPredicate, a: ValueId, b: ValueId) -> ValueId {
-        let ty = Self::bools(&self.ty(a));
-        self.op(OpKind::Compare(predicate), &[a, b], ty)
+        let ty = Self::bool_type(&self.ty(a));
+        self.push_op(OpKind::Compare(predicate), &[a, b], ty)
     }
 
     fn compare_integers(&mut self, predicate: &str, a: ValueId, b: ValueId) -> Lowered<ValueId> {
@@ -241,23 +242,23 @@ impl<'m> Lowering<'m> {
             return Ok(self.compare(predicate, a, b));
         };
         if dtype == DType::I1 {
-            // True is 1, or -1 to a signed comparison.
+            // True is 1, or -1 in a signed comparison.
             let (a, b) = if sign == Sign::Signed { (b, a) } else { (a, b) };
             return Ok(self.compare(predicate, a, b));
         }
         if sign == Sign::Signed {
             return Ok(self.compare(predicate, a, b));
         }
-        let wide = Elem::Num(unsigned(dtype));
+        let wide = Elem::Num(to_unsigned(dtype));
         let (a, b) = (self.bitcast(a, wide), self.bitcast(b, wide));
         Ok(self.compare(predicate, a, b))
     }
 
-    /// `o…` is false of a NaN, `u…` is true.
+    /// `o…` is false for a NaN, `u…` is true.
     fn compare_floats(&mut self, predicate: &str, a: ValueId, b: ValueId) -> Lowered<ValueId> {
         use CmpPredicate::{Eq, Ge, Gt, Le, Lt, Ne};
-        let ty = Self::bools(&self.ty(a));
-        let not = |this: &mut Self, value| this.op(OpKind::Unary(UnaryOp::Not), &[value], ty.clone());
+        let ty = Self::bool_type(&self.ty(a));
+        let not = |this: &mut Self, value| this.push_op(OpKind::Unary(UnaryOp::Not), &[value], ty.clone());
         Ok(match predicate {
             "oeq" => self.compare(Eq, a, b),
             "ogt" => self.compare(Gt, a, b),
@@ -267,11 +268,11 @@ impl<'m> Lowering<'m> {
             "une" => self.compare(Ne, a, b),
             "one" => {
                 let (below, above) = (self.compare(Lt, a, b), self.compare(Gt, a, b));
-                self.binary(BinaryOp::Or, below, above)
+                self.push_binary(BinaryOp::Or, below, above)
             }
             "ueq" => {
                 let (below, above) = (self.compare(Lt, a, b), self.compare(Gt, a, b));
-                let differ = self.binary(BinaryOp::Or, below, above);
+                let differ = self.push_binary(BinaryOp::Or, below, above);
                 not(self, differ)
             }
             "ugt" => {
@@ -292,7 +293,7 @@ impl<'m> Lowering<'m> {
             }
             "uno" | "ord" => {
                 let (a, b) = (self.compare(Ne, a, a), self.compare(Ne, b, b));
-                let unordered = self.binary(BinaryOp::Or, a, b);
+                let unordered = self.push_binary(BinaryOp::Or, a, b);
                 if predicate == "uno" {
                     unordered
                 } else {
@@ -303,36 +304,36 @@ impl<'m> Lowering<'m> {
         })
     }
 
-    fn select(&mut self, op: &Operation) -> Lowered<ValueId> {
-        let operands: [ValueId; 3] = self.operands(op)?;
+    fn lower_select(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let operands: [ValueId; 3] = self.single_operands(op)?;
         let ty = self.ty(operands[1]);
-        Ok(self.op(OpKind::Select, &operands, ty))
+        Ok(self.push_op(OpKind::Select, &operands, ty))
     }
 
-    /// A conversion of values, `from` and `to` saying how integers are taken.
-    fn converted(&mut self, op: &Operation, from: Sign, to: Sign) -> Lowered<ValueId> {
-        let [value] = self.operands(op)?;
+    /// Lowers a conversion; `from` and `to` are the signedness of integers.
+    fn lower_conversion(&mut self, op: &Operation, from: Sign, to: Sign) -> Lowered<ValueId> {
+        let [value] = self.single_operands(op)?;
         let ty = result_type(op)?;
         let (Some(source), Some(target)) = (self.dtype(value), ty.elem.num()) else {
             return stop(format!("`{}` of pointers", op.name));
         };
         if target == DType::I1 && source.is_int() {
-            // The lowest bit; the IR's cast asks whether the value is zero.
-            let one = self.number(1, self.ty(value));
-            let low = self.binary(BinaryOp::And, value, one);
+            // Keeps the lowest bit. The IR's cast would compare with zero.
+            let one = self.push_number(1, self.ty(value));
+            let low = self.push_binary(BinaryOp::And, value, one);
             return Ok(self.cast_value(low, ty, Rounding::NearestEven));
         }
         if source == DType::I1 && from == Sign::Signed && target != DType::I1 {
             let wide = self.cast_value(value, ty.clone(), Rounding::NearestEven);
-            return Ok(self.op(OpKind::Unary(UnaryOp::Neg), &[wide], ty));
+            return Ok(self.push_op(OpKind::Unary(UnaryOp::Neg), &[wide], ty));
         }
         let value = if from == Sign::Unsigned {
-            self.bitcast(value, Elem::Num(unsigned(source)))
+            self.bitcast(value, Elem::Num(to_unsigned(source)))
         } else {
             value
         };
         if to == Sign::Unsigned {
-            let wide = ty.with_elem(Elem::Num(unsigned(target)));
+            let wide = ty.with_elem(Elem::Num(to_unsigned(target)));
             let value = self.cast_value(value, wide, Rounding::NearestEven);
             return Ok(self.bitcast(value, ty.elem));
         }
@@ -347,10 +348,10 @@ impl<'m> Lowering<'m> {
             kind: CastKind::Value,
             rounding,
         };
-        self.op(kind, &[value], ty)
+        self.push_op(kind, &[value], ty)
     }
 
-    /// The same bits as another element.
+    /// Emits a bitcast to another element type.
     pub(super) fn bitcast(&mut self, value: ValueId, elem: Elem) -> ValueId {
         let ty = self.ty(value);
         if ty.elem == elem {
@@ -360,19 +361,19 @@ impl<'m> Lowering<'m> {
             kind: CastKind::Bits,
             rounding: Rounding::NearestEven,
         };
-        self.op(kind, &[value], ty.with_elem(elem))
+        self.push_op(kind, &[value], ty.with_elem(elem))
     }
 
-    /// A value, its integers taken as unsigned.
+    /// Casts integers to unsigned ones of the same width.
     pub(super) fn as_unsigned(&mut self, value: ValueId) -> ValueId {
         match self.dtype(value) {
-            Some(dtype) => self.bitcast(value, Elem::Num(unsigned(dtype))),
+            Some(dtype) => self.bitcast(value, Elem::Num(to_unsigned(dtype))),
             None => value,
         }
     }
 
-    /// A scalar integer as an `i64`.
-    pub(super) fn wide(&mut self, value: ValueId) -> ValueId {
+    /// Widens a scalar integer to `i64`.
+    pub(super) fn widen_index(&mut self, value: ValueId) -> ValueId {
         let ty = self.ty(value).with_elem(Elem::Num(DType::I64));
         self.cast_value(value, ty, Rounding::NearestEven)
     }

@@ -1,4 +1,5 @@
-//! Loops, conditions and calls. A call is inlined: Triton has no recursion. Left out: branches between blocks (`flow`).
+//! Lowers loops, conditions and calls. Calls are inlined: Triton has no recursion. See `flow` for branches between
+//! blocks.
 
 use cerith_tile::ir::{OpKind, Type, ValueId};
 
@@ -9,39 +10,39 @@ use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operation, Region};
 
 impl<'m> Lowering<'m> {
-    pub(super) fn control(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+    pub(super) fn lower_control(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
         Ok(Some(match op.name.as_str() {
-            "scf.for" => self.counted(op)?,
-            "scf.if" => self.conditional(op)?,
-            "scf.while" => self.repeated(op)?,
+            "scf.for" => self.lower_for(op)?,
+            "scf.if" => self.lower_if(op)?,
+            "scf.while" => self.lower_while(op)?,
             "scf.execute_region" => match op.regions.as_slice() {
                 [region] => self.region_of(region, Vec::new(), Ends::Region)?,
                 _ => return stop("`scf.execute_region` without a region"),
             },
-            "tt.call" => self.inlined(op)?,
-            "arith.select" => self.chosen(op)?,
+            "tt.call" => self.lower_call(op)?,
+            "arith.select" => self.select_parts(op)?,
             _ => return Ok(None),
         }))
     }
 
-    fn types(&self, bundles: &[Bundle]) -> Vec<Type> {
+    fn bundle_types(&self, bundles: &[Bundle]) -> Vec<Type> {
         bundles.iter().flatten().map(|&value| self.ty(value)).collect()
     }
 
-    /// What the local memory holds that was there when these were the carried values, memory last.
-    fn held(&self, initial: &[Bundle]) -> Bundle {
+    /// Returns the initial content of local memory in the carried values, which end with it.
+    fn initial_memory(&self, initial: &[Bundle]) -> Bundle {
         let count = initial.last().map_or(0, SmallVec::len);
         self.memories.iter().take(count).copied().collect()
     }
 
-    /// The results, once the last of them is what local memory holds.
+    /// Removes the content of local memory, which is the last result.
     fn without_memory(&mut self, mut results: Vec<Bundle>) -> Vec<Bundle> {
         self.memories = results.pop().unwrap_or_default();
         results
     }
 
-    /// New values of the types of these.
-    fn like(&mut self, bundles: &[Bundle]) -> Vec<Bundle> {
+    /// Creates new values with the types of these.
+    fn new_bundles(&mut self, bundles: &[Bundle]) -> Vec<Bundle> {
         bundles
             .iter()
             .map(|bundle| {
@@ -56,8 +57,8 @@ impl<'m> Lowering<'m> {
             .collect()
     }
 
-    /// Values in the groups of these bundles.
-    fn grouped(flat: impl IntoIterator<Item = ValueId>, shape: &[Bundle]) -> Vec<Bundle> {
+    /// Groups values into bundles of the same sizes.
+    fn group_values(flat: impl IntoIterator<Item = ValueId>, shape: &[Bundle]) -> Vec<Bundle> {
         let mut flat = flat.into_iter();
         shape
             .iter()
@@ -66,23 +67,27 @@ impl<'m> Lowering<'m> {
     }
 
     /// `scf.for %i = %lower to %upper step %step iter_args(…)`.
-    fn counted(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+    fn lower_for(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
         let ([counter, carried @ ..], [region]) = (op.bindings.as_slice(), op.regions.as_slice()) else {
             return stop("`scf.for` without a counter and a region");
         };
         if op.has_word("unsigned") {
             return stop("`scf.for unsigned` is not supported yet");
         }
-        let [lower, upper, step] = [self.operand(op, 0)?, self.operand(op, 1)?, self.operand(op, 2)?];
-        let mut initial = self.values(op.operands.get(3..).unwrap_or_default())?;
+        let [lower, upper, step] = [
+            self.single_operand(op, 0)?,
+            self.single_operand(op, 1)?,
+            self.single_operand(op, 2)?,
+        ];
+        let mut initial = self.read_values(op.operands.get(3..).unwrap_or_default())?;
         if initial.len() != carried.len() {
-            return stop("`scf.for` that carries other values than it is given");
+            return stop("`scf.for` whose carried values differ from its initial values");
         }
-        // What local memory holds is carried last.
+        // The content of local memory is carried last.
         initial.push(self.memories.clone());
         let number = self.ty(lower);
         let index = self.builder.add_value(number);
-        let inside = self.like(&initial);
+        let inside = self.new_bundles(&initial);
         let args: Vec<ValueId> = std::iter::once(index)
             .chain(inside.iter().flatten().copied())
             .collect();
@@ -95,21 +100,21 @@ impl<'m> Lowering<'m> {
         }
         let mut yields = self.region_of(region, Vec::new(), Ends::Region)?;
         self.forget(since);
-        yields.push(self.held(&initial));
+        yields.push(self.initial_memory(&initial));
         let yields: Vec<ValueId> = yields.into_iter().flatten().collect();
         let body = self.builder.close_block(&yields);
-        let types = self.types(&initial);
+        let types = self.bundle_types(&initial);
         let operands: Vec<ValueId> = [lower, upper, step]
             .into_iter()
             .chain(initial.iter().flatten().copied())
             .collect();
         let results = self.builder.op_multi(OpKind::For { body }, &operands, &types);
-        Ok(self.without_memory(Self::grouped(results, &initial)))
+        Ok(self.without_memory(Self::group_values(results, &initial)))
     }
 
     /// `scf.if`.
-    fn conditional(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
-        let [condition] = self.operands(op)?;
+    fn lower_if(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+        let [condition] = self.single_operands(op)?;
         let (then_region, else_region): (&Region, Option<&Region>) = match op.regions.as_slice() {
             [one] => (one, None),
             [one, other] => (one, Some(other)),
@@ -121,7 +126,7 @@ impl<'m> Lowering<'m> {
         yields.push(self.memories[..before.len()].into());
         self.memories.clone_from(&before);
         let flat: Vec<ValueId> = yields.iter().flatten().copied().collect();
-        let types = self.types(&yields);
+        let types = self.bundle_types(&yields);
         let then_block = self.builder.close_block(&flat);
         self.builder.open_block(&[]);
         let mut other = match else_region {
@@ -136,11 +141,11 @@ impl<'m> Lowering<'m> {
             else_block,
         };
         let results = self.builder.op_multi(kind, &[condition], &types);
-        Ok(self.without_memory(Self::grouped(results, &yields)))
+        Ok(self.without_memory(Self::group_values(results, &yields)))
     }
 
     /// `scf.while (…) : … { … scf.condition(…) … } do { … }`.
-    fn repeated(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+    fn lower_while(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
         let [test, body] = op.regions.as_slice() else {
             return stop("`scf.while` without two regions");
         };
@@ -150,9 +155,9 @@ impl<'m> Lowering<'m> {
         let Some((condition, ops)) = block.ops.split_last() else {
             return stop("`scf.while` without a test");
         };
-        let mut initial = self.values(&op.operands)?;
+        let mut initial = self.read_values(&op.operands)?;
         initial.push(self.memories.clone());
-        let mut inside = self.like(&initial);
+        let mut inside = self.new_bundles(&initial);
         let args: Vec<ValueId> = inside.iter().flatten().copied().collect();
         self.builder.open_block(&args);
         let since = self.scope.hidden.len();
@@ -163,52 +168,52 @@ impl<'m> Lowering<'m> {
         };
         self.memories = inside.pop().unwrap_or_default();
         if names.len() != inside.len() || condition.name != "scf.condition" {
-            return stop("`scf.while` that carries other values than it is given");
+            return stop("`scf.while` whose carried values differ from its initial values");
         }
         for (name, bundle) in names.into_iter().zip(inside) {
             self.define(name, 0, bundle);
         }
         for op in ops {
-            self.deeper(|this| this.operation(op))?;
+            self.nest(|this| this.lower_operation(op))?;
         }
-        let flag = self.operand(condition, 0)?;
-        let mut passed = self.values(condition.operands.get(1..).unwrap_or_default())?;
-        passed.push(self.held(&initial));
+        let flag = self.single_operand(condition, 0)?;
+        let mut passed = self.read_values(condition.operands.get(1..).unwrap_or_default())?;
+        passed.push(self.initial_memory(&initial));
         let yields: Vec<ValueId> = std::iter::once(flag)
             .chain(passed.iter().flatten().copied())
             .collect();
-        let types = self.types(&passed);
+        let types = self.bundle_types(&passed);
         self.forget(since);
         let before = self.builder.close_block(&yields);
-        let mut taken = self.like(&passed);
+        let mut taken = self.new_bundles(&passed);
         let args: Vec<ValueId> = taken.iter().flatten().copied().collect();
         self.builder.open_block(&args);
         self.memories = taken.pop().unwrap_or_default();
         let mut yields = self.region_of(body, taken, Ends::Region)?;
-        yields.push(self.held(&initial));
+        yields.push(self.initial_memory(&initial));
         let yields: Vec<ValueId> = yields.into_iter().flatten().collect();
         let after = self.builder.close_block(&yields);
         let operands: Vec<ValueId> = initial.into_iter().flatten().collect();
         let results = self
             .builder
             .op_multi(OpKind::While { before, after }, &operands, &types);
-        Ok(self.without_memory(Self::grouped(results, &passed)))
+        Ok(self.without_memory(Self::group_values(results, &passed)))
     }
 
     /// `tt.call`.
-    fn inlined(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+    fn lower_call(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
         let name = op.words.iter().find_map(|attr| match attr {
             Attr::Symbol(name) => Some(name.as_str()),
             _ => None,
         });
-        let name = name.or_else(|| op.attr("callee").and_then(Attr::text));
+        let name = name.or_else(|| op.find_attr("callee").and_then(Attr::text));
         let Some(&func) = name.and_then(|name| self.functions.get(name)) else {
             return stop(format!(
-                "a call of `{}`, which is not there",
+                "a call of `{}`, which is not defined",
                 name.unwrap_or_default()
             ));
         };
-        let args = self.values(&op.operands)?;
+        let args = self.read_values(&op.operands)?;
         if func.args.len() != args.len() {
             return stop(format!("a call of `{}` with {} arguments", func.name, args.len()));
         }
@@ -218,7 +223,7 @@ impl<'m> Lowering<'m> {
         for (arg, value) in func.args.iter().zip(&args) {
             self.define(&arg.name, 0, value.clone());
         }
-        // The entry block of a function has its arguments in the head.
+        // The arguments of a function's entry block are declared in its head.
         let results = self.region_of(&func.body, Vec::new(), Ends::Function);
         self.places.caller = caller;
         self.scope = scope;
@@ -226,9 +231,9 @@ impl<'m> Lowering<'m> {
         results
     }
 
-    /// `arith.select` of values with parts.
-    fn chosen(&mut self, op: &Operation) -> Lowered<Vec<Bundle>> {
-        let condition = self.operand(op, 0)?;
+    /// Lowers `arith.select` of values with several parts.
+    fn select_parts(&mut self, op: &Operation) -> Lowered<Vec<Bundle>> {
+        let condition = self.single_operand(op, 0)?;
         let [_, one, other] = op.operands.as_slice() else {
             return stop("`arith.select` of other than three operands");
         };
@@ -239,7 +244,7 @@ impl<'m> Lowering<'m> {
         let mut parts = Bundle::new();
         for (&a, &b) in one.iter().zip(&other) {
             let ty = self.ty(a);
-            parts.push(self.op(OpKind::Select, &[condition, a, b], ty));
+            parts.push(self.push_op(OpKind::Select, &[condition, a, b], ty));
         }
         Ok(vec![parts])
     }

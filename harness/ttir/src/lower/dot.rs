@@ -1,6 +1,6 @@
-//! Matrix products. A scaled one becomes what Triton's compiler makes of it where the hardware has none (`DecomposeScaledBlocked.cpp`):
-//! operands widened to bf16, or to f16 where one of them is, times their scales, and a product.
-//! Left out: products of tensor memory, which only Blackwell has.
+//! Lowers matrix products. A scaled product becomes the operations that Triton's compiler emits for hardware without
+//! one (`DecomposeScaledBlocked.cpp`): operands widened to bf16 (f16 if one of them is f16) and multiplied by their
+//! scales, then a product. Unsupported: products of tensor memory, which only Blackwell has.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, InputPrecision, OpKind, Rounding, Shape, Type, ValueId};
@@ -9,7 +9,7 @@ use cerith_tile::numeric;
 use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operation};
 
-/// One side of a scaled product.
+/// An operand of a scaled product.
 struct Side<'a> {
     value: ValueId,
     scale: Option<ValueId>,
@@ -21,41 +21,45 @@ struct Side<'a> {
 }
 
 impl<'m> Lowering<'m> {
-    pub(super) fn dot(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+    pub(super) fn lower_dot(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
         let value = match op.name.as_str() {
-            "tt.dot" => self.product(op)?,
-            "tt.dot_scaled" => self.scaled_product(op)?,
+            "tt.dot" => self.lower_product(op)?,
+            "tt.dot_scaled" => self.lower_dot_scaled(op)?,
             _ => return Ok(None),
         };
         Ok(Some(vec![Bundle::from_slice(&[value])]))
     }
 
-    /// `a, b, accumulator`; of more than 3 dimensions, the outer ones as one.
-    pub(super) fn product(&mut self, op: &Operation) -> Lowered<ValueId> {
-        let operands: [ValueId; 3] = self.operands(op)?;
-        self.multiplied(op, operands)
+    /// Lowers `a, b, accumulator`. With more than 3 dimensions, the outer ones are merged.
+    pub(super) fn lower_product(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let operands: [ValueId; 3] = self.single_operands(op)?;
+        self.multiply_operands(op, operands)
     }
 
-    /// The product of these, as an operation says. Its attributes are words, or numbers in its generic form.
-    pub(super) fn multiplied(&mut self, op: &Operation, operands: [ValueId; 3]) -> Lowered<ValueId> {
+    /// Emits the product of these operands with an operation's attributes, which are words, or numbers in the generic
+    /// form.
+    pub(super) fn multiply_operands(&mut self, op: &Operation, operands: [ValueId; 3]) -> Lowered<ValueId> {
         let ty = self.ty(operands[2]);
-        let precision = op.attr("inputPrecision");
+        let precision = op.find_attr("inputPrecision");
         let precision = match (precision.and_then(Attr::text), precision.and_then(Attr::int)) {
             (Some("tf32"), _) | (_, Some(0)) => InputPrecision::Tf32,
             (Some("tf32x3"), _) | (_, Some(1)) => InputPrecision::Tf32x3,
-            // What is not printed is the default.
+            // A default isn't printed.
             (None, None) | (Some("ieee"), _) | (_, Some(2)) => InputPrecision::Ieee,
             (Some("bf16x3"), _) | (_, Some(3)) => InputPrecision::Bf16x3,
             (Some("bf16x6"), _) | (_, Some(4)) => InputPrecision::Bf16x6,
             _ => return stop(format!("the precision {precision:?} is not supported yet")),
         };
-        let imprecise = op.attr("maxNumImpreciseAcc").and_then(Attr::int).unwrap_or(0);
+        let imprecise = op
+            .find_attr("maxNumImpreciseAcc")
+            .and_then(Attr::int)
+            .unwrap_or(0);
         let kind = OpKind::Dot {
             precision,
             max_imprecise: u32::try_from(imprecise).unwrap_or(0),
         };
         if ty.shape.len() <= 3 {
-            return Ok(self.op(kind, &operands, ty));
+            return Ok(self.push_op(kind, &operands, ty));
         }
         let mut flat = operands;
         for value in &mut flat {
@@ -64,18 +68,18 @@ impl<'m> Lowering<'m> {
             let shape: Shape = std::iter::once(outer.iter().product())
                 .chain(inner.iter().copied())
                 .collect();
-            *value = self.op(
+            *value = self.push_op(
                 OpKind::Reshape { reorder: false },
                 &[*value],
                 Type::block(ty.elem, shape),
             );
         }
         let product = self.ty(flat[2]);
-        let value = self.op(kind, &flat, product);
-        Ok(self.op(OpKind::Reshape { reorder: false }, &[value], ty))
+        let value = self.push_op(kind, &flat, product);
+        Ok(self.push_op(OpKind::Reshape { reorder: false }, &[value], ty))
     }
 
-    fn scaled_product(&mut self, op: &Operation) -> Lowered<ValueId> {
+    fn lower_dot_scaled(&mut self, op: &Operation) -> Lowered<ValueId> {
         // `a [scale s], b [scale t], accumulator`.
         let scaled_at = |before: usize| {
             op.words
@@ -83,8 +87,8 @@ impl<'m> Lowering<'m> {
                 .zip(&op.words_at)
                 .any(|(word, &at)| at == before && matches!(word, Attr::Word(word) if word == "scale"))
         };
-        let operands = self.all(op)?;
-        // 3.2 has no word before a scale, and a scale on the left alone.
+        let operands = self.all_operands(op)?;
+        // Triton 3.2 prints no word before a scale, and only the left operand has a scale.
         let is_plain = operands.len() == 4 && !(1..4).any(scaled_at);
         let mut rest = operands.iter().copied();
         let mut read = 0;
@@ -103,27 +107,27 @@ impl<'m> Lowering<'m> {
             sides.push(Side {
                 value,
                 scale,
-                format: op.attr(name).and_then(Attr::text).unwrap_or_default(),
-                k_pack: op.attr(pack) != Some(&Attr::Bool(false)),
+                format: op.find_attr(name).and_then(Attr::text).unwrap_or_default(),
+                k_pack: op.find_attr(pack) != Some(&Attr::Bool(false)),
                 is_left,
             });
         }
         let (Some(accumulator), None, [left, right]) = (rest.next(), rest.next(), sides.as_slice()) else {
-            return stop("a scaled product of other operands than known");
+            return stop("a scaled product with unsupported operands");
         };
-        let fast = op.attr("fastMath") == Some(&Attr::Bool(true));
+        let fast = op.find_attr("fastMath") == Some(&Attr::Bool(true));
         let half = [left, right].iter().any(|side| side.format == "fp16");
         let wide = if half { DType::F16 } else { DType::BF16 };
-        let left_value = self.widened(left, wide)?;
-        let right_value = self.widened(right, wide)?;
-        let a = self.scaled(left, left_value, wide, fast)?;
-        let b = self.scaled(right, right_value, wide, fast)?;
+        let left_value = self.widen_side(left, wide)?;
+        let right_value = self.widen_side(right, wide)?;
+        let a = self.apply_scales(left, left_value, wide, fast)?;
+        let b = self.apply_scales(right, right_value, wide, fast)?;
         let kind = OpKind::Dot {
             precision: InputPrecision::Ieee,
             max_imprecise: 0,
         };
         let ty = self.ty(accumulator);
-        Ok(self.op(kind, &[a, b, accumulator], ty))
+        Ok(self.push_op(kind, &[a, b, accumulator], ty))
     }
 
     fn cast_to(&mut self, value: ValueId, dtype: DType) -> ValueId {
@@ -131,12 +135,12 @@ impl<'m> Lowering<'m> {
         self.cast_value(value, ty, Rounding::NearestEven)
     }
 
-    fn widened(&mut self, side: &Side<'_>, wide: DType) -> Lowered<ValueId> {
+    fn widen_side(&mut self, side: &Side<'_>, wide: DType) -> Lowered<ValueId> {
         let dtype = match side.format {
             "e2m1" => {
                 let rank = self.ty(side.value).shape.len();
                 let is_last = side.k_pack == side.is_left;
-                return self.unpacked(side.value, wide, rank.wrapping_sub(if is_last { 1 } else { 2 }));
+                return self.unpack_nibbles(side.value, wide, rank.wrapping_sub(if is_last { 1 } else { 2 }));
             }
             "e4m3" => DType::F8E4NV,
             "e5m2" => DType::F8E5,
@@ -148,14 +152,14 @@ impl<'m> Lowering<'m> {
         Ok(self.cast_to(value, wide))
     }
 
-    /// Two numbers of four bits in each byte, neighbours along an axis, the first in the low half.
-    pub(super) fn unpacked(&mut self, value: ValueId, wide: DType, axis: usize) -> Lowered<ValueId> {
+    /// Unpacks the two four-bit numbers of each byte, which are adjacent along an axis, the lower bits first.
+    pub(super) fn unpack_nibbles(&mut self, value: ValueId, wide: DType, axis: usize) -> Lowered<ValueId> {
         let bytes = self.bitcast(value, Elem::Num(DType::U8));
         let ty = self.ty(bytes);
-        let mask = self.number(0xf, ty.clone());
-        let low = self.binary(BinaryOp::And, bytes, mask);
-        let four = self.number(4, ty.clone());
-        let high = self.binary(BinaryOp::LShr, bytes, four);
+        let mask = self.push_number(0xf, ty.clone());
+        let low = self.push_binary(BinaryOp::And, bytes, mask);
+        let four = self.push_number(4, ty.clone());
+        let high = self.push_binary(BinaryOp::LShr, bytes, four);
         let (low, high) = (self.four_bits(low), self.four_bits(high));
         let rank = ty.shape.len();
         let Some(&extent) = ty.shape.get(axis) else {
@@ -164,17 +168,17 @@ impl<'m> Lowering<'m> {
         let mut shape = ty.shape.clone();
         shape.push(2);
         let elem = Elem::Num(DType::F16);
-        let mut both = self.op(OpKind::Join, &[low, high], Type::block(elem, shape));
+        let mut both = self.push_op(OpKind::Join, &[low, high], Type::block(elem, shape));
         if axis + 1 < rank {
             let mut order: Shape = (0..rank).collect();
             order.insert(axis + 1, rank);
             let mut shape = ty.shape.clone();
             shape.insert(axis + 1, 2);
-            both = self.op(OpKind::Trans { order }, &[both], Type::block(elem, shape));
+            both = self.push_op(OpKind::Trans { order }, &[both], Type::block(elem, shape));
         }
         let mut packed = ty.shape;
         packed[axis] = extent * 2;
-        let value = self.op(
+        let value = self.push_op(
             OpKind::Reshape { reorder: false },
             &[both],
             Type::block(elem, packed),
@@ -182,35 +186,35 @@ impl<'m> Lowering<'m> {
         Ok(self.cast_to(value, wide))
     }
 
-    /// The bits of e2m1 as f16, whose exponent is then 14 too low.
+    /// Converts e2m1 bits to an f16 whose exponent is too low by 14.
     fn four_bits(&mut self, value: ValueId) -> ValueId {
         let value = self.cast_to(value, DType::U16);
         let ty = self.ty(value);
         let field = |this: &mut Self, mask, shift| {
-            let mask = this.number(mask, ty.clone());
-            let shift = this.number(shift, ty.clone());
-            let field = this.binary(BinaryOp::And, value, mask);
-            this.binary(BinaryOp::Shl, field, shift)
+            let mask = this.push_number(mask, ty.clone());
+            let shift = this.push_number(shift, ty.clone());
+            let field = this.push_binary(BinaryOp::And, value, mask);
+            this.push_binary(BinaryOp::Shl, field, shift)
         };
         let (sign, magnitude) = (field(self, 8, 12), field(self, 7, 9));
-        let bits = self.binary(BinaryOp::Or, sign, magnitude);
+        let bits = self.push_binary(BinaryOp::Or, sign, magnitude);
         let small = self.bitcast(bits, Elem::Num(DType::F16));
         let factor = numeric::encode(DType::F16, 16384.0, Rounding::NearestEven);
         let factor = self
             .builder
             .add_constant(factor, ty.with_elem(Elem::Num(DType::F16)));
-        self.binary(BinaryOp::Mul, small, factor)
+        self.push_binary(BinaryOp::Mul, small, factor)
     }
 
-    /// The operand times its scales, each of which is for a group along the inner dimension.
-    fn scaled(&mut self, side: &Side<'_>, value: ValueId, wide: DType, fast: bool) -> Lowered<ValueId> {
+    /// Multiplies an operand by its scales; each applies to a group along the inner dimension.
+    fn apply_scales(&mut self, side: &Side<'_>, value: ValueId, wide: DType, fast: bool) -> Lowered<ValueId> {
         let Some(scale) = side.scale else {
             return Ok(value);
         };
         let ty = self.ty(value);
         let rank = ty.shape.len();
         let own = self.ty(scale).shape;
-        // Scales lie along the last dimension on both sides.
+        // Scales are along the last dimension on both sides.
         let mut spread = ty.shape.clone();
         if !side.is_left {
             spread.swap(rank - 2, rank - 1);
@@ -223,21 +227,21 @@ impl<'m> Lowering<'m> {
         }
         let factors = match self.dtype(scale) {
             Some(DType::F8E4NV) => self.cast_to(scale, wide),
-            Some(DType::I8) => self.exponents(scale, wide, fast),
+            Some(DType::I8) => self.decode_scales(scale, wide, fast),
             _ => return stop("a scaled product with scales of another type"),
         };
         let elem = Elem::Num(wide);
         let mut column = own.clone();
         column.push(1);
-        let factors = self.op(
+        let factors = self.push_op(
             OpKind::Reshape { reorder: false },
             &[factors],
             Type::block(elem, column),
         );
         let mut repeated = own;
         repeated.push(inner / groups);
-        let factors = self.op(OpKind::Broadcast, &[factors], Type::block(elem, repeated));
-        let mut factors = self.op(
+        let factors = self.push_op(OpKind::Broadcast, &[factors], Type::block(elem, repeated));
+        let mut factors = self.push_op(
             OpKind::Reshape { reorder: false },
             &[factors],
             Type::block(elem, spread),
@@ -245,35 +249,35 @@ impl<'m> Lowering<'m> {
         if !side.is_left {
             let mut order: Shape = (0..rank).collect();
             order.swap(rank - 2, rank - 1);
-            factors = self.op(OpKind::Trans { order }, &[factors], ty.clone());
+            factors = self.push_op(OpKind::Trans { order }, &[factors], ty.clone());
         }
-        Ok(self.binary(BinaryOp::Mul, value, factors))
+        Ok(self.push_binary(BinaryOp::Mul, value, factors))
     }
 
-    /// e8m0 bytes as a float: `2^(byte - 127)`, and NaN for 255. With fast math, that NaN is not promised.
-    fn exponents(&mut self, scale: ValueId, wide: DType, fast: bool) -> ValueId {
+    /// Converts e8m0 bytes to floats: `2^(byte - 127)`, and NaN for 255, which fast math doesn't promise.
+    fn decode_scales(&mut self, scale: ValueId, wide: DType, fast: bool) -> ValueId {
         let bytes = self.bitcast(scale, Elem::Num(DType::U8));
         let bits = self.cast_to(bytes, DType::U16);
         let ty = self.ty(bits);
-        let seven = self.number(7, ty.clone());
-        let power = self.binary(BinaryOp::Shl, bits, seven);
-        // 2^-127 is a subnormal number of bf16.
-        let least = self.number(0x40, ty.clone());
-        let power = self.binary(BinaryOp::Max, power, least);
+        let seven = self.push_number(7, ty.clone());
+        let power = self.push_binary(BinaryOp::Shl, bits, seven);
+        // 2^-127 is a subnormal bf16 number.
+        let least = self.push_number(0x40, ty.clone());
+        let power = self.push_binary(BinaryOp::Max, power, least);
         let mut power = self.bitcast(power, Elem::Num(DType::BF16));
         if wide != DType::BF16 {
             let whole = self.cast_to(power, DType::F32);
             power = self.cast_to(whole, wide);
         }
-        let all = self.number(255, ty.clone());
+        let all = self.push_number(255, ty.clone());
         let special = self.compare(CmpPredicate::Eq, bits, all);
         let ty = ty.with_elem(Elem::Num(wide));
         let nan = if fast {
-            self.op(OpKind::Poison, &[], ty.clone())
+            self.push_op(OpKind::Poison, &[], ty.clone())
         } else {
             let bits = numeric::encode(wide, f64::NAN, Rounding::NearestEven);
             self.builder.add_constant(bits, ty.clone())
         };
-        self.op(OpKind::Select, &[special, nan, power], ty)
+        self.push_op(OpKind::Select, &[special, nan, power], ty)
     }
 }

@@ -1,5 +1,6 @@
-//! Regions and functions: blocks with branches between them become `if`s, and what a function returns is what its call is. Branches
-//! never go back: Triton's loops are operations. Left out: operations that hold regions (`control`, `reduce`).
+//! Lowers regions and functions: blocks with branches become `if`s, and the values that a function returns become the
+//! result of its call. Branches never go back: Triton's loops are operations. See `control` and `reduce` for operations
+//! with regions.
 
 use cerith_tile::ir::{Block, OpKind, Type, ValueId};
 use rustc_hash::FxHashMap;
@@ -7,32 +8,32 @@ use rustc_hash::FxHashMap;
 use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operand, Operation, Region};
 
-/// What ends a region.
+/// The terminator of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
     /// `tt.return`.
     Function,
-    /// `scf.yield`, `tt.reduce.return` and the like.
+    /// `scf.yield`, `tt.reduce.return`, ….
     Region,
 }
 
-/// The most blocks of a region: which of them every way goes through is found with a table of all pairs.
+/// Maximum blocks of a region: finding the joins needs a table of all pairs.
 const MOST_BLOCKS: usize = 1024;
 
-/// The blocks of a region, and where they lead.
+/// The control-flow graph of a region.
 struct Graph<'m> {
     region: &'m Region,
     labels: FxHashMap<&'m str, usize>,
-    /// The nearest block that every way from a block goes through; none: the region's end.
+    /// The immediate post-dominator of each block; `None`: the region's end.
     joins: Vec<Option<usize>>,
     ends: Ends,
 }
 
-/// How a run of blocks ended.
+/// The end of a sequence of blocks.
 enum Ended {
     /// The region ends with these values.
     Done(Vec<Bundle>),
-    /// The block that was to be reached is, with these values.
+    /// The requested block was reached with these values.
     Reached(Vec<Bundle>),
 }
 
@@ -59,14 +60,14 @@ impl<'m> Graph<'m> {
         Ok(graph)
     }
 
-    fn target(&self, label: &str) -> Lowered<usize> {
+    fn find_block(&self, label: &str) -> Lowered<usize> {
         match self.labels.get(label) {
             Some(&at) => Ok(at),
             None => stop(format!("there is no block `^{label}`")),
         }
     }
 
-    /// Of each block, the nearest that every way from it goes through: its immediate post-dominator.
+    /// Computes the immediate post-dominator of each block.
     fn nearest_joins(&self) -> Lowered<Vec<Option<usize>>> {
         let count = self.region.blocks.len();
         let mut after = Vec::with_capacity(count);
@@ -74,12 +75,13 @@ impl<'m> Graph<'m> {
             let mut targets = Vec::new();
             if let Some(op) = block.ops.last() {
                 for (label, _) in &op.successors {
-                    targets.push(self.target(label).map_err(|stop| stop.within(op.at))?);
+                    targets.push(self.find_block(label).map_err(|stop| stop.or_at(op.offset))?);
                 }
             }
             after.push(targets);
         }
-        // A block's set: the blocks on every way from it. Without loops, a block is settled once those after it are.
+        // A block's set contains the blocks on every path from it. Without loops, a block's set is final once its
+        // successors' are.
         let words = count.div_ceil(64);
         let mut through = vec![vec![u64::MAX; words]; count];
         let mut changed = true;
@@ -117,7 +119,7 @@ impl<'m> Graph<'m> {
 }
 
 impl<'m> Lowering<'m> {
-    /// Lowers a region in place, its entry taking these values; what it ends with.
+    /// Lowers a region in place with these arguments for its entry. Returns the values that it ends with.
     pub(super) fn region_of(
         &mut self,
         region: &'m Region,
@@ -126,7 +128,7 @@ impl<'m> Lowering<'m> {
     ) -> Lowered<Vec<Bundle>> {
         let graph = Graph::new(region, ends)?;
         let since = self.scope.hidden.len();
-        let ended = self.deeper(|this| this.blocks(&graph, 0, args, None))?;
+        let ended = self.nest(|this| this.lower_blocks(&graph, 0, args, None))?;
         self.forget(since);
         match ended {
             Ended::Done(values) => Ok(values),
@@ -134,15 +136,15 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Lowers a block and those after it, up to the end or to the block `until`.
-    fn blocks(
+    /// Lowers a block and its successors, to the end or to the block `until`.
+    fn lower_blocks(
         &mut self,
         graph: &Graph<'m>,
         mut at: usize,
         mut args: Vec<Bundle>,
         until: Option<usize>,
     ) -> Lowered<Ended> {
-        // Without loops, no block comes twice.
+        // Without loops, no block occurs twice.
         for _ in 0..=graph.region.blocks.len() {
             if Some(at) == until {
                 return Ok(Ended::Reached(args));
@@ -161,15 +163,15 @@ impl<'m> Lowering<'m> {
                 self.define(&arg.name, 0, value);
             }
             let Some((last, ops)) = block.ops.split_last() else {
-                // Regions without results are printed without their `scf.yield`.
+                // A region without results is printed without its `scf.yield`.
                 return Ok(Ended::Done(Vec::new()));
             };
             for op in ops {
-                self.operation(op)?;
+                self.lower_operation(op)?;
             }
             match self
-                .last(graph, last, at, until)
-                .map_err(|stop| stop.within(last.at))?
+                .lower_terminator(graph, last, at, until)
+                .map_err(|stop| stop.or_at(last.offset))?
             {
                 Next::Ended(ended) => return Ok(ended),
                 Next::Block(next, values) => (at, args) = (next, values),
@@ -178,8 +180,8 @@ impl<'m> Lowering<'m> {
         stop("branches that go back are not supported yet")
     }
 
-    /// Lowers the last operation of a block.
-    fn last(
+    /// Lowers the terminator of a block.
+    fn lower_terminator(
         &mut self,
         graph: &Graph<'m>,
         op: &'m Operation,
@@ -198,34 +200,38 @@ impl<'m> Lowering<'m> {
             ),
         };
         if is_end {
-            return Ok(Next::Ended(Ended::Done(self.values(&op.operands)?)));
+            return Ok(Next::Ended(Ended::Done(self.read_values(&op.operands)?)));
         }
         match (op.name.as_str(), op.successors.as_slice()) {
             ("cf.br", [(label, passed)]) => {
                 let passed = if passed.is_empty() { &op.operands } else { passed };
-                Ok(Next::Block(graph.target(label)?, self.values(passed)?))
+                Ok(Next::Block(graph.find_block(label)?, self.read_values(passed)?))
             }
             ("cf.cond_br", [(one, to_one), (other, to_other)]) => {
-                self.places.enter(&mut self.builder, &op.place, op.at);
-                let condition = self.operand(op, 0)?;
+                self.places.enter(&mut self.builder, &op.place, op.offset);
+                let condition = self.single_operand(op, 0)?;
                 let mut ways = [(one.as_str(), to_one.as_slice()), (other, to_other)];
-                // In the generic form all that is passed stands in one row.
-                if let Some(&[_, count, _]) = op.attr("operandSegmentSizes").and_then(Attr::ints).as_deref() {
+                // In the generic form all passed values are in one list.
+                if let Some(&[_, count, _]) = op
+                    .find_attr("operandSegmentSizes")
+                    .and_then(Attr::ints)
+                    .as_deref()
+                {
                     let row = op.operands.get(1..).unwrap_or_default();
                     let count = usize::try_from(count).unwrap_or(usize::MAX).min(row.len());
                     (ways[0].1, ways[1].1) = row.split_at(count);
                 }
-                self.branch(graph, condition, ways, at, until)
+                self.lower_branch(graph, condition, ways, at, until)
             }
             _ => {
-                self.operation(op)?;
+                self.lower_operation(op)?;
                 Ok(Next::Ended(Ended::Done(Vec::new())))
             }
         }
     }
 
-    /// Two ways, up to where they meet.
-    fn branch(
+    /// Lowers a conditional branch, up to the block where both paths join.
+    fn lower_branch(
         &mut self,
         graph: &Graph<'m>,
         condition: ValueId,
@@ -238,16 +244,16 @@ impl<'m> Lowering<'m> {
         let mut results: Option<Vec<Vec<Type>>> = None;
         let before = self.memories.clone();
         for (label, operands) in ways {
-            let target = graph.target(label)?;
-            let values = self.values(operands)?;
+            let target = graph.find_block(label)?;
+            let values = self.read_values(operands)?;
             self.memories.clone_from(&before);
             self.builder.open_block(&[]);
             let since = self.scope.hidden.len();
-            let ended = self.deeper(|this| this.blocks(graph, target, values, join.or(until)))?;
+            let ended = self.nest(|this| this.lower_blocks(graph, target, values, join.or(until)))?;
             let ((Ended::Done(mut values), None) | (Ended::Reached(mut values), Some(_))) =
                 (ended, join.or(until))
             else {
-                return stop("two ways of which one ends and the other does not");
+                return stop("a branch with one path that ends and one that continues");
             };
             values.push(self.memories[..before.len()].into());
             let types: Vec<Vec<Type>> = values
@@ -282,12 +288,12 @@ impl<'m> Lowering<'m> {
         })
     }
 
-    pub(super) fn values(&self, operands: &[Operand]) -> Lowered<Vec<Bundle>> {
+    pub(super) fn read_values(&self, operands: &[Operand]) -> Lowered<Vec<Bundle>> {
         operands.iter().map(|operand| self.bundle(operand)).collect()
     }
 }
 
-/// Where control goes behind a block.
+/// The successor of a block.
 enum Next {
     Ended(Ended),
     Block(usize, Vec<Bundle>),

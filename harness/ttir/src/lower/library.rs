@@ -1,4 +1,4 @@
-//! Functions of CUDA's library, which Triton calls by their symbols. Left out: what they compute (`cerith_tile::numeric::library`).
+//! Lowers functions of CUDA's library, which Triton calls by symbol (`cerith_tile::numeric::library`).
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, OpKind, UnaryOp, ValueId};
@@ -8,8 +8,8 @@ use cerith_tile::numeric::unary_result;
 use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
-/// Functions that are operations of the IR: by name without `__nv_` and without the `f` of single precision.
-fn unary(stem: &str) -> Option<UnaryOp> {
+/// Finds the IR's operation for a function without its `__nv_`, and without the `f` of single precision.
+fn find_unary(stem: &str) -> Option<UnaryOp> {
     use UnaryOp as U;
     Some(match stem {
         "rint" | "nearbyint" => U::Rint,
@@ -36,14 +36,14 @@ fn unary(stem: &str) -> Option<UnaryOp> {
         "cosh" => U::Cosh,
         "tanh" => U::Tanh,
         "erf" => U::Erf,
-        // `isnand`, `isinfd` are of doubles.
+        // `isnand` and `isinfd` take doubles.
         "isnan" | "isnand" => U::IsNan,
         "isinf" | "isinfd" => U::IsInf,
         _ => return None,
     })
 }
 
-fn binary(stem: &str) -> Option<BinaryOp> {
+fn find_binary(stem: &str) -> Option<BinaryOp> {
     Some(match stem {
         "atan2" => BinaryOp::Atan2,
         "copysign" => BinaryOp::CopySign,
@@ -52,7 +52,7 @@ fn binary(stem: &str) -> Option<BinaryOp> {
     })
 }
 
-/// Functions that keep the bits.
+/// Functions that reinterpret bits.
 const REINTERPRETED: [&str; 6] = [
     "int_as_float",
     "float_as_int",
@@ -64,15 +64,15 @@ const REINTERPRETED: [&str; 6] = [
 
 impl Lowering<'_> {
     /// `tt.extern_elementwise`.
-    pub(super) fn library(&mut self, op: &Operation) -> Lowered<ValueId> {
-        let symbol = op.attr("symbol").and_then(Attr::text).unwrap_or_default();
+    pub(super) fn lower_library(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let symbol = op.find_attr("symbol").and_then(Attr::text).unwrap_or_default();
         let Some(name) = symbol.strip_prefix("__nv_") else {
             return stop(format!("a call of `{symbol}` is not supported yet"));
         };
         let ty = result_type(op)?;
         let mut operands = Vec::with_capacity(op.operands.len());
         for nth in 0..op.operands.len() {
-            operands.push(self.operand(op, nth)?);
+            operands.push(self.single_operand(op, nth)?);
         }
         if REINTERPRETED.contains(&name)
             && let &[value] = operands.as_slice()
@@ -87,7 +87,7 @@ impl Lowering<'_> {
                 *operand = self.bitcast(*operand, Elem::Num(dtype));
             }
             let result = ty.with_elem(Elem::Num(found.result));
-            let value = self.op(OpKind::Library(found), &operands, result);
+            let value = self.push_op(OpKind::Library(found), &operands, result);
             return Ok(self.bitcast(value, ty.elem));
         }
         let first = operands.first().and_then(|&first| self.dtype(first));
@@ -95,16 +95,16 @@ impl Lowering<'_> {
             Some(DType::F32) => name.strip_suffix('f').unwrap_or(name),
             _ => name,
         };
-        if let (&[value], Some(kind), Some(dtype)) = (operands.as_slice(), unary(stem), first) {
+        if let (&[value], Some(kind), Some(dtype)) = (operands.as_slice(), find_unary(stem), first) {
             let result = ty.with_elem(Elem::Num(unary_result(kind, dtype)));
-            let value = self.op(OpKind::Unary(kind), &[value], result);
-            // What answers with a bool answers with a C int.
+            let value = self.push_op(OpKind::Unary(kind), &[value], result);
+            // A function with a boolean result returns a C int.
             return Ok(self.cast_value(value, ty, cerith_tile::ir::Rounding::NearestEven));
         }
-        if let (&[left, right], Some(kind)) = (operands.as_slice(), binary(stem))
+        if let (&[left, right], Some(kind)) = (operands.as_slice(), find_binary(stem))
             && self.builder.ty(left) == self.builder.ty(right)
         {
-            return Ok(self.op(OpKind::Binary(kind), &[left, right], ty));
+            return Ok(self.push_op(OpKind::Binary(kind), &[left, right], ty));
         }
         stop(format!("a call of `{symbol}` is not supported yet"))
     }

@@ -1,5 +1,5 @@
-//! Where operations came from: lines of Python that `loc` names, through calls, else lines of the MLIR.
-//! Left out: names of values, of which `loc` only knows those of arguments.
+//! Source locations of operations: lines of Python that `loc` names, through calls, or lines of the MLIR. `loc` names
+//! only arguments, no other values.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use rustc_hash::FxHashMap;
 
 use crate::syntax::{Module, Place};
 
-/// Where a module comes from.
+/// The origin of a module.
 #[derive(Clone, Debug)]
 pub struct Origin<'a> {
     /// The module's text.
     pub text: &'a str,
-    /// What it is called in messages.
+    /// Its name in messages.
     pub name: &'a str,
-    /// The Python files that operations may come from, by the names that `loc` has.
+    /// The Python files that operations may come from, by their names in `loc`.
     pub files: &'a [(String, Arc<SourceFile>)],
-    /// What `loc` counts as the first column: 0 up to Triton 3.1.
+    /// The number of the first column in `loc`: 0 up to Triton 3.1.
     pub first_column: u32,
-    /// How many flags follow the strides where a tensor descriptor is passed: 1 (NaN padding) from Triton 3.5, 2 (rounding to
-    /// tf32) from 3.7.
+    /// The number of flags after the strides of a tensor descriptor parameter: 1 (NaN padding) from Triton 3.5, 2
+    /// (rounding to tf32) from 3.7.
     pub descriptor_flags: usize,
 }
 
 impl<'a> Origin<'a> {
-    /// Of a text alone.
-    pub const fn of(text: &'a str) -> Self {
+    /// The origin of a module without Python files.
+    pub const fn from_text(text: &'a str) -> Self {
         Self {
             text,
             name: "kernel.mlir",
@@ -38,18 +38,18 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// How long a chain of aliases and names is followed.
+/// Maximum length of a chain of aliases and names.
 const DEEPEST: usize = 64;
 
 pub(super) struct Places<'m> {
     table: FxHashMap<&'m str, &'m Place>,
     files: Vec<(String, Arc<SourceFile>)>,
-    /// Files that were pointed into.
+    /// Files that locations refer to.
     added: FxHashMap<String, SourceId>,
     first_column: u32,
     text: SourceId,
-    /// The places that are registered.
-    known: FxHashMap<(Span, Option<LocId>), LocId>,
+    /// The registered locations.
+    interned: FxHashMap<(Span, Option<LocId>), LocId>,
     /// The call that is being inlined.
     pub(super) caller: Option<LocId>,
 }
@@ -66,12 +66,12 @@ impl<'m> Places<'m> {
             added: FxHashMap::default(),
             first_column: origin.first_column,
             text,
-            known: FxHashMap::default(),
+            interned: FxHashMap::default(),
             caller: None,
         }
     }
 
-    /// Makes this the place of the operations that follow; the place before it.
+    /// Makes this the location of the operations that follow. Returns the previous one.
     pub fn enter(&mut self, builder: &mut Builder, place: &'m Place, at: usize) -> LocId {
         let found = self.resolve(builder, place, self.caller, 0).or(self.caller);
         let loc = found.unwrap_or_else(|| {
@@ -83,12 +83,12 @@ impl<'m> Places<'m> {
 
     fn register(&mut self, builder: &mut Builder, span: Span, caller: Option<LocId>) -> LocId {
         *self
-            .known
+            .interned
             .entry((span, caller))
             .or_insert_with(|| builder.add_loc(span, caller))
     }
 
-    /// The place in files that are there; of a place in none, the call that it was inlined at.
+    /// Resolves a location to an available file. If there is none, uses the call that it was inlined at.
     fn resolve(
         &mut self,
         builder: &mut Builder,
@@ -114,13 +114,13 @@ impl<'m> Places<'m> {
                 self.resolve(builder, callee, at, depth + 1).or(at)
             }
             Place::File(name, line, column) => {
-                let span = self.span(builder, name, *line, *column)?;
+                let span = self.find_span(builder, name, *line, *column)?;
                 Some(self.register(builder, span, caller))
             }
         }
     }
 
-    fn span(&mut self, builder: &mut Builder, name: &str, line: u32, column: u32) -> Option<Span> {
+    fn find_span(&mut self, builder: &mut Builder, name: &str, line: u32, column: u32) -> Option<Span> {
         let (_, file) = self.files.iter().find(|(known, _)| known == name)?;
         let column = column.saturating_sub(self.first_column);
         let (start, end) = file.find_byte_range(line, column)?;
@@ -134,8 +134,8 @@ impl<'m> Places<'m> {
         Some(Span::new(source, start, end))
     }
 
-    /// The name that a place gives an argument.
-    pub fn name<'a>(&self, place: &'a Place) -> Option<&'a str>
+    /// Returns the name that a location gives an argument.
+    pub fn argument_name<'a>(&self, place: &'a Place) -> Option<&'a str>
     where
         'm: 'a,
     {

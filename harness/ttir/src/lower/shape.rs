@@ -1,4 +1,4 @@
-//! Operations that make lanes or move them, and promises about them. Left out: layouts.
+//! Lowers operations that create or move lanes, and hints about them.
 
 use cerith_tile::ir::{Combine, OpKind, Promise, Shape, Type, ValueId};
 use smallvec::SmallVec;
@@ -7,21 +7,21 @@ use super::{Bundle, Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
 impl<'m> Lowering<'m> {
-    pub(super) fn shape(&mut self, op: &'m Operation) -> Lowered<Option<SmallVec<[ValueId; 2]>>> {
+    pub(super) fn lower_shape(&mut self, op: &'m Operation) -> Lowered<Option<SmallVec<[ValueId; 2]>>> {
         let kind = match op.name.as_str() {
             "tt.get_program_id" => OpKind::ProgramId(axis_of_grid(op)?),
             "tt.get_num_programs" => OpKind::NumPrograms(axis_of_grid(op)?),
             "tt.make_range" => OpKind::Range {
-                start: int(op, "start")?,
-                end: int(op, "end")?,
+                start: int_attr(op, "start")?,
+                end: int_attr(op, "end")?,
             },
             "tt.splat" => {
-                let [value] = self.operands(op)?;
+                let [value] = self.single_operands(op)?;
                 let ty = result_type(op)?;
                 let splat = if ty.is_scalar() {
                     value
                 } else {
-                    self.op(OpKind::Splat, &[value], ty)
+                    self.push_op(OpKind::Splat, &[value], ty)
                 };
                 if let Some(&number) = self.numbers.get(&value) {
                     self.numbers.insert(splat, number);
@@ -29,7 +29,7 @@ impl<'m> Lowering<'m> {
                 return Ok(Some(smallvec::smallvec![splat]));
             }
             "tt.unsplat" => {
-                let [value] = self.operands(op)?;
+                let [value] = self.single_operands(op)?;
                 return Ok(Some(smallvec::smallvec![self.only_lane(value)?]));
             }
             "tt.broadcast" => OpKind::Broadcast,
@@ -37,19 +37,19 @@ impl<'m> Lowering<'m> {
             "tt.reshape" | "tt.view" => OpKind::Reshape {
                 reorder: op.name == "tt.view"
                     || op.has_word("allow_reorder")
-                    || op.attr("allow_reorder") == Some(&Attr::Bool(true)),
+                    || op.find_attr("allow_reorder") == Some(&Attr::Bool(true)),
             },
             "tt.trans" | "tt.permute" => OpKind::Trans { order: order(op)? },
             "tt.join" => OpKind::Join,
             "tt.cat" => OpKind::Cat { reorder: true },
             "tt.gather" => OpKind::Gather {
-                axis: int::<usize>(op, "axis")?,
+                axis: int_attr::<usize>(op, "axis")?,
             },
             "tt.histogram" => OpKind::Histogram {
                 mask: op.operands.len() == 2,
             },
             "tt.split" => {
-                let [value] = self.operands(op)?;
+                let [value] = self.single_operands(op)?;
                 let ty = result_type(op)?;
                 return Ok(Some(self.builder.op_multi(
                     OpKind::Split,
@@ -62,12 +62,12 @@ impl<'m> Lowering<'m> {
         let ty = result_type(op)?;
         let mut operands: SmallVec<[ValueId; 2]> = SmallVec::new();
         for nth in 0..op.operands.len() {
-            operands.push(self.operand(op, nth)?);
+            operands.push(self.single_operand(op, nth)?);
         }
-        Ok(Some(smallvec::smallvec![self.op(kind, &operands, ty)]))
+        Ok(Some(smallvec::smallvec![self.push_op(kind, &operands, ty)]))
     }
 
-    /// The scalar of a block that has one lane.
+    /// Returns the scalar of a block with one lane.
     pub(super) fn only_lane(&mut self, value: ValueId) -> Lowered<ValueId> {
         let ty = self.ty(value);
         if ty.numel() != 1 {
@@ -76,7 +76,7 @@ impl<'m> Lowering<'m> {
         let element = Type::scalar(ty.elem);
         let mut value = value;
         for left in (0..ty.shape.len()).rev() {
-            // Nothing is combined where there is one lane.
+            // A single lane needs no combination.
             let args = [
                 self.builder.add_value(element.clone()),
                 self.builder.add_value(element.clone()),
@@ -89,13 +89,13 @@ impl<'m> Lowering<'m> {
                 region,
             };
             let rest: Shape = ty.shape.iter().skip(ty.shape.len() - left).copied().collect();
-            value = self.op(kind, &[value], Type::block(ty.elem, rest));
+            value = self.push_op(kind, &[value], Type::block(ty.elem, rest));
         }
         Ok(value)
     }
 
-    /// The results with what attributes promise of them: `tt.multiple_of` and its like in Python.
-    pub(super) fn promised(&mut self, op: &Operation, bundles: Vec<Bundle>) -> Lowered<Vec<Bundle>> {
+    /// Applies the hints of attributes to results: `tl.multiple_of` and similar in Python.
+    pub(super) fn apply_promises(&mut self, op: &Operation, bundles: Vec<Bundle>) -> Lowered<Vec<Bundle>> {
         let [bundle] = bundles.as_slice() else {
             return Ok(bundles);
         };
@@ -108,7 +108,7 @@ impl<'m> Lowering<'m> {
             ("tt.contiguity", Promise::MaxContiguous),
             ("tt.constancy", Promise::MaxConstancy),
         ] {
-            let Some(attr) = op.attr(name) else { continue };
+            let Some(attr) = op.find_attr(name) else { continue };
             let ty = self.ty(value);
             let rank = ty.shape.len().max(1);
             let numbers = match (attr, attr.ints()) {
@@ -123,7 +123,7 @@ impl<'m> Lowering<'m> {
                 .collect();
             match values {
                 Some(values) if values.len() == rank => {
-                    value = self.op(OpKind::Hint { promise, values }, &[value], ty);
+                    value = self.push_op(OpKind::Hint { promise, values }, &[value], ty);
                 }
                 _ => return stop(format!("`{name}` that promises {attr:?} of {ty}")),
             }
@@ -135,25 +135,25 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// A number that an attribute has to have.
-pub(super) fn int<T: TryFrom<i128>>(op: &Operation, name: &str) -> Lowered<T> {
-    op.attr(name)
+/// Reads a required integer attribute.
+pub(super) fn int_attr<T: TryFrom<i128>>(op: &Operation, name: &str) -> Lowered<T> {
+    op.find_attr(name)
         .and_then(Attr::int)
         .and_then(|number| T::try_from(number).ok())
         .map_or_else(|| stop(format!("`{}` without `{name}`", op.name)), Ok)
 }
 
 fn axis_of_grid(op: &Operation) -> Lowered<u8> {
-    match op.word(0) {
+    match op.nth_word(0) {
         Some("x") => Ok(0),
         Some("y") => Ok(1),
         Some("z") => Ok(2),
-        _ => int(op, "axis"),
+        _ => int_attr(op, "axis"),
     }
 }
 
 pub(super) fn order(op: &Operation) -> Lowered<Shape> {
-    op.attr("order")
+    op.find_attr("order")
         .and_then(Attr::ints)
         .and_then(|order| order.into_iter().map(|at| usize::try_from(at).ok()).collect())
         .map_or_else(|| stop(format!("`{}` without an order", op.name)), Ok)

@@ -1,30 +1,30 @@
-//! Why lowering stops. Left out: the message for a user ([`super::Refused`]).
+//! The error of lowering, before it becomes a message for a user ([`super::Refused`]).
 
-/// Why lowering stops.
+/// The reason why lowering stops.
 #[derive(Debug)]
 pub(super) struct Stop {
     pub message: String,
-    /// The operation's byte in the text, where it is known.
-    pub at: Option<usize>,
+    /// The operation's offset in the text, if known.
+    pub offset: Option<usize>,
 }
 
 impl Stop {
-    /// The same, at this place if no inner one is known.
-    pub fn within(self, at: usize) -> Self {
+    /// Adds a location, unless an inner one is known.
+    pub fn or_at(self, at: usize) -> Self {
         Self {
-            at: self.at.or(Some(at)),
+            offset: self.offset.or(Some(at)),
             ..self
         }
     }
 }
 
-/// What lowering gives.
+/// The result of lowering.
 pub(super) type Lowered<T> = Result<T, Stop>;
 
-/// Stops, at the place that the caller knows.
+/// Stops. The caller adds the location.
 pub(super) fn stop<T>(message: impl Into<String>) -> Lowered<T> {
     Err(Stop {
         message: message.into(),
-        at: None,
+        offset: None,
     })
 }

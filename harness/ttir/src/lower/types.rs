@@ -1,4 +1,4 @@
-//! Types of MLIR as types of the IR, part by part. Left out: encodings of tensors, which change no value.
+//! Converts MLIR types to types of the IR, part by part. Encodings of tensors change no value.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Shape, Type};
@@ -6,13 +6,13 @@ use cerith_tile::ir::{Elem, Shape, Type};
 use super::stop::{Lowered, stop};
 use crate::syntax;
 
-/// Flags of a descriptor: whether what lies outside is NaN, whether `f32` is rounded to tf32.
+/// Number of flags of a descriptor: whether padding is NaN, and whether `f32` is rounded to tf32.
 pub(super) const FLAGS: usize = 2;
 
-/// Dimensions that a block pointer or descriptor may have.
+/// Maximum dimensions of a block pointer or descriptor.
 const MOST_DIMENSIONS: usize = 8;
 
-pub(super) fn float(name: &str) -> Option<DType> {
+pub(super) fn float_dtype(name: &str) -> Option<DType> {
     Some(match name {
         "f16" => DType::F16,
         "bf16" => DType::BF16,
@@ -26,8 +26,8 @@ pub(super) fn float(name: &str) -> Option<DType> {
     })
 }
 
-/// What one lane holds.
-pub(super) fn elem(ty: &syntax::Type) -> Lowered<Elem> {
+/// Returns the type of one lane.
+pub(super) fn elem_type(ty: &syntax::Type) -> Lowered<Elem> {
     let known = match ty {
         syntax::Type::Int(1) | syntax::Type::Signed(_, 1) => Some(Elem::Num(DType::I1)),
         syntax::Type::Int(8) | syntax::Type::Signed(_, 8) => Some(Elem::Num(DType::I8)),
@@ -36,34 +36,34 @@ pub(super) fn elem(ty: &syntax::Type) -> Lowered<Elem> {
         syntax::Type::Int(64) | syntax::Type::Signed(_, 64) | syntax::Type::Index => {
             Some(Elem::Num(DType::I64))
         }
-        syntax::Type::Float(name) => float(name).map(Elem::Num),
-        syntax::Type::Ptr(pointee) => Some(elem(pointee)?.pointer()),
+        syntax::Type::Float(name) => float_dtype(name).map(Elem::Num),
+        syntax::Type::Ptr(pointee) => Some(elem_type(pointee)?.pointer()),
         _ => None,
     };
     known.map_or_else(|| stop(format!("the type {ty:?} is not supported yet")), Ok)
 }
 
-/// A type that has one part.
+/// Converts a type with one part.
 pub(super) fn one_type(ty: &syntax::Type) -> Lowered<Type> {
     match ty {
         syntax::Type::Tensor(shape, element) => {
             if shape.is_empty() {
                 return stop("a tensor without dimensions");
             }
-            Ok(Type::block(elem(element)?, extents(shape)?))
+            Ok(Type::block(elem_type(element)?, checked_shape(shape)?))
         }
-        _ => Ok(Type::scalar(elem(ty)?)),
+        _ => Ok(Type::scalar(elem_type(ty)?)),
     }
 }
 
-/// The parts of a type. A block pointer is its base, extents, strides (`i64`) and offsets (`i32`); a descriptor is its base,
-/// extents, strides (`i64`) and [`FLAGS`].
+/// Returns the types of a value's parts. A block pointer is its base, extents, strides (`i64`) and offsets (`i32`); a
+/// descriptor is its base, extents, strides (`i64`) and [`FLAGS`].
 pub(super) fn bundle_types(ty: &syntax::Type) -> Lowered<Vec<Type>> {
     let parts = |shape: &[u64], element, last: DType, count| {
         if shape.len() > MOST_DIMENSIONS {
             return stop("a tile of more than 8 dimensions");
         }
-        let base = Type::scalar(elem(element)?.pointer());
+        let base = Type::scalar(elem_type(element)?.pointer());
         let sizes = std::iter::repeat_n(Type::num(DType::I64), 2 * shape.len());
         let rest = std::iter::repeat_n(Type::num(last), count);
         Ok(std::iter::once(base).chain(sizes).chain(rest).collect())
@@ -79,8 +79,8 @@ pub(super) fn bundle_types(ty: &syntax::Type) -> Lowered<Vec<Type>> {
     }
 }
 
-/// The extents of a tensor. Their product is the verifier's to look at.
-pub(super) fn extents(shape: &[u64]) -> Lowered<Shape> {
+/// Converts the extents of a tensor. The verifier checks their product.
+pub(super) fn checked_shape(shape: &[u64]) -> Lowered<Shape> {
     shape
         .iter()
         .map(|&extent| match usize::try_from(extent) {

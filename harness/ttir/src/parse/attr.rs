@@ -1,115 +1,115 @@
-//! Attributes and places. Left out: what an operation makes of them.
+//! Parses attributes and locations.
 
 use super::DEEPEST;
 use super::cursor::{Cursor, SyntaxError};
-use super::types::{skip_angles, ty};
+use super::types::{parse_type, skip_angles};
 use crate::syntax::{Attr, Place};
 
-/// One attribute, with the type behind it left out.
-pub(super) fn attr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Attr, SyntaxError> {
+/// Parses one attribute. The type after it is dropped.
+pub(super) fn parse_attr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Attr, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("attributes are nested too deep"));
     }
-    let start = cursor.at();
+    let start = cursor.offset();
     let attr = match cursor.peek() {
-        Some(b'"') => Attr::Text(cursor.string()?),
+        Some(b'"') => Attr::Text(cursor.expect_string()?),
         Some(b'@') => {
-            let name = cursor.symbol()?;
-            while cursor.eat("::") {
-                cursor.symbol()?;
+            let name = cursor.expect_symbol()?;
+            while cursor.take("::") {
+                cursor.expect_symbol()?;
             }
             Attr::Symbol(name)
         }
-        Some(b'[') => Attr::List(list(cursor, ']', depth)?),
-        Some(b'{') => Attr::Dict(dict(cursor, depth + 1)?),
-        Some(b'-' | b'0'..=b'9') => number(cursor)?,
-        Some(b'!' | b'(') => return Ok(Attr::Type(ty(cursor, depth + 1)?)),
+        Some(b'[') => Attr::List(parse_list(cursor, ']', depth)?),
+        Some(b'{') => Attr::Dict(parse_dict(cursor, depth + 1)?),
+        Some(b'-' | b'0'..=b'9') => parse_number(cursor)?,
+        Some(b'!' | b'(') => return Ok(Attr::Type(parse_type(cursor, depth + 1)?)),
         Some(b'#') => {
             cursor.next_byte();
-            cursor.name()?;
+            cursor.expect_name()?;
             if cursor.raw() == Some(b'<') {
                 skip_angles(cursor);
             }
-            Attr::Other(cursor.since(start).trim().to_owned())
+            Attr::Other(cursor.text_since(start).trim().to_owned())
         }
-        _ => word(cursor, depth)?,
+        _ => parse_word(cursor, depth)?,
     };
     // `16 : i32`
     let mut ahead = *cursor;
     if matches!(
         attr,
         Attr::Int(_) | Attr::Bits(_) | Attr::Float(_) | Attr::Dense(_) | Attr::Text(_)
-    ) && ahead.eat(":")
+    ) && ahead.take(":")
         && ahead.peek() != Some(b'%')
     {
-        ty(&mut ahead, depth + 1)?;
+        parse_type(&mut ahead, depth + 1)?;
         *cursor = ahead;
     }
     Ok(attr)
 }
 
-fn word(cursor: &mut Cursor<'_>, depth: usize) -> Result<Attr, SyntaxError> {
-    let start = cursor.at();
+fn parse_word(cursor: &mut Cursor<'_>, depth: usize) -> Result<Attr, SyntaxError> {
+    let start = cursor.offset();
     let mut ahead = *cursor;
-    let word = ahead.word()?;
+    let word = ahead.expect_word()?;
     Ok(match word {
         "true" | "false" => {
             *cursor = ahead;
             Attr::Bool(word == "true")
         }
-        "dense" if ahead.eat("<") => {
+        "dense" if ahead.take("<") => {
             *cursor = ahead;
             let inner = if cursor.peek() == Some(b'>') {
                 Attr::List(Vec::new())
             } else {
-                attr(cursor, depth + 1)?
+                parse_attr(cursor, depth + 1)?
             };
             cursor.expect('>')?;
             Attr::Dense(Box::new(inner))
         }
-        "array" if ahead.eat("<") => {
+        "array" if ahead.take("<") => {
             *cursor = ahead;
-            ty(cursor, depth + 1)?;
-            if cursor.eat(":") {
-                Attr::List(list_until(cursor, '>', depth)?)
+            parse_type(cursor, depth + 1)?;
+            if cursor.take(":") {
+                Attr::List(parse_list_until(cursor, '>', depth)?)
             } else {
                 cursor.expect('>')?;
                 Attr::List(Vec::new())
             }
         }
-        "tensor" => Attr::Type(ty(cursor, depth + 1)?),
+        "tensor" => Attr::Type(parse_type(cursor, depth + 1)?),
         _ => {
             *cursor = ahead;
             if cursor.raw() == Some(b'<') {
                 skip_angles(cursor);
             }
-            Attr::Word(cursor.since(start).trim().to_owned())
+            Attr::Word(cursor.text_since(start).trim().to_owned())
         }
     })
 }
 
-fn list(cursor: &mut Cursor<'_>, end: char, depth: usize) -> Result<Vec<Attr>, SyntaxError> {
+fn parse_list(cursor: &mut Cursor<'_>, end: char, depth: usize) -> Result<Vec<Attr>, SyntaxError> {
     cursor.next_byte();
-    list_until(cursor, end, depth)
+    parse_list_until(cursor, end, depth)
 }
 
-fn list_until(cursor: &mut Cursor<'_>, end: char, depth: usize) -> Result<Vec<Attr>, SyntaxError> {
+fn parse_list_until(cursor: &mut Cursor<'_>, end: char, depth: usize) -> Result<Vec<Attr>, SyntaxError> {
     let mut buffer = [0; 4];
     let end = end.encode_utf8(&mut buffer);
     let mut items = Vec::new();
     loop {
         cursor.skip_lines();
-        if cursor.eat(end) {
+        if cursor.take(end) {
             return Ok(items);
         }
-        items.push(attr(cursor, depth + 1)?);
+        items.push(parse_attr(cursor, depth + 1)?);
         cursor.skip_lines();
-        cursor.eat(",");
+        cursor.take(",");
     }
 }
 
 /// `{a = 1 : i32, b}`.
-pub(super) fn dict(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<(String, Attr)>, SyntaxError> {
+pub(super) fn parse_dict(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<(String, Attr)>, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("attributes are nested too deep"));
     }
@@ -117,35 +117,35 @@ pub(super) fn dict(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<(String,
     let mut entries = Vec::new();
     loop {
         cursor.skip_lines();
-        if cursor.eat("}") {
+        if cursor.take("}") {
             return Ok(entries);
         }
         let name = if cursor.peek() == Some(b'"') {
-            cursor.string()?
+            cursor.expect_string()?
         } else {
-            cursor.word()?.to_owned()
+            cursor.expect_word()?.to_owned()
         };
-        let value = if cursor.eat("=") {
+        let value = if cursor.take("=") {
             cursor.skip_spaces();
-            attr(cursor, depth + 1)?
+            parse_attr(cursor, depth + 1)?
         } else {
             Attr::Bool(true)
         };
         entries.push((name, value));
         cursor.skip_lines();
-        cursor.eat(",");
+        cursor.take(",");
     }
 }
 
-fn number(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
-    let negative = cursor.eat("-");
-    let start = cursor.at();
-    if cursor.eat("0x") {
-        let digits = cursor.at();
+fn parse_number(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
+    let negative = cursor.take("-");
+    let start = cursor.offset();
+    if cursor.take("0x") {
+        let digits = cursor.offset();
         while cursor.raw().is_some_and(|byte| byte.is_ascii_hexdigit()) {
             cursor.next_byte();
         }
-        let bits = u128::from_str_radix(cursor.since(digits), 16);
+        let bits = u128::from_str_radix(cursor.text_since(digits), 16);
         return bits
             .map(Attr::Bits)
             .map_err(|_| cursor.error("no hexadecimal number"));
@@ -166,7 +166,7 @@ fn number(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
         }
         cursor.next_byte();
     }
-    let text = cursor.since(start);
+    let text = cursor.text_since(start);
     if is_float {
         let number: f64 = text.parse().map_err(|_| cursor.error("no number"))?;
         return Ok(Attr::Float(if negative { -number } else { number }));
@@ -175,31 +175,31 @@ fn number(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
     Ok(Attr::Int(if negative { -number } else { number }))
 }
 
-/// `(…)` behind `loc`.
-pub(super) fn place(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
+/// Parses `(…)` after `loc`.
+pub(super) fn parse_place(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
     cursor.expect('(')?;
-    let place = inner(cursor, depth)?;
+    let place = parse_place_body(cursor, depth)?;
     cursor.expect(')')?;
     Ok(place)
 }
 
-fn inner(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
+fn parse_place_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("places are nested too deep"));
     }
     match cursor.peek() {
         Some(b'#') => {
             cursor.next_byte();
-            Ok(Place::Alias(cursor.word()?.to_owned()))
+            Ok(Place::Alias(cursor.expect_word()?.to_owned()))
         }
         Some(b'"') => {
-            let text = cursor.string()?;
-            if cursor.eat(":") {
-                let line = cursor.natural()?;
+            let text = cursor.expect_string()?;
+            if cursor.take(":") {
+                let line = cursor.expect_natural()?;
                 cursor.expect(':')?;
-                let column = cursor.natural()?;
+                let column = cursor.expect_natural()?;
                 // `to 3:4`, `to :4`
-                if cursor.eat_word("to") {
+                if cursor.take_word("to") {
                     while matches!(cursor.peek(), Some(b':' | b'0'..=b'9')) {
                         cursor.next_byte();
                     }
@@ -208,18 +208,18 @@ fn inner(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
                 return Ok(Place::File(text, narrow(line), narrow(column)));
             }
             if cursor.peek() == Some(b'(') {
-                return Ok(Place::Named(text, Box::new(place(cursor, depth + 1)?)));
+                return Ok(Place::Named(text, Box::new(parse_place(cursor, depth + 1)?)));
             }
             Ok(Place::Named(text, Box::new(Place::Unknown)))
         }
-        _ => match cursor.word()? {
+        _ => match cursor.expect_word()? {
             "callsite" => {
                 cursor.expect('(')?;
-                let callee = inner(cursor, depth + 1)?;
-                if !cursor.eat_word("at") {
+                let callee = parse_place_body(cursor, depth + 1)?;
+                if !cursor.take_word("at") {
                     return Err(cursor.error("`at` is missing"));
                 }
-                let caller = inner(cursor, depth + 1)?;
+                let caller = parse_place_body(cursor, depth + 1)?;
                 cursor.expect(')')?;
                 Ok(Place::CallSite(Box::new(callee), Box::new(caller)))
             }
@@ -229,9 +229,9 @@ fn inner(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
                 }
                 cursor.expect('[')?;
                 let mut places = Vec::new();
-                while !cursor.eat("]") {
-                    places.push(inner(cursor, depth + 1)?);
-                    cursor.eat(",");
+                while !cursor.take("]") {
+                    places.push(parse_place_body(cursor, depth + 1)?);
+                    cursor.take(",");
                 }
                 Ok(Place::Fused(places))
             }

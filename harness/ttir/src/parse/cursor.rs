@@ -1,20 +1,20 @@
-//! A place in the text, and what can be read there: words, names, numbers, punctuation. Left out: anything that nests.
+//! A position in the text, with readers for tokens: words, names, numbers, punctuation.
 
 /// The text is not MLIR as Triton prints it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// The byte.
-    pub at: usize,
+    /// The offset in bytes.
+    pub offset: usize,
 }
 
-/// A place in the text. Copies are cheap: to look ahead is to copy.
+/// A position in the text. Copies are cheap, so lookahead copies the cursor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'t> {
     text: &'t str,
-    at: usize,
+    offset: usize,
 }
 
 const fn begins_word(byte: u8) -> bool {
@@ -27,47 +27,47 @@ const fn is_word(byte: u8) -> bool {
 
 impl<'t> Cursor<'t> {
     pub const fn new(text: &'t str) -> Self {
-        Self { text, at: 0 }
+        Self { text, offset: 0 }
     }
 
-    pub const fn at(&self) -> usize {
-        self.at
+    pub const fn offset(&self) -> usize {
+        self.offset
     }
 
     pub fn error(&self, message: impl Into<String>) -> SyntaxError {
         SyntaxError {
             message: message.into(),
-            at: self.at,
+            offset: self.offset,
         }
     }
 
-    fn byte(&self, at: usize) -> Option<u8> {
+    fn byte_at(&self, at: usize) -> Option<u8> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// The text from one place to this one.
-    pub fn since(&self, start: usize) -> &'t str {
-        self.text.get(start..self.at).unwrap_or_default()
+    /// Returns the text from `start` to the current position.
+    pub fn text_since(&self, start: usize) -> &'t str {
+        self.text.get(start..self.offset).unwrap_or_default()
     }
 
-    /// The next byte behind spaces.
+    /// Peeks at the next byte after spaces.
     pub fn peek(&mut self) -> Option<u8> {
         self.skip_spaces();
-        self.byte(self.at)
+        self.byte_at(self.offset)
     }
 
-    /// The next byte, spaces and line breaks not left out.
+    /// Peeks at the next byte, which may be a space or a line break.
     pub fn raw(&self) -> Option<u8> {
-        self.byte(self.at)
+        self.byte_at(self.offset)
     }
 
-    /// Goes on by a byte.
+    /// Advances by a byte.
     pub fn next_byte(&mut self) {
-        self.at = (self.at + 1).min(self.text.len());
+        self.offset = (self.offset + 1).min(self.text.len());
     }
 
     pub fn is_at_end(&self) -> bool {
-        self.at >= self.text.len()
+        self.offset >= self.text.len()
     }
 
     /// Whether the line ends here.
@@ -76,29 +76,29 @@ impl<'t> Cursor<'t> {
         matches!(self.raw(), None | Some(b'\n' | b'\r'))
     }
 
-    /// Leaves spaces and a comment behind, up to the line's end.
+    /// Skips spaces and a comment, up to the end of the line.
     pub fn skip_spaces(&mut self) {
         while matches!(self.raw(), Some(b' ' | b'\t')) {
-            self.at += 1;
+            self.offset += 1;
         }
         if self
             .text
             .as_bytes()
-            .get(self.at..)
+            .get(self.offset..)
             .is_some_and(|rest| rest.starts_with(b"//"))
         {
             while !matches!(self.raw(), None | Some(b'\n')) {
-                self.at += 1;
+                self.offset += 1;
             }
         }
     }
 
-    /// Leaves spaces, comments and line breaks behind.
+    /// Skips spaces, comments and line breaks.
     pub fn skip_lines(&mut self) {
         loop {
             self.skip_spaces();
             if matches!(self.raw(), Some(b'\n' | b'\r')) {
-                self.at += 1;
+                self.offset += 1;
             } else {
                 return;
             }
@@ -106,94 +106,94 @@ impl<'t> Cursor<'t> {
     }
 
     /// Takes this text if it is next.
-    pub fn eat(&mut self, text: &str) -> bool {
+    pub fn take(&mut self, text: &str) -> bool {
         self.skip_spaces();
         let there = self
             .text
             .as_bytes()
-            .get(self.at..)
+            .get(self.offset..)
             .is_some_and(|rest| rest.starts_with(text.as_bytes()));
         if there {
-            self.at += text.len();
+            self.offset += text.len();
         }
         there
     }
 
-    /// Takes this word if it is next, and no longer word.
-    pub fn eat_word(&mut self, word: &str) -> bool {
+    /// Takes this word if it is next, not a longer word.
+    pub fn take_word(&mut self, word: &str) -> bool {
         let mut ahead = *self;
-        let there = ahead.eat(word) && !ahead.raw().is_some_and(is_word);
+        let there = ahead.take(word) && !ahead.raw().is_some_and(is_word);
         if there {
             *self = ahead;
         }
         there
     }
 
-    /// Takes punctuation that has to be there, on this line or a later one.
+    /// Takes required punctuation, on this line or a later one.
     pub fn expect(&mut self, punctuation: char) -> Result<(), SyntaxError> {
         self.skip_lines();
         let mut buffer = [0; 4];
-        if self.eat(punctuation.encode_utf8(&mut buffer)) {
+        if self.take(punctuation.encode_utf8(&mut buffer)) {
             Ok(())
         } else {
             Err(self.error(format!("`{punctuation}` is missing")))
         }
     }
 
-    /// A word: `tt.load`, `dense`, `loc12`.
-    pub fn word(&mut self) -> Result<&'t str, SyntaxError> {
+    /// Reads a word: `tt.load`, `dense`, `loc12`.
+    pub fn expect_word(&mut self) -> Result<&'t str, SyntaxError> {
         self.skip_spaces();
-        let start = self.at;
+        let start = self.offset;
         if self.raw().is_some_and(begins_word) {
             while self.raw().is_some_and(is_word) {
-                self.at += 1;
+                self.offset += 1;
             }
         }
-        if self.at == start {
+        if self.offset == start {
             return Err(self.error("a word is missing"));
         }
-        Ok(self.since(start))
+        Ok(self.text_since(start))
     }
 
-    /// What follows `%` or `^`: also digits and dashes.
-    pub fn name(&mut self) -> Result<&'t str, SyntaxError> {
-        let start = self.at;
+    /// Reads a name after `%` or `^`, which may contain digits and dashes.
+    pub fn expect_name(&mut self) -> Result<&'t str, SyntaxError> {
+        let start = self.offset;
         while self.raw().is_some_and(|byte| is_word(byte) || byte == b'-') {
-            self.at += 1;
+            self.offset += 1;
         }
-        if self.at == start {
+        if self.offset == start {
             return Err(self.error("a name is missing"));
         }
-        Ok(self.since(start))
+        Ok(self.text_since(start))
     }
 
-    /// `@name` or `@"name"`, without the `@`.
-    pub fn symbol(&mut self) -> Result<String, SyntaxError> {
-        if !self.eat("@") {
+    /// Reads `@name` or `@"name"`, without the `@`.
+    pub fn expect_symbol(&mut self) -> Result<String, SyntaxError> {
+        if !self.take("@") {
             return Err(self.error("a symbol is missing"));
         }
         if self.raw() == Some(b'"') {
-            self.string()
+            self.expect_string()
         } else {
-            self.name().map(str::to_owned)
+            self.expect_name().map(str::to_owned)
         }
     }
 
-    /// A decimal number without a sign.
-    pub fn natural(&mut self) -> Result<u64, SyntaxError> {
+    /// Reads a decimal number without a sign.
+    pub fn expect_natural(&mut self) -> Result<u64, SyntaxError> {
         self.skip_spaces();
-        let start = self.at;
+        let start = self.offset;
         while self.raw().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
+            self.offset += 1;
         }
-        self.since(start)
+        self.text_since(start)
             .parse()
             .map_err(|_| self.error("a number is missing"))
     }
 
-    /// Text in quotation marks, with MLIR's escapes: `\n`, `\t`, `\"`, `\\` and two hexadecimal digits.
-    pub fn string(&mut self) -> Result<String, SyntaxError> {
-        if !self.eat("\"") {
+    /// Reads a quoted string with MLIR's escapes: `\n`, `\t`, `\"`, `\\` and two hexadecimal digits.
+    pub fn expect_string(&mut self) -> Result<String, SyntaxError> {
+        if !self.take("\"") {
             return Err(self.error("a text is missing"));
         }
         let mut bytes = Vec::new();
@@ -201,12 +201,12 @@ impl<'t> Cursor<'t> {
             let Some(byte) = self.raw() else {
                 return Err(self.error("the text has no end"));
             };
-            self.at += 1;
+            self.offset += 1;
             match byte {
                 b'"' => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
                 b'\\' => {
                     let escaped = self.raw().unwrap_or_default();
-                    let digits = self.text.get(self.at..self.at + 2);
+                    let digits = self.text.get(self.offset..self.offset + 2);
                     match (
                         escaped,
                         digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()),
@@ -216,11 +216,11 @@ impl<'t> Cursor<'t> {
                         (b'"' | b'\\', _) => bytes.push(escaped),
                         (_, Some(byte)) => {
                             bytes.push(byte);
-                            self.at += 1;
+                            self.offset += 1;
                         }
                         _ => return Err(self.error("no such escape")),
                     }
-                    self.at += 1;
+                    self.offset += 1;
                 }
                 byte => bytes.push(byte),
             }

@@ -1,14 +1,14 @@
-//! Operations, blocks and regions. An operation ends with its line, or with its place (`loc`); regions in it go over lines.
-//! Left out: which parts an operation needs.
+//! Parses operations, blocks and regions. An operation ends with its line, or with its location (`loc`); its regions
+//! span lines.
 
 use super::DEEPEST;
-use super::attr::{attr, dict, place};
+use super::attr::{parse_attr, parse_dict, parse_place};
 use super::cursor::{Cursor, SyntaxError};
-use super::types::{result_types, ty};
+use super::types::{parse_result_types, parse_type};
 use crate::syntax::{Attr, Block, BlockArg, Operand, Operation, Place, Region};
 
-/// The blocks of a region, behind its opening brace; the closing one is taken.
-pub(super) fn region(cursor: &mut Cursor<'_>, depth: usize) -> Result<Region, SyntaxError> {
+/// Parses the blocks of a region after the opening brace, up to and including the closing one.
+pub(super) fn parse_region(cursor: &mut Cursor<'_>, depth: usize) -> Result<Region, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("regions are nested too deep"));
     }
@@ -30,68 +30,68 @@ pub(super) fn region(cursor: &mut Cursor<'_>, depth: usize) -> Result<Region, Sy
                 }
                 cursor.next_byte();
                 block = Block {
-                    label: cursor.name()?.to_owned(),
+                    label: cursor.expect_name()?.to_owned(),
                     ..Block::default()
                 };
-                if cursor.eat("(") {
-                    block.args = block_args(cursor)?;
+                if cursor.take("(") {
+                    block.args = parse_block_args(cursor)?;
                 }
                 cursor.expect(':')?;
             }
-            Some(_) => block.ops.push(operation(cursor, depth)?),
+            Some(_) => block.ops.push(parse_operation(cursor, depth)?),
         }
     }
 }
 
-/// `%a: i32 loc(…), …)`, behind the opening bracket; the closing one is taken.
-pub(super) fn block_args(cursor: &mut Cursor<'_>) -> Result<Vec<BlockArg>, SyntaxError> {
+/// Parses `%a: i32 loc(…), …)` after the opening parenthesis, up to and including the closing one.
+pub(super) fn parse_block_args(cursor: &mut Cursor<'_>) -> Result<Vec<BlockArg>, SyntaxError> {
     let mut args = Vec::new();
     loop {
         cursor.skip_lines();
-        if cursor.eat(")") {
+        if cursor.take(")") {
             return Ok(args);
         }
-        if !cursor.eat("%") {
+        if !cursor.take("%") {
             return Err(cursor.error("an argument is missing"));
         }
-        let name = cursor.name()?.to_owned();
+        let name = cursor.expect_name()?.to_owned();
         cursor.expect(':')?;
-        let ty = ty(cursor, 0)?;
+        let ty = parse_type(cursor, 0)?;
         if cursor.peek() == Some(b'{') {
-            dict(cursor, 0)?;
+            parse_dict(cursor, 0)?;
         }
-        let place = if cursor.eat_word("loc") {
-            place(cursor, 0)?
+        let place = if cursor.take_word("loc") {
+            parse_place(cursor, 0)?
         } else {
             Place::Unknown
         };
         args.push(BlockArg { name, ty, place });
         cursor.skip_lines();
-        cursor.eat(",");
+        cursor.take(",");
     }
 }
 
-/// One operation.
-pub(super) fn operation(cursor: &mut Cursor<'_>, depth: usize) -> Result<Operation, SyntaxError> {
-    let at = cursor.at();
+/// Parses one operation.
+pub(super) fn parse_operation(cursor: &mut Cursor<'_>, depth: usize) -> Result<Operation, SyntaxError> {
+    let at = cursor.offset();
     let mut results = Vec::new();
     if cursor.peek() == Some(b'%') {
-        while cursor.eat("%") {
-            let name = cursor.name()?.to_owned();
-            let count = if cursor.eat(":") {
-                usize::try_from(cursor.natural()?).unwrap_or(usize::MAX)
+        while cursor.take("%") {
+            let name = cursor.expect_name()?.to_owned();
+            let count = if cursor.take(":") {
+                usize::try_from(cursor.expect_natural()?).unwrap_or(usize::MAX)
             } else {
                 1
             };
             results.push((name, count));
-            cursor.eat(",");
+            cursor.take(",");
         }
         cursor.expect('=')?;
     }
     let name = if cursor.peek() == Some(b'"') {
-        cursor.string()?
+        cursor.expect_string()?
     } else {
-        cursor.word()?.to_owned()
+        cursor.expect_word()?.to_owned()
     };
     let mut reader = Reader {
         op: Operation {
@@ -108,67 +108,67 @@ pub(super) fn operation(cursor: &mut Cursor<'_>, depth: usize) -> Result<Operati
             successors: Vec::new(),
             regions: Vec::new(),
             place: Place::Unknown,
-            at,
+            offset: at,
         },
         depth,
     };
-    while reader.part(cursor)? {}
+    while reader.parse_part(cursor)? {}
     Ok(reader.op)
 }
 
-/// An operation that is being read.
+/// The state of the parser within one operation.
 struct Reader {
     op: Operation,
     depth: usize,
 }
 
 impl Reader {
-    /// Reads the next part; whether there was one.
-    fn part(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, SyntaxError> {
+    /// Parses the next part. Returns whether there was one.
+    fn parse_part(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, SyntaxError> {
         if cursor.is_at_line_end() {
             return Ok(false);
         }
         match cursor.peek() {
             Some(b'}' | b')') | None => return Ok(false),
             Some(b',' | b'*') => cursor.next_byte(),
-            Some(b'%') => self.value(cursor)?,
+            Some(b'%') => self.parse_value(cursor)?,
             Some(b'^') => {
-                let successor = successor(cursor)?;
+                let successor = parse_successor(cursor)?;
                 self.op.successors.push(successor);
             }
-            Some(b'(') => self.parentheses(cursor)?,
-            Some(b'[') => self.bracketed(cursor)?,
-            Some(b'{') => self.braces(cursor)?,
-            Some(b'<') if cursor.eat("<{") => {
-                // `dict` wants the brace, and there is no way back.
-                self.properties(cursor)?;
+            Some(b'(') => self.parse_parentheses(cursor)?,
+            Some(b'[') => self.parse_brackets(cursor)?,
+            Some(b'{') => self.parse_braces(cursor)?,
+            Some(b'<') if cursor.take("<{") => {
+                // `parse_dict` expects the brace, and the cursor can't go back.
+                self.parse_properties(cursor)?;
             }
             Some(b':') => {
                 cursor.next_byte();
-                self.types(cursor)?;
+                self.parse_types(cursor)?;
             }
-            Some(b'-') if cursor.eat("->") => {
-                let types = result_types(cursor, 0)?;
+            Some(b'-') if cursor.take("->") => {
+                let types = parse_result_types(cursor, 0)?;
                 self.op.results_types.extend(types);
-                // Assembly writes its results without parentheses.
-                while cursor.eat(",") {
-                    self.op.results_types.push(ty(cursor, 0)?);
+                // Inline assembly has result types without parentheses.
+                while cursor.take(",") {
+                    self.op.results_types.push(parse_type(cursor, 0)?);
                 }
             }
-            Some(_) => return self.word(cursor),
+            Some(_) => return self.parse_word(cursor),
         }
         Ok(true)
     }
 
-    /// Keeps a word or a value that stands by itself.
-    fn say(&mut self, word: Attr) {
+    /// Adds a word or a value.
+    fn push_word(&mut self, word: Attr) {
         self.op.words.push(word);
         self.op.words_at.push(self.op.operands.len());
     }
 
-    fn value(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
-        let operand = operand(cursor)?;
-        if cursor.eat("=") {
+    fn parse_value(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        let operand = parse_operand(cursor)?;
+        if cursor.take("=") {
             self.op.bindings.push(operand.name);
         } else {
             self.op.operands.push(operand);
@@ -176,8 +176,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Operands, bindings, regions, or offsets that are written in a row.
-    fn parentheses(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+    /// Parses operands, bindings, regions, or a row of offsets.
+    fn parse_parentheses(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         cursor.next_byte();
         loop {
             cursor.skip_spaces();
@@ -187,26 +187,26 @@ impl Reader {
                     return Ok(());
                 }
                 Some(b',') => cursor.next_byte(),
-                Some(b'%') => self.value(cursor)?,
+                Some(b'%') => self.parse_value(cursor)?,
                 Some(b'{') => {
                     cursor.next_byte();
-                    let region = region(cursor, self.depth + 1)?;
+                    let region = parse_region(cursor, self.depth + 1)?;
                     self.op.regions.push(region);
                 }
                 _ => {
-                    let value = attr(cursor, 0)?;
-                    self.say(value);
+                    let value = parse_attr(cursor, 0)?;
+                    self.push_word(value);
                 }
             }
         }
     }
 
-    fn bracketed(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+    fn parse_brackets(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         let mut ahead = *cursor;
         ahead.next_byte();
         if !matches!(ahead.peek(), Some(b'%' | b'^' | b']')) {
-            let list = attr(cursor, 0)?;
-            self.say(list);
+            let list = parse_attr(cursor, 0)?;
+            self.push_word(list);
             return Ok(());
         }
         cursor.next_byte();
@@ -219,9 +219,9 @@ impl Reader {
                     return Ok(());
                 }
                 Some(b',') => cursor.next_byte(),
-                Some(b'%') => self.value(cursor)?,
+                Some(b'%') => self.parse_value(cursor)?,
                 Some(b'^') => {
-                    let successor = successor(cursor)?;
+                    let successor = parse_successor(cursor)?;
                     self.op.successors.push(successor);
                 }
                 _ => return Err(cursor.error("`]` is missing")),
@@ -229,115 +229,115 @@ impl Reader {
         }
     }
 
-    /// A region if the line ends behind the brace, else attributes.
-    fn braces(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+    /// Parses a region if the line ends after the brace, otherwise attributes.
+    fn parse_braces(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         let mut ahead = *cursor;
         ahead.next_byte();
         if ahead.is_at_line_end() {
             *cursor = ahead;
-            let region = region(cursor, self.depth + 1)?;
+            let region = parse_region(cursor, self.depth + 1)?;
             self.op.regions.push(region);
         } else {
-            let entries = dict(cursor, 0)?;
+            let entries = parse_dict(cursor, 0)?;
             self.op.attrs.extend(entries);
         }
         Ok(())
     }
 
-    /// `<{a = 1}>`, behind its opening.
-    fn properties(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+    /// Parses `<{a = 1}>` after its opening.
+    fn parse_properties(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         loop {
             cursor.skip_lines();
-            if cursor.eat("}>") {
+            if cursor.take("}>") {
                 return Ok(());
             }
-            let name = cursor.word()?.to_owned();
-            let value = if cursor.eat("=") {
+            let name = cursor.expect_word()?.to_owned();
+            let value = if cursor.take("=") {
                 cursor.skip_spaces();
-                attr(cursor, 0)?
+                parse_attr(cursor, 0)?
             } else {
                 Attr::Bool(true)
             };
             self.op.attrs.push((name, value));
             cursor.skip_lines();
-            cursor.eat(",");
+            cursor.take(",");
         }
     }
 
-    /// What stands behind a colon: types, an arrow, more types; `tt.print` has operands there.
-    fn types(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+    /// Parses the part after a colon: types, an arrow, more types. For `tt.print` it contains operands.
+    fn parse_types(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         loop {
             match cursor.peek() {
                 Some(b'%') => return Ok(()),
                 Some(b'(') => {
-                    let types = result_types(cursor, 0)?;
+                    let types = parse_result_types(cursor, 0)?;
                     self.op.types.extend(types);
                 }
                 _ => {
-                    let one = ty(cursor, 0)?;
+                    let one = parse_type(cursor, 0)?;
                     self.op.types.push(one);
                 }
             }
-            if cursor.eat_word("to") {
-                let types = result_types(cursor, 0)?;
+            if cursor.take_word("to") {
+                let types = parse_result_types(cursor, 0)?;
                 self.op.results_types.extend(types);
                 return Ok(());
             }
-            if !cursor.eat(",") && !cursor.eat("*") {
+            if !cursor.take(",") && !cursor.take("*") {
                 return Ok(());
             }
         }
     }
 
-    /// A word: the operation's place, an attribute, or a word by itself.
-    fn word(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, SyntaxError> {
+    /// Parses a word: the operation's location, an attribute, or a plain word.
+    fn parse_word(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, SyntaxError> {
         let mut ahead = *cursor;
-        if ahead.eat_word("loc") && ahead.peek() == Some(b'(') {
+        if ahead.take_word("loc") && ahead.peek() == Some(b'(') {
             *cursor = ahead;
-            self.op.place = place(cursor, 0)?;
+            self.op.place = parse_place(cursor, 0)?;
             return Ok(false);
         }
         let mut ahead = *cursor;
-        if let Ok(name) = ahead.word()
+        if let Ok(name) = ahead.expect_word()
             && ahead.peek() == Some(b'=')
         {
             ahead.next_byte();
             if ahead.peek() != Some(b'%') {
                 *cursor = ahead;
-                let value = attr(cursor, 0)?;
+                let value = parse_attr(cursor, 0)?;
                 self.op.attrs.push((name.to_owned(), value));
                 return Ok(true);
             }
         }
-        let start = cursor.at();
+        let start = cursor.offset();
         let value = if matches!(cursor.peek(), Some(b'"')) {
-            Attr::Text(cursor.string()?)
+            Attr::Text(cursor.expect_string()?)
         } else {
-            value_or_word(cursor)?
+            parse_value_or_word(cursor)?
         };
-        self.say(value);
-        if cursor.at() == start {
+        self.push_word(value);
+        if cursor.offset() == start {
             return Err(cursor.error("nothing that can be read"));
         }
         Ok(true)
     }
 }
 
-/// A value by itself keeps the type behind it for the operation: `arith.constant 7 : i32`.
-fn value_or_word(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
+/// Parses a value or a word. The type after a value stays for the operation: `arith.constant 7 : i32`.
+fn parse_value_or_word(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
     let before = *cursor;
-    let value = attr(cursor, 0)?;
+    let value = parse_attr(cursor, 0)?;
     if !matches!(
         value,
         Attr::Int(_) | Attr::Bits(_) | Attr::Float(_) | Attr::Dense(_)
     ) {
         return Ok(value);
     }
-    // Back to the colon, if one was read over.
-    let read = cursor.since(before.at());
+    // Returns to the colon if one was read.
+    let read = cursor.text_since(before.offset());
     let mut back = before;
     if let Some(colon) = read.rfind(" : ") {
-        while back.at() < before.at() + colon {
+        while back.offset() < before.offset() + colon {
             back.next_byte();
         }
         *cursor = back;
@@ -346,12 +346,12 @@ fn value_or_word(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
 }
 
 /// `%name` or `%name#2`.
-fn operand(cursor: &mut Cursor<'_>) -> Result<Operand, SyntaxError> {
+fn parse_operand(cursor: &mut Cursor<'_>) -> Result<Operand, SyntaxError> {
     cursor.next_byte();
-    let name = cursor.name()?.to_owned();
+    let name = cursor.expect_name()?.to_owned();
     let nth = if cursor.raw() == Some(b'#') {
         cursor.next_byte();
-        usize::try_from(cursor.natural()?).unwrap_or(usize::MAX)
+        usize::try_from(cursor.expect_natural()?).unwrap_or(usize::MAX)
     } else {
         0
     };
@@ -359,15 +359,15 @@ fn operand(cursor: &mut Cursor<'_>) -> Result<Operand, SyntaxError> {
 }
 
 /// `^bb1`, `^bb1(%a, %b : i32, f32)`.
-fn successor(cursor: &mut Cursor<'_>) -> Result<(String, Vec<Operand>), SyntaxError> {
+fn parse_successor(cursor: &mut Cursor<'_>) -> Result<(String, Vec<Operand>), SyntaxError> {
     cursor.next_byte();
-    let label = cursor.name()?.to_owned();
+    let label = cursor.expect_name()?.to_owned();
     let mut operands = Vec::new();
     if cursor.raw() == Some(b'(') {
         cursor.next_byte();
         loop {
             match cursor.peek() {
-                Some(b'%') => operands.push(operand(cursor)?),
+                Some(b'%') => operands.push(parse_operand(cursor)?),
                 Some(b',') => cursor.next_byte(),
                 Some(b')') => {
                     cursor.next_byte();
@@ -376,8 +376,8 @@ fn successor(cursor: &mut Cursor<'_>) -> Result<(String, Vec<Operand>), SyntaxEr
                 Some(b':') => {
                     cursor.next_byte();
                     loop {
-                        ty(cursor, 0)?;
-                        if !cursor.eat(",") {
+                        parse_type(cursor, 0)?;
+                        if !cursor.take(",") {
                             break;
                         }
                     }

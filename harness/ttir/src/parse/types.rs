@@ -1,48 +1,48 @@
-//! Types. Left out: what a value of one holds.
+//! Parses types.
 
 use super::DEEPEST;
 use super::cursor::{Cursor, SyntaxError};
 use crate::syntax::Type;
 
-/// One type.
-pub(super) fn ty(cursor: &mut Cursor<'_>, depth: usize) -> Result<Type, SyntaxError> {
+/// Parses one type.
+pub(super) fn parse_type(cursor: &mut Cursor<'_>, depth: usize) -> Result<Type, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("types are nested too deep"));
     }
     match cursor.peek() {
-        Some(b'!') => dialect(cursor, depth),
-        // A type whose name the operation knows: `: <f32>`.
+        Some(b'!') => parse_dialect_type(cursor, depth),
+        // A type whose name is implied by the operation: `: <f32>`.
         Some(b'<') => {
-            let start = cursor.at();
+            let start = cursor.offset();
             skip_angles(cursor);
-            Ok(Type::Other(cursor.since(start).to_owned()))
+            Ok(Type::Other(cursor.text_since(start).to_owned()))
         }
         Some(b'(') => {
-            let start = cursor.at();
-            result_types(cursor, depth + 1)?;
-            if cursor.eat("->") {
-                result_types(cursor, depth + 1)?;
+            let start = cursor.offset();
+            parse_result_types(cursor, depth + 1)?;
+            if cursor.take("->") {
+                parse_result_types(cursor, depth + 1)?;
             }
-            Ok(Type::Other(cursor.since(start).to_owned()))
+            Ok(Type::Other(cursor.text_since(start).to_owned()))
         }
         _ => {
-            let start = cursor.at();
-            let word = cursor.word()?;
-            if word == "tensor" && cursor.eat("<") {
-                let (shape, element) = shaped(cursor, depth)?;
+            let start = cursor.offset();
+            let word = cursor.expect_word()?;
+            if word == "tensor" && cursor.take("<") {
+                let (shape, element) = parse_shape(cursor, depth)?;
                 return Ok(Type::Tensor(shape, Box::new(element)));
             }
-            Ok(plain(word).unwrap_or_else(|| {
+            Ok(plain_type(word).unwrap_or_else(|| {
                 if cursor.raw() == Some(b'<') {
                     skip_angles(cursor);
                 }
-                Type::Other(cursor.since(start).to_owned())
+                Type::Other(cursor.text_since(start).to_owned())
             }))
         }
     }
 }
 
-fn plain(word: &str) -> Option<Type> {
+fn plain_type(word: &str) -> Option<Type> {
     if word == "index" {
         return Some(Type::Index);
     }
@@ -60,64 +60,64 @@ fn plain(word: &str) -> Option<Type> {
         .then(|| Type::Float(word.to_owned()))
 }
 
-/// `!tt.ptr<…>` and the like.
-fn dialect(cursor: &mut Cursor<'_>, depth: usize) -> Result<Type, SyntaxError> {
-    let start = cursor.at();
+/// Parses `!tt.ptr<…>` and other types of dialects.
+fn parse_dialect_type(cursor: &mut Cursor<'_>, depth: usize) -> Result<Type, SyntaxError> {
+    let start = cursor.offset();
     cursor.next_byte();
-    match cursor.word()? {
+    match cursor.expect_word()? {
         "tt.ptr" => {
             cursor.expect('<')?;
-            let pointee = ty(cursor, depth + 1)?;
-            rest(cursor);
+            let pointee = parse_type(cursor, depth + 1)?;
+            skip_parameters(cursor);
             Ok(Type::Ptr(Box::new(pointee)))
         }
         "tt.tensordesc" => {
             cursor.expect('<')?;
-            if cursor.eat_word("tensor") {
+            if cursor.take_word("tensor") {
                 cursor.expect('<')?;
-                let (shape, element) = shaped(cursor, depth)?;
-                rest(cursor);
+                let (shape, element) = parse_shape(cursor, depth)?;
+                skip_parameters(cursor);
                 return Ok(Type::Descriptor(shape, Box::new(element)));
             }
-            let (shape, element) = shaped(cursor, depth)?;
+            let (shape, element) = parse_shape(cursor, depth)?;
             Ok(Type::Descriptor(shape, Box::new(element)))
         }
         "ttg.memdesc" | "tt.memdesc" | "triton_gpu.memdesc" => {
             cursor.expect('<')?;
-            let (shape, element) = shaped(cursor, depth)?;
+            let (shape, element) = parse_shape(cursor, depth)?;
             Ok(Type::Memory(shape, Box::new(element)))
         }
         _ => {
             if cursor.raw() == Some(b'<') {
                 skip_angles(cursor);
             }
-            Ok(Type::Other(cursor.since(start).to_owned()))
+            Ok(Type::Other(cursor.text_since(start).to_owned()))
         }
     }
 }
 
-/// `64x32xf16, …>`, behind the opening bracket.
-fn shaped(cursor: &mut Cursor<'_>, depth: usize) -> Result<(Vec<u64>, Type), SyntaxError> {
+/// Parses `64x32xf16, …>` after the opening bracket.
+fn parse_shape(cursor: &mut Cursor<'_>, depth: usize) -> Result<(Vec<u64>, Type), SyntaxError> {
     let mut shape = Vec::new();
     while cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-        shape.push(cursor.natural()?);
-        if !cursor.eat("x") {
-            return Err(cursor.error("`x` is missing behind an extent"));
+        shape.push(cursor.expect_natural()?);
+        if !cursor.take("x") {
+            return Err(cursor.error("`x` is missing after an extent"));
         }
     }
-    let element = ty(cursor, depth + 1)?;
-    rest(cursor);
+    let element = parse_type(cursor, depth + 1)?;
+    skip_parameters(cursor);
     Ok((shape, element))
 }
 
-/// Leaves what is left of a type's parameters behind, with the bracket that closes them: encodings and memory spaces.
-fn rest(cursor: &mut Cursor<'_>) {
+/// Skips the remaining parameters of a type and the closing bracket: encodings and memory spaces.
+fn skip_parameters(cursor: &mut Cursor<'_>) {
     let mut open = 1_usize;
     while open > 0 {
         match cursor.raw() {
             None => return,
             Some(b'"') => {
-                if cursor.string().is_err() {
+                if cursor.expect_string().is_err() {
                     return;
                 }
                 continue;
@@ -131,28 +131,28 @@ fn rest(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// Leaves `<…>` behind.
+/// Skips `<…>`.
 pub(super) fn skip_angles(cursor: &mut Cursor<'_>) {
     cursor.next_byte();
-    rest(cursor);
+    skip_parameters(cursor);
 }
 
-/// `f32`, `(f32, i32)`, `()`.
-pub(super) fn result_types(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Type>, SyntaxError> {
-    if !cursor.eat("(") {
-        return Ok(vec![ty(cursor, depth)?]);
+/// Parses result types: `f32`, `(f32, i32)`, `()`.
+pub(super) fn parse_result_types(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Type>, SyntaxError> {
+    if !cursor.take("(") {
+        return Ok(vec![parse_type(cursor, depth)?]);
     }
     let mut types = Vec::new();
     loop {
         cursor.skip_lines();
-        if cursor.eat(")") {
+        if cursor.take(")") {
             return Ok(types);
         }
-        types.push(ty(cursor, depth)?);
-        // Attributes of a result.
+        types.push(parse_type(cursor, depth)?);
+        // The attributes of a result.
         if cursor.peek() == Some(b'{') {
-            super::attr::dict(cursor, depth)?;
+            super::attr::parse_dict(cursor, depth)?;
         }
-        cursor.eat(",");
+        cursor.take(",");
     }
 }

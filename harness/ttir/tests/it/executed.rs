@@ -1,5 +1,5 @@
-//! What modules do, where MLIR and the reference's IR have different ideas: integers without a sign, bools that are -1, comparisons
-//! that a NaN passes, branches between blocks.
+//! Executes modules where MLIR and the reference's IR differ: integers without a sign, bools that are -1, comparisons
+//! that hold for NaN, branches between blocks.
 
 use cerith_interp::{Config, LaunchOutcome, ParamValue, Program};
 use cerith_memory::{Memory, Storages};
@@ -16,7 +16,7 @@ fn run(body: &str, arguments: &[i32]) -> Result<i32, String> {
         "module {{\n  tt.func public @k(%out: !tt.ptr<i32>{names}) {{\n{body}\n    tt.return\n  }}\n}}\n"
     );
     let module = parse(&text).map_err(|error| error.to_string())?;
-    let function = lower(&module, &Origin::of(&text)).map_err(|refused| refused.to_string())?;
+    let function = lower(&module, &Origin::from_text(&text)).map_err(|refused| refused.to_string())?;
     let program = Program::prepare(function).map_err(|error| error.to_string())?;
     let mut storages = Storages::new();
     let out = storages.allocate("out", DType::I32, &[1]).expect("a storage");
@@ -309,6 +309,6 @@ module {
 }
 ";
     let module = parse(text).expect("a module");
-    let function = lower(&module, &Origin::of(text)).expect("a kernel");
+    let function = lower(&module, &Origin::from_text(text)).expect("a kernel");
     insta::assert_snapshot!(function);
 }

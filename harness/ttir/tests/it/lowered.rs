@@ -1,21 +1,21 @@
-//! What modules that Triton printed become. `modules` has them by what they show and the version they are from; `many` has a bit of
-//! everything, at three stages.
+//! Lowers modules that Triton printed. `modules` names them by feature and version; `many` has a bit of everything, at
+//! three stages.
 
 use cerith_ttir::{Origin, lower, parse};
 
 /// The IR of a module, or what is not known in it.
-fn shown(text: &str, name: &str) -> String {
+fn render_module(text: &str, name: &str) -> String {
     let origin = Origin {
         descriptor_flags: 2,
         name,
-        ..Origin::of(text)
+        ..Origin::from_text(text)
     };
     let refused = match parse(text) {
         Ok(module) => match lower(&module, &origin) {
             Ok(function) => return function.to_string(),
             Err(refused) => refused,
         },
-        Err(error) => error.refused(&origin),
+        Err(error) => error.to_refused(&origin),
     };
     refused.diagnostic.render(&refused.sources, false)
 }
@@ -28,7 +28,7 @@ fn modules_of_every_version_become_ir() {
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or_default();
-        insta::assert_snapshot!(shown(&text, name));
+        insta::assert_snapshot!(render_module(&text, name));
     });
 }
 
@@ -38,7 +38,7 @@ fn what_is_not_known_is_said_with_its_line() {
         let text = format!(
             "module {{\n  tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {{\n    {line}\n    tt.return\n  }}\n}}\n"
         );
-        let shown = shown(&text, "k.mlir");
+        let shown = render_module(&text, "k.mlir");
         assert!(shown.contains(expected), "{line}\n{shown}");
         assert!(shown.contains("k.mlir:3:"), "{line}\n{shown}");
     };
@@ -48,7 +48,7 @@ fn what_is_not_known_is_said_with_its_line() {
     check("%a = arith.addi %n, %x : i32", "an operand is *f32, not i32");
     check(
         "%a = tt.call @f(%n) : (i32) -> i32",
-        "a call of `f`, which is not there",
+        "a call of `f`, which is not defined",
     );
     check("cf.br ^bb7\n  ^bb1:", "there is no block `^bb7`");
     check(

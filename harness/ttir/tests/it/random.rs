@@ -5,7 +5,7 @@ use std::path::Path;
 use cerith_ttir::{Origin, lower, parse};
 use proptest::prelude::*;
 
-fn modules() -> Vec<String> {
+fn read_modules() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/modules");
     let mut paths: Vec<_> = std::fs::read_dir(folder)
         .expect("the modules")
@@ -21,11 +21,11 @@ fn modules() -> Vec<String> {
 fn holds(text: &str) {
     match parse(text) {
         Ok(module) => {
-            if let Ok(function) = lower(&module, &Origin::of(text)) {
+            if let Ok(function) = lower(&module, &Origin::from_text(text)) {
                 assert!(function.verify().is_ok());
             }
         }
-        Err(error) => assert!(error.at <= text.len() && !error.message.is_empty()),
+        Err(error) => assert!(error.offset <= text.len() && !error.message.is_empty()),
     }
 }
 
@@ -89,7 +89,7 @@ fn place(text: &str, at: f64) -> usize {
     at
 }
 
-fn piece(text: &str, at: f64, size: usize) -> std::ops::Range<usize> {
+fn choose_range(text: &str, at: f64, size: usize) -> std::ops::Range<usize> {
     let start = place(text, at);
     let mut end = (start + size).min(text.len());
     while !text.is_char_boundary(end) {
@@ -98,20 +98,20 @@ fn piece(text: &str, at: f64, size: usize) -> std::ops::Range<usize> {
     start..end.max(start)
 }
 
-fn changed(mut text: String, changes: &[Change]) -> String {
+fn apply_changes(mut text: String, changes: &[Change]) -> String {
     for change in changes {
         match change {
             Change::Cut(at, size) => {
-                let range = piece(&text, *at, *size);
+                let range = choose_range(&text, *at, *size);
                 text.replace_range(range, "");
             }
             Change::Double(at, size) => {
-                let range = piece(&text, *at, *size);
+                let range = choose_range(&text, *at, *size);
                 let copy = text[range.clone()].to_owned();
                 text.insert_str(range.end, &copy);
             }
             Change::Copy(from, size, to) => {
-                let copy = text[piece(&text, *from, *size)].to_owned();
+                let copy = text[choose_range(&text, *from, *size)].to_owned();
                 let to = place(&text, *to);
                 text.insert_str(to, &copy);
             }
@@ -132,8 +132,8 @@ proptest! {
         nth in any::<prop::sample::Index>(),
         changes in prop::collection::vec(change(), 1..6),
     ) {
-        let modules = modules();
-        let text = changed(nth.get(&modules).clone(), &changes);
+        let modules = read_modules();
+        let text = apply_changes(nth.get(&modules).clone(), &changes);
         holds(&text);
     }
 
@@ -170,14 +170,14 @@ fn calls_that_double_are_stopped() {
     }
     text.push_str("  tt.func private @f40(%n: i32) {\n    tt.return\n  }\n}\n");
     let module = parse(&text).expect("a module");
-    let refused = lower(&module, &Origin::of(&text)).expect_err("too much");
+    let refused = lower(&module, &Origin::from_text(&text)).expect_err("too much");
     assert!(refused.to_string().contains("operations"), "{refused}");
     let empty = text.replace("%a = arith.addi %n, %n : i32\n    ", "");
     let module = parse(&empty).expect("a module");
-    assert!(lower(&module, &Origin::of(&empty)).is_err());
+    assert!(lower(&module, &Origin::from_text(&empty)).is_err());
     let own =
         "module {\n  tt.func public @k(%n: i32) {\n    tt.call @k(%n) : (i32) -> ()\n    tt.return\n  }\n}\n";
     let module = parse(own).expect("a module");
-    let refused = lower(&module, &Origin::of(own)).expect_err("no end");
+    let refused = lower(&module, &Origin::from_text(own)).expect_err("no end");
     assert!(refused.to_string().contains("deep"), "{refused}");
 }

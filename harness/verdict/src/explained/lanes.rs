@@ -6,7 +6,7 @@ use cerith_case::Case;
 use cerith_engine::{EngineId, Finished, Following, Reference, catch_panic};
 use cerith_interp::Numerics;
 use cerith_memory::{ByteState, Memory, StorageId};
-use cerith_tile::quirk::told::{self, BugSignature, Form};
+use cerith_tile::quirk::signature::{self, BugSignature, Form};
 use cerith_tile::rules::Rules;
 
 use super::find_family;
@@ -23,7 +23,7 @@ pub(crate) fn explain_by_lanes(
 ) -> Option<&'static BugSignature> {
     let (family, version) = (find_family(engine)?, engine.version()?);
     let rules = Rules::from_version(version);
-    told::find_bytes_bug(family, version, |form| {
+    signature::find_bytes_bug(family, version, |form| {
         let explains = catch_panic(|| {
             is_reached(case, reference, rules, form, differing)
                 && is_left_by_alternative(case, reference, rules, form, (left, known))

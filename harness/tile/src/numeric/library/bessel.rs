@@ -7,7 +7,7 @@ const SERIES: f64 = 25.0;
 
 /// The sum of `scale * weight(k) * sign^k * (x / 2)^(2k) / (k! (k + order)!)`, where order is 0 or 1.
 fn sum_series(x: f64, order: i32, sign: f64, scale: f64, mut weight: impl FnMut(i32) -> Pair) -> Pair {
-    let square = Pair::product(x / 2.0, x / 2.0) * Pair::from_f64(sign);
+    let square = Pair::exact_product(x / 2.0, x / 2.0) * Pair::from_f64(sign);
     let mut term = Pair::from_f64(scale);
     let mut sum = term * weight(0);
     for k in 1..2000 {
@@ -36,7 +36,7 @@ pub(super) fn j0(x: f64) -> Pair {
     if x.abs() > SERIES || x.is_nan() {
         return Pair::from_f64(libm::j0(x));
     }
-    sum_series(x, 0, -1.0, 1.0, |_| Pair::ONE)
+    sum_series(x, 0, -1.0, 1.0, |_| Pair::UNIT)
 }
 
 pub(super) fn j1(x: f64) -> Pair {
@@ -46,7 +46,7 @@ pub(super) fn j1(x: f64) -> Pair {
     if x.abs() < 1e-200 {
         return Pair::from_f64(x / 2.0);
     }
-    sum_series(x, 1, -1.0, 1.0, |_| Pair::ONE) * Pair::from_f64(x / 2.0)
+    sum_series(x, 1, -1.0, 1.0, |_| Pair::UNIT) * Pair::from_f64(x / 2.0)
 }
 
 pub(super) fn y0(x: f64) -> Pair {
@@ -76,7 +76,7 @@ pub(super) fn y1(x: f64) -> Pair {
     TWO_BY_PI * (logarithm * j1(x) - Pair::from_f64(x).recip()) - rest * half / PI
 }
 
-/// A function of the second kind, which is nothing below zero and infinite at it.
+/// A function of the second kind, which is NaN below zero and infinite at zero.
 fn second_kind(x: f64, function: impl Fn(f64) -> f64) -> Pair {
     Pair::from_f64(if x < 0.0 {
         f64::NAN
@@ -87,7 +87,7 @@ fn second_kind(x: f64, function: impl Fn(f64) -> f64) -> Pair {
     })
 }
 
-/// Of a negative order there is none in the library.
+/// The library has no result for negative orders.
 pub(super) fn jn(order: i32, x: f64) -> Pair {
     match order {
         ..0 => Pair::NAN,
@@ -97,7 +97,7 @@ pub(super) fn jn(order: i32, x: f64) -> Pair {
     }
 }
 
-/// Of a negative order there is none in the library.
+/// The library has no result for negative orders.
 pub(super) fn yn(order: i32, x: f64) -> Pair {
     match order {
         ..0 => Pair::NAN,
@@ -120,13 +120,13 @@ fn compute_modified(x: f64, order: i32) -> Pair {
         return Pair::from_f64(x / 2.0);
     }
     let factor = if order == 1 { x / 2.0 } else { 1.0 };
-    (sum_series(x, order, 1.0, libm::scalbn(1.0, -100), |_| Pair::ONE) * Pair::from_f64(factor)).scale(100)
+    (sum_series(x, order, 1.0, libm::scalbn(1.0, -100), |_| Pair::UNIT) * Pair::from_f64(factor)).scale(100)
 }
 
-pub(super) fn i0(x: f64) -> Pair {
+pub(super) fn bessel_i0(x: f64) -> Pair {
     compute_modified(x, 0)
 }
 
-pub(super) fn i1(x: f64) -> Pair {
+pub(super) fn bessel_i1(x: f64) -> Pair {
     compute_modified(x, 1)
 }

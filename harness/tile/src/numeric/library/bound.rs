@@ -1,10 +1,10 @@
-//! How far an engine may be from the exact value of a library function.
+//! The maximum distance of an engine's result from the exact value of a library function.
 //!
 //! *The guide* is the CUDA C++ Programming Guide, "Mathematical Functions": maximum errors in units of the last place
 //! ("Standard Functions"), and those of the fast functions ("Intrinsic Functions"). They are measured, not proven; where
-//! editions differ, the larger figure stands. Those of standard functions were held against what two projects wrote down
-//! of the guide (`sycl/doc/cuda` of intel/llvm, the README of cms-patatrack/xtd): none here is below either. *PTX* is the
-//! PTX ISA, for functions that are one instruction. What neither has a figure for admits everything.
+//! editions differ, the larger figure is used. Those of standard functions were compared with two projects' copies of
+//! the guide (`sycl/doc/cuda` of intel/llvm, the README of cms-patatrack/xtd): none here is below either. *PTX* is the
+//! PTX ISA, for functions that are one instruction. If neither has a figure, every result is admitted.
 
 use std::f64::consts::PI;
 
@@ -18,11 +18,11 @@ pub(super) enum Bound {
     Exact,
     /// So many units of the last place.
     Ulps(f64),
-    /// What the function makes of the operands and the exact value.
+    /// Computes the range from the operands and the exact value.
     Own(fn(&[f64], Range) -> Range),
 }
 
-/// What a rounded result is off by itself.
+/// The error of rounding itself.
 const ROUNDING_ERROR: f64 = 0.5;
 
 impl Bound {
@@ -155,7 +155,7 @@ fn is_torn(operands: &[f64]) -> bool {
     x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE)
 }
 
-/// The guide: `cbrtf` and `rcbrtf`: 1 ULP. Of a subnormal number Triton's PTX gives a NaN.
+/// The guide: `cbrtf` and `rcbrtf`: 1 ULP. For a subnormal number, Triton's PTX returns a NaN.
 pub(super) fn cube_root_single(operands: &[f64], exact: Range) -> Range {
     let near = widen_by_units(exact, DType::F32, 1.0);
     Range {
@@ -164,7 +164,7 @@ pub(super) fn cube_root_single(operands: &[f64], exact: Range) -> Range {
     }
 }
 
-/// Exact. Of a subnormal number Triton's PTX gives twice the result.
+/// Exact. For a subnormal number, Triton's PTX returns twice the result.
 pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
     if is_torn(operands) {
         let twice = Range {
@@ -172,17 +172,20 @@ pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
             high: 2.0 * exact.high,
             nan: exact.nan,
         };
-        exact.hull(overflow_to_infinity(twice))
+        exact.hull_with(overflow_to_infinity(twice))
     } else {
         exact
     }
 }
 
-/// What follows zero is subnormal where nothing is flushed, else the least normal number; all between is admitted.
+/// The number after zero is subnormal without flushing, otherwise the smallest normal number; everything between is
+/// admitted.
 pub(super) fn next_after(operands: &[f64], exact: Range) -> Range {
     let (x, y) = (get_operand(operands, 0), get_operand(operands, 1));
     let kept = f64::from(libm::nextafterf(x as f32, y as f32));
-    exact.hull(Range::from_value(kept)).widen(DType::F32, 0.0, true)
+    exact
+        .hull_with(Range::from_value(kept))
+        .widen(DType::F32, 0.0, true)
 }
 
 /// The guide: `__fdividef`: 2 ULP for divisors of 2^-126 to 2^126; of a larger one the result is 0, or NaN.
@@ -190,18 +193,18 @@ pub(super) fn fast_divide(operands: &[f64], exact: Range) -> Range {
     let (x, y) = (get_operand(operands, 0), get_operand(operands, 1));
     let near = widen_by_units(exact, DType::F32, 2.0);
     if y.abs() > 2f64.powi(126) && y.is_finite() {
-        near.hull(Range::from_value(if x.is_finite() { 0.0 } else { f64::NAN }))
+        near.hull_with(Range::from_value(if x.is_finite() { 0.0 } else { f64::NAN }))
     } else {
         near
     }
 }
 
-/// PTX, `rcp`: `rcp.approx.f32` is within 1 ULP. Whether a subnormal operand or result is one is the choice of `.ftz`.
+/// PTX, `rcp`: `rcp.approx.f32` is within 1 ULP. `.ftz` decides whether a subnormal operand or result is flushed.
 pub(super) fn approximate_reciprocal(operands: &[f64], exact: Range) -> Range {
     let near = exact.widen(DType::F32, 1.0 + ROUNDING_ERROR, true);
     if is_torn(operands) {
         let infinite = f64::INFINITY.copysign(get_operand(operands, 0));
-        near.hull(Range::from_value(infinite))
+        near.hull_with(Range::from_value(infinite))
     } else {
         near
     }
@@ -300,7 +303,7 @@ pub(super) fn fast_tan(operands: &[f64], exact: Range) -> Range {
     if sine.nan || cosine.nan || (cosine.low <= 0.0 && cosine.high >= 0.0) {
         return Range::FULL;
     }
-    bound_corners(sine, cosine, |x, y| x / y, 2.0).hull(exact)
+    bound_corners(sine, cosine, |x, y| x / y, 2.0).hull_with(exact)
 }
 
 /// The guide: `__powf` is `exp2f(y * __log2f(x))`, with `ex2.approx`, 2 ULP.
@@ -315,10 +318,10 @@ pub(super) fn fast_pow(operands: &[f64], exact: Range) -> Range {
         |x, y| x * y,
         0.0,
     );
-    bound_corners(power, Range::from_value(0.0), |power, _| libm::exp2(power), 2.0).hull(exact)
+    bound_corners(power, Range::from_value(0.0), |power, _| libm::exp2(power), 2.0).hull_with(exact)
 }
 
-/// What a function may give at the ends of two ranges, and so many units around it.
+/// The admitted results at the corners of two ranges, widened by this many units.
 fn bound_corners(a: Range, b: Range, f: impl Fn(f64, f64) -> f64, more: f64) -> Range {
     let ends = [
         f(a.low, b.low),
@@ -329,7 +332,7 @@ fn bound_corners(a: Range, b: Range, f: impl Fn(f64, f64) -> f64, more: f64) -> 
     let all = ends
         .into_iter()
         .map(Range::from_value)
-        .reduce(Range::hull)
+        .reduce(Range::hull_with)
         .unwrap_or(Range::FULL);
     widen_by_units(overflow_to_infinity(all), DType::F32, more)
 }

@@ -60,10 +60,10 @@ fn sum_stirling(x: Pair) -> Pair {
 
 /// A positive number raised by steps of 1 to at least 30, and the product of the numbers passed.
 fn raise_argument(mut x: Pair) -> (Pair, Pair) {
-    let mut product = Pair::ONE;
+    let mut product = Pair::UNIT;
     while x.high < 30.0 {
         product = product * x;
-        x = x + Pair::ONE;
+        x = x + Pair::UNIT;
     }
     (x, product)
 }
@@ -79,12 +79,12 @@ fn near_zero(by: Pair, slope: Pair, rest: &[f64; 10]) -> Pair {
 
 /// The logarithm of the gamma function of a positive number.
 fn ln_gamma(x: Pair) -> Pair {
-    let (one, two) = (x - Pair::ONE, x - Pair::from_f64(2.0));
+    let (one, two) = (x - Pair::UNIT, x - Pair::from_f64(2.0));
     if one.high.abs() < 1e-3 {
         return near_zero(one, -EULER, &NEAR_ONE);
     }
     if two.high.abs() < 1e-3 {
-        return near_zero(two, Pair::ONE - EULER, &NEAR_TWO);
+        return near_zero(two, Pair::UNIT - EULER, &NEAR_TWO);
     }
     let (x, product) = raise_argument(x);
     sum_stirling(x) - product.ln()
@@ -102,7 +102,7 @@ pub(super) fn lgamma(x: f64) -> Pair {
         return -Pair::from_f64(x.abs()).ln();
     }
     if x > 1e30 {
-        return scaled_product(x, Pair::from_f64(x).ln() - Pair::ONE);
+        return scaled_product(x, Pair::from_f64(x).ln() - Pair::UNIT);
     }
     if x > 0.0 {
         return ln_gamma(Pair::from_f64(x));
@@ -123,7 +123,7 @@ pub(super) fn tgamma(x: f64) -> Pair {
         return Pair::from_f64(f64::INFINITY.copysign(x));
     }
     if x.abs() < 1e-40 {
-        // 1 / x, and what comes after it is too small.
+        // 1 / x; later terms are too small.
         return Pair::from_f64(1.0 / x);
     }
     if x > 0.0 {

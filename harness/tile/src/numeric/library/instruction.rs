@@ -1,9 +1,9 @@
 //! PTX instructions that are neither an operation of the IR nor a function of the library, for assembly in kernels
 //! (`tl.inline_asm_elementwise`). Adding one is adding one row.
 //!
-//! A row is a [`Symbol`], so that everything that works on library functions works on it. Its `function` says what it computes,
-//! by the name of a library function where there is one. What an instruction does is the PTX ISA's section on it. Left out:
-//! instructions with `.ftz`, which are the library's functions as Triton links them.
+//! A row is a [`Symbol`], so that everything that works on library functions works on it. Its `function` is the name of
+//! a library function with the same result, if there is one. Instructions have the meaning of the PTX ISA. Instructions
+//! with `.ftz` are the library's functions as Triton links them.
 
 use super::Symbol;
 use super::bound::{self, Bound};
@@ -126,7 +126,7 @@ fn join_words(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// A number with the 10 bits of `tf32` behind the point, ties away from zero. What is too large becomes infinite.
+/// Rounds to the 10 fraction bits of `tf32`, ties away from zero. A number that is too large becomes infinite.
 const fn to_tf32(x: f32) -> u32 {
     if x.is_nan() {
         return 0x7fff_ffff;

@@ -27,12 +27,12 @@ pub(super) const fn low_24(x: i32) -> i32 {
 }
 
 /// `__nv_sad`: `|x - y| + z`, wrapped.
-pub(super) const fn sad(x: i32, y: i32, z: u32) -> i32 {
+pub(super) const fn abs_diff_add(x: i32, y: i32, z: u32) -> i32 {
     z.wrapping_add(x.abs_diff(y)) as i32
 }
 
-/// `cvt` of a float to an integer: out of range gives the nearest integer that there is. What a NaN gives is told by the
-/// PTX ISA (`cvt`, "Integer Notes"): 0 from `f32` to 32 bits, else the highest bit alone.
+/// `cvt` of a float to an integer: out of range it returns the nearest limit. The PTX ISA defines the result for a NaN
+/// (`cvt`, "Integer Notes"): 0 from `f32` to 32 bits, otherwise only the highest bit set.
 pub(super) fn to_i32(value: f64, direction: Direction, nan: i32) -> i32 {
     if value.is_nan() {
         nan
@@ -100,8 +100,8 @@ pub(super) fn logb(value: f64) -> f64 {
     }
 }
 
-/// `__nv_nextafterf`, as Triton links it: subnormal operands are zeros, and what follows zero is a normal number. What
-/// precedes the least normal number is subnormal all the same.
+/// `__nv_nextafterf`, as Triton links it: subnormal operands are zeros, and the number after zero is normal. The number
+/// before the smallest normal number is still subnormal.
 pub(super) fn next_after_single(x: f32, y: f32) -> f32 {
     let flushed = |x: f32| {
         if x.is_subnormal() { 0f32.copysign(x) } else { x }
@@ -114,7 +114,7 @@ pub(super) fn next_after_single(x: f32, y: f32) -> f32 {
     }
 }
 
-/// `__nv_fdim`: the difference where it is positive, else 0; NaN if either is.
+/// `__nv_fdim`: the difference if it is positive, otherwise 0; NaN if either is.
 pub(super) fn fdim(x: f64, y: f64) -> f64 {
     if x <= y { 0.0 } else { x - y }
 }

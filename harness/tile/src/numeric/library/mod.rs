@@ -1,13 +1,13 @@
-//! CUDA's math library, `libdevice`, as Triton links it: the functions that are no operation of the IR by themselves.
+//! CUDA's math library, `libdevice`, as Triton links it: the functions that are not operations of the IR.
 //!
-//! A [`Symbol`] is a function of the library for operands of certain dtypes, with its value and what engines may give
-//! instead. What a function is follows from the PTX that Triton 3.9.0 makes of a kernel that calls it: most are one
-//! instruction (`add.rm`, `cvt.rni.s32.f64`); the others are held to the CUDA Math API. Triton links the library with
-//! `__CUDA_FTZ` set: functions of `f32` take subnormal operands for zeros and give zeros for subnormal results, where
-//! [`Symbol::flushes`] says so. The launch option `enable_reflect_ftz` undoes that, so both are admitted.
+//! A [`Symbol`] is a function of the library for operands of certain dtypes, with its value and the admitted results of
+//! engines. The PTX that Triton 3.9.0 emits for a kernel that calls it determines the function: most are one
+//! instruction (`add.rm`, `cvt.rni.s32.f64`); the others follow the CUDA Math API. Triton links the library with
+//! `__CUDA_FTZ` set: if [`Symbol::flushes`], functions of `f32` read subnormal operands as zeros and flush subnormal
+//! results. The launch option `enable_reflect_ftz` undoes that, so both are admitted.
 //!
-//! Left out: the functions that are unary or binary operations of the IR too (`exp`, `atan2`), and `rcp64h`, for which
-//! no document says how close it is.
+//! Not here: the functions that are unary or binary operations of the IR too (`exp`, `atan2`), and `rcp64h`, whose
+//! accuracy is undocumented.
 
 mod bessel;
 mod bound;
@@ -36,9 +36,9 @@ const GREATEST_ORDER: i32 = 65_536;
 /// A function of the library for operands of certain dtypes.
 #[derive(Clone, Copy)]
 pub struct Symbol {
-    /// What Triton calls it: `clz`. Several symbols share it, one for each list of dtypes.
+    /// Triton's name: `clz`. Several symbols share it, one for each list of dtypes.
     pub function: &'static str,
-    /// What the library calls it: `__nv_clzll`.
+    /// The library's name: `__nv_clzll`.
     pub name: &'static str,
     /// The dtypes that it takes, exactly these.
     pub operands: &'static [DType],
@@ -80,8 +80,8 @@ pub fn find_symbol(function: &str, operands: &[DType]) -> Option<&'static Symbol
 }
 
 impl Symbol {
-    /// The result for one lane, as Triton links the function. Poison for another number of operands than it takes, and
-    /// for orders of Bessel functions without end.
+    /// The result for one lane, as Triton links the function. Poison for a wrong number of operands, and for unbounded
+    /// orders of Bessel functions.
     pub fn evaluate(&self, operands: &[u64]) -> Computed {
         if operands.len() != self.operands.len() || self.is_endless(operands) {
             return Computed::Poison;
@@ -104,7 +104,7 @@ impl Symbol {
                 .is_some_and(|&order| order as i32 > GREATEST_ORDER)
     }
 
-    /// What engines may give for one lane.
+    /// The admitted results of engines for one lane.
     pub fn evaluate_range(&self, operands: &[u64]) -> Range {
         let Computed::Bits(bits) = self.evaluate(operands) else {
             return Range::FULL;
@@ -118,7 +118,7 @@ impl Symbol {
             let exact = Range::from_value(decode(self.result, (self.value)(operands)));
             self.bound.widen_range(&numbers, exact, self.result)
         };
-        let mut range = Range::from_value(decode(self.result, bits)).hull(around(operands));
+        let mut range = Range::from_value(decode(self.result, bits)).hull_with(around(operands));
         if !self.flushes {
             return range;
         }
@@ -134,7 +134,7 @@ impl Symbol {
                 for (nth, bits) in some.iter_mut().enumerate().filter(|&(nth, _)| chosen(nth)) {
                     *bits = flush(self.operands.get(nth).copied().unwrap_or(DType::F32), *bits);
                 }
-                range = range.hull(around(&some));
+                range = range.hull_with(around(&some));
             }
         }
         if self.result == DType::F32 {
@@ -144,7 +144,7 @@ impl Symbol {
         }
     }
 
-    /// What engines may give where the exact value is somewhere in a range, as near to it as they are for these operands.
+    /// The admitted results if the exact value is somewhere in a range, with the accuracy for these operands.
     pub fn widen_range(&self, operands: &[f64], exact: Range) -> Range {
         let range = self.bound.widen_range(operands, exact, self.result);
         if self.flushes && self.result == DType::F32 {
@@ -154,7 +154,7 @@ impl Symbol {
         }
     }
 
-    /// Whether every engine gives the same bits, but for what flushing does to subnormal numbers.
+    /// Whether every engine returns the same bits, except for the flushing of subnormal numbers.
     pub const fn is_exact(&self) -> bool {
         matches!(self.bound, Bound::Exact)
     }
@@ -164,7 +164,7 @@ impl Symbol {
         self.flushes
     }
 
-    /// What Triton calls it, without the direction that it rounds in: `add` for `add_rd`.
+    /// Triton's name without the rounding direction: `add` for `add_rd`.
     pub fn stem(&self) -> &'static str {
         match self.function.rsplit_once('_') {
             Some((stem, "rd" | "rn" | "ru" | "rz")) if stem != "rsqrt" => stem,

@@ -22,7 +22,7 @@ pub(super) const HALF_LN_TAU: Pair = Pair::new(0.918_938_533_204_672_8, -3.878_2
 
 impl Pair {
     pub(super) const ZERO: Self = Self::new(0.0, 0.0);
-    pub(super) const ONE: Self = Self::new(1.0, 0.0);
+    pub(super) const UNIT: Self = Self::new(1.0, 0.0);
     pub(super) const NAN: Self = Self::new(f64::NAN, 0.0);
 
     pub(super) const fn new(high: f64, low: f64) -> Self {
@@ -41,7 +41,7 @@ impl Pair {
     }
 
     /// The exact product of two numbers.
-    pub(super) fn product(x: f64, y: f64) -> Self {
+    pub(super) fn exact_product(x: f64, y: f64) -> Self {
         let product = x * y;
         Self::new(product, libm::fma(x, y, -product))
     }
@@ -60,7 +60,7 @@ impl Pair {
     }
 
     pub(super) fn recip(self) -> Self {
-        Self::ONE / self
+        Self::UNIT / self
     }
 
     /// The root of a number that is not negative.
@@ -69,7 +69,7 @@ impl Pair {
             return self;
         }
         let near = self.high.sqrt();
-        Self::from_f64(near) + (self - Self::product(near, near)) * Self::from_f64(0.5 / near)
+        Self::from_f64(near) + (self - Self::exact_product(near, near)) * Self::from_f64(0.5 / near)
     }
 
     /// Times a power of two that leaves it a normal number.
@@ -80,7 +80,7 @@ impl Pair {
         )
     }
 
-    /// Times a power of two, rounded once more where that makes it subnormal or infinite.
+    /// Multiplies by a power of two, rounded again if the result is subnormal or infinite.
     pub(super) fn scale(self, exponent: i32) -> Self {
         let ordinary = self.high == 0.0 || {
             let sum = libm::ilogb(self.high).saturating_add(exponent);
@@ -119,9 +119,9 @@ impl Pair {
         let halvings = (self.high * std::f64::consts::LOG2_E).round();
         let rest = self - LN_2 * Self::from_f64(halvings);
         // At most 0.35: the 27th term is below 2^-130.
-        let mut sum = Self::ONE;
+        let mut sum = Self::UNIT;
         for n in (1..27).rev() {
-            sum = Self::ONE + rest * sum / Self::from_f64(f64::from(n));
+            sum = Self::UNIT + rest * sum / Self::from_f64(f64::from(n));
         }
         sum.scale(halvings as i32)
     }
@@ -135,7 +135,7 @@ impl Pair {
         } else {
             (exponent, significand)
         };
-        LN_2 * Self::from_f64(f64::from(exponent)) + (significand - Self::ONE).ln_1p()
+        LN_2 * Self::from_f64(f64::from(exponent)) + (significand - Self::UNIT).ln_1p()
     }
 
     /// The natural logarithm of 1 more than it, which is more than -1.
@@ -146,26 +146,26 @@ impl Pair {
             let square = ratio.square();
             let mut sum = Self::ZERO;
             for n in (1..11).rev() {
-                sum = (sum + Self::ONE / Self::from_f64(f64::from(2 * n + 1))) * square;
+                sum = (sum + Self::UNIT / Self::from_f64(f64::from(2 * n + 1))) * square;
             }
             return (ratio + ratio * sum) * Self::from_f64(2.0);
         }
         if self.high > 4.0 {
-            return (Self::ONE + self).ln();
+            return (Self::UNIT + self).ln();
         }
         // One step of Newton's method doubles the digits.
         let near = libm::log1p(self.high);
-        Self::from_f64(near) + ((Self::ONE + self) * Self::from_f64(-near).exp() - Self::ONE)
+        Self::from_f64(near) + ((Self::UNIT + self) * Self::from_f64(-near).exp() - Self::UNIT)
     }
 
     /// Sine and cosine of it, which is at most 1 from zero.
     pub(super) fn sin_cos(self) -> (Self, Self) {
         let square = -self.square();
         let series = |first: i32| {
-            let mut sum = Self::ONE;
+            let mut sum = Self::UNIT;
             for n in (1..15).rev() {
                 let last = 2 * n + first;
-                sum = Self::ONE + square * sum / Self::from_f64(f64::from(last * (last - 1)));
+                sum = Self::UNIT + square * sum / Self::from_f64(f64::from(last * (last - 1)));
             }
             sum
         };
@@ -205,7 +205,7 @@ impl Sub for Pair {
 impl Mul for Pair {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
-        let product = Self::product(self.high, other.high);
+        let product = Self::exact_product(self.high, other.high);
         let cross = self.high * other.low + self.low * other.high;
         Self::normalise(product.high, product.low + cross)
     }

@@ -1,4 +1,4 @@
-//! Arithmetic rounded in a given direction: exact, then rounded once, whatever the operands.
+//! Arithmetic with directed rounding: exact, then rounded once, for all operands.
 
 use std::cmp::Ordering;
 
@@ -26,8 +26,8 @@ impl Direction {
         }
     }
 
-    /// Whether a magnitude is rounded to the greater of the two numbers that it lies between, by how what lies below the
-    /// last place compares with half a unit; `None` where nothing does.
+    /// Whether a magnitude is rounded to the greater of its two neighbours, given the comparison of the part below the
+    /// last place with half a unit; `None` if that part is zero.
     fn is_away(self, negative: bool, odd: bool, below: Option<Ordering>) -> bool {
         match self {
             Self::Nearest => match below {
@@ -88,7 +88,7 @@ macro_rules! format {
 format!(f32 u32 -149);
 format!(f64 u64 -1074);
 
-/// A number that is not zero, exact but for what lies below its last bit.
+/// A number other than zero, exact except for the part below its last bit.
 #[derive(Clone, Copy, Debug)]
 struct Exact {
     negative: bool,
@@ -126,7 +126,7 @@ impl Exact {
         self.exponent + 127 - self.units.leading_zeros() as i32
     }
 
-    /// The same with its leading bit at a given place.
+    /// Shifts the leading bit to a given place.
     fn align_to(self, place: u32) -> Self {
         let lead = self.units.checked_ilog2().unwrap_or(0);
         if lead <= place {
@@ -139,7 +139,7 @@ impl Exact {
         self.shift_right(lead - place)
     }
 
-    /// The same with so many bits cut off.
+    /// Shifts right, with a sticky last bit.
     fn shift_right(self, bits: u32) -> Self {
         let (units, lost) = if bits >= 128 {
             (0, self.units != 0)
@@ -164,7 +164,7 @@ impl Exact {
         } else {
             (other, self)
         };
-        // 106 bits at most: what reaches lower than bit 0 lies far below the leading bit of the sum.
+        // At most 106 bits: anything below bit 0 is far below the leading bit of the sum.
         let large = large.align_to(125);
         let small = small.align_to(125);
         let small = small.shift_right(large.exponent.abs_diff(small.exponent));
@@ -175,7 +175,7 @@ impl Exact {
                 ..large
             }
         } else if large.units >= small.units {
-            // What was cut off is subtracted too.
+            // The truncated part is subtracted too.
             Self {
                 units: large.units - small.units - u128::from(small.sticky),
                 sticky: small.sticky,
@@ -330,7 +330,7 @@ pub fn div<F: Format>(x: F, y: F, direction: Direction) -> F {
 pub fn fma<F: Format>(x: F, y: F, z: F, direction: Direction) -> F {
     let (x, y, z) = (x.widen(), y.widen(), z.widen());
     if !x.is_finite() || !y.is_finite() || !z.is_finite() {
-        // A finite product is no infinity, however large: it does not meet the addend.
+        // A finite product is never infinite, however large, so it can't cancel the addend.
         let product = if x.is_finite() && y.is_finite() {
             0.0
         } else {

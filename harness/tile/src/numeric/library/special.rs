@@ -1,11 +1,11 @@
-//! Functions that no finite number of operations gives: computed with twice the digits of `f64`, so that rounding the
-//! result is rounding the function but for cases too close to a tie.
+//! Functions without a closed form in finitely many operations: computed with twice the digits of `f64`, so that
+//! rounding the result rounds the function correctly, except for cases too close to a tie.
 //!
-//! Arguments that CUDA treats in a way of its own are those of "Mathematical Functions" in the CUDA Math API.
+//! The special arguments of CUDA are those of "Mathematical Functions" in the CUDA Math API.
 
 use super::pair::{LN_2, LN_10, PI, Pair, SQRT_HALF, SQRT_PI};
 
-/// The exponent from which adding 1 to a square changes nothing that counts.
+/// From this exponent on, adding 1 to a square has no effect.
 const HUGE: f64 = 1e150;
 
 pub(super) fn acosh(x: f64) -> Pair {
@@ -35,14 +35,14 @@ pub(super) fn asinh(x: f64) -> Pair {
     let result = if size > HUGE {
         Pair::from_f64(size).ln() + LN_2
     } else {
-        let square = Pair::product(size, size);
-        let root = (Pair::ONE + square).sqrt();
-        (Pair::from_f64(size) + square / (Pair::ONE + root)).ln_1p()
+        let square = Pair::exact_product(size, size);
+        let root = (Pair::UNIT + square).sqrt();
+        (Pair::from_f64(size) + square / (Pair::UNIT + root)).ln_1p()
     };
     if x < 0.0 { -result } else { result }
 }
 
-/// `x - x^3 / by`, of an x so small that nothing else counts.
+/// `x - x^3 / by` for an x so small that later terms have no effect.
 fn less_cube(x: f64, by: f64) -> Pair {
     Pair {
         high: x,
@@ -87,7 +87,7 @@ pub(super) fn rcbrt(x: f64) -> Pair {
 fn root_of_cube(x: f64, thirds: i32) -> Pair {
     let x = libm::scalbn(x, -3 * thirds);
     let near = libm::cbrt(x);
-    let square = Pair::product(near, near);
+    let square = Pair::exact_product(near, near);
     Pair::from_f64(near)
         + (Pair::from_f64(x) - square * Pair::from_f64(near)) / (square * Pair::from_f64(3.0))
 }
@@ -149,7 +149,7 @@ fn norm(values: &[f64]) -> (Pair, i32) {
     let exponent = if most > 0.0 { libm::ilogb(most) } else { 0 };
     let squares = values.iter().map(|&value| {
         let value = libm::scalbn(value, -exponent);
-        Pair::product(value, value)
+        Pair::exact_product(value, value)
     });
     (
         squares.fold(Pair::ZERO, |sum, square| sum + square).sqrt(),
@@ -158,7 +158,7 @@ fn norm(values: &[f64]) -> (Pair, i32) {
 }
 
 /// `hypot`, `norm3d`, `norm4d`: infinite if any is, else NaN if any is.
-pub(super) fn length(values: &[f64]) -> Pair {
+pub(super) fn compute_norm(values: &[f64]) -> Pair {
     if values.iter().any(|value| value.is_infinite()) {
         return Pair::from_f64(f64::INFINITY);
     }
@@ -195,7 +195,7 @@ pub(super) fn rsqrt(x: f64) -> Pair {
 /// The error function of a number from 0 to 3, by a series of positive terms.
 fn erf_series(x: Pair) -> Pair {
     let twice = x.square() * Pair::from_f64(2.0);
-    let (mut term, mut sum) = (Pair::ONE, Pair::ONE);
+    let (mut term, mut sum) = (Pair::UNIT, Pair::UNIT);
     for n in 1..120 {
         term = term * twice / Pair::from_f64(f64::from(2 * n + 1));
         sum = sum + term;
@@ -223,7 +223,7 @@ fn erfc_at(x: Pair) -> Pair {
         return Pair::from_f64(2.0) - erfc_at(-x);
     }
     if x.high < 2.0 {
-        return Pair::ONE - erf_series(x);
+        return Pair::UNIT - erf_series(x);
     }
     if x.high > 28.0 {
         return Pair::ZERO;
@@ -242,7 +242,7 @@ pub(super) fn erfc(x: f64) -> Pair {
     scale_erfc(Pair::from_f64(x), 0.0)
 }
 
-/// `erfc(x)` divided by 2 to the power of `halvings`, where it may be subnormal.
+/// `erfc(x)` divided by 2 to the power of `halvings`, as it may be subnormal.
 fn scale_erfc(x: Pair, halvings: f64) -> Pair {
     if x.high < 20.0 {
         return erfc_at(x) * Pair::from_f64(libm::exp2(-halvings));
@@ -272,13 +272,13 @@ pub(super) fn erfcx(x: f64) -> Pair {
     if x < -27.0 {
         return Pair::from_f64(f64::INFINITY);
     }
-    let square = Pair::product(x, x);
+    let square = Pair::exact_product(x, x);
     if x < -20.0 {
-        // What is subtracted below is far too small to count, and the product may overflow.
+        // The term subtracted below is far too small to matter, and the product may overflow.
         return (square - LN_2 * Pair::from_f64(99.0)).exp().scale(100);
     }
     if x < -2.0 {
-        // Of e to the power of x^2, twice, the rest is subtracted.
+        // The rest is subtracted from `2 * exp(x^2)`.
         return (square.exp() * Pair::from_f64(2.0)) - erfcx_fraction(Pair::from_f64(-x));
     }
     square.exp() * erfc_at(Pair::from_f64(x))
@@ -289,15 +289,15 @@ pub(super) fn normcdf(x: f64) -> Pair {
         return Pair::NAN;
     }
     if x.abs() > 39.0 {
-        return if x > 0.0 { Pair::ONE } else { Pair::ZERO };
+        return if x > 0.0 { Pair::UNIT } else { Pair::ZERO };
     }
     scale_erfc(-(SQRT_HALF * Pair::from_f64(x)), 1.0)
 }
 
 /// The x whose `erfc` is `y`, which is above 0 and at most 1.
 fn erfcinv_at(y: Pair) -> Pair {
-    // A rough start (Abramowitz and Stegun, 26.2.23), mended by Newton's method on the logarithm, whose course is nearly
-    // straight.
+    // A rough start (Abramowitz and Stegun, 26.2.23), improved by Newton's method on the logarithm, which is nearly
+    // linear.
     let wanted = y.ln();
     let root = (-2.0 * (wanted.high - std::f64::consts::LN_2)).sqrt();
     let ratio = (2.515_517 + root * (0.802_853 + root * 0.010_328))
@@ -337,7 +337,7 @@ pub(super) fn erfcinv(y: f64) -> Pair {
         return Pair::ZERO;
     }
     if y > 0.5 {
-        // 1 - y is exact, and near the middle it is what counts.
+        // 1 - y is exact, and near the middle it is the significant quantity.
         return -erfinv_at(Pair::sum(y, -1.0));
     }
     erfcinv_at(Pair::from_f64(y))
@@ -349,7 +349,7 @@ fn erfinv_at(y: Pair) -> Pair {
         return -erfinv_at(-y);
     }
     if y.high > 0.5 {
-        return erfcinv_at(Pair::ONE - y);
+        return erfcinv_at(Pair::UNIT - y);
     }
     if y.high < 1e-20 {
         return y * SQRT_PI * Pair::from_f64(0.5);

@@ -7,7 +7,7 @@ use super::rounding::{self, Direction};
 use super::word::Word;
 use super::{Symbol, bessel, gamma, special};
 
-/// Its PTX has no `.ftz`, or there is nothing to flush.
+/// Its PTX has no `.ftz`, or it never has subnormal numbers.
 const UNFLUSHED: bool = false;
 /// Its PTX has `.ftz`.
 const FLUSHED: bool = true;
@@ -130,7 +130,7 @@ static EXACT: &[Symbol] = &[
     |x, y| ((i64::from(x) + i64::from(y) + 1) >> 1) as i32 },
     symbol! { "rhadd", "__nv_urhadd", fn(u32, u32) -> u32, UNFLUSHED, Bound::Exact,
     |x, y| ((u64::from(x) + u64::from(y) + 1) >> 1) as u32 },
-    symbol! { "sad", "__nv_sad", fn(i32, i32, u32) -> i32, UNFLUSHED, Bound::Exact, integer::sad },
+    symbol! { "sad", "__nv_sad", fn(i32, i32, u32) -> i32, UNFLUSHED, Bound::Exact, integer::abs_diff_add },
     symbol! { "sad", "__nv_usad", fn(u32, u32, u32) -> u32, UNFLUSHED, Bound::Exact,
     |x, y, z| z.wrapping_add(x.abs_diff(y)) },
     symbol! { "abs", "__nv_abs", fn(i32) -> i32, UNFLUSHED, Bound::Exact, i32::wrapping_abs },
@@ -195,25 +195,25 @@ static INEXACT: &[Symbol] = &[
     symbol! { "pow", "__nv_powi", fn(f64, i32) -> f64, UNFLUSHED, Bound::Own(bound::powi_double),
     |x, n| integer::powi(x, n, 1.0, f64::recip) },
     symbol! { "hypot", "__nv_hypotf", fn(f32, f32) -> f32, FLUSHED, Bound::Ulps(3.0),
-    |x, y| special::length(&[x.into(), y.into()]).single() },
+    |x, y| special::compute_norm(&[x.into(), y.into()]).single() },
     symbol! { "hypot", "__nv_hypot", fn(f64, f64) -> f64, UNFLUSHED, Bound::Ulps(2.0),
-    |x, y| special::length(&[x, y]).high },
+    |x, y| special::compute_norm(&[x, y]).high },
     symbol! { "rhypot", "__nv_rhypotf", fn(f32, f32) -> f32, FLUSHED, Bound::Ulps(2.0),
     |x, y| special::inverse_length(&[x.into(), y.into()]).single() },
     symbol! { "rhypot", "__nv_rhypot", fn(f64, f64) -> f64, UNFLUSHED, Bound::Ulps(1.0),
     |x, y| special::inverse_length(&[x, y]).high },
     symbol! { "norm3d", "__nv_norm3df", fn(f32, f32, f32) -> f32, FLUSHED, Bound::Ulps(3.0),
-    |x, y, z| special::length(&[x.into(), y.into(), z.into()]).single() },
+    |x, y, z| special::compute_norm(&[x.into(), y.into(), z.into()]).single() },
     symbol! { "norm3d", "__nv_norm3d", fn(f64, f64, f64) -> f64, UNFLUSHED, Bound::Ulps(2.0),
-    |x, y, z| special::length(&[x, y, z]).high },
+    |x, y, z| special::compute_norm(&[x, y, z]).high },
     symbol! { "rnorm3d", "__nv_rnorm3df", fn(f32, f32, f32) -> f32, FLUSHED, Bound::Ulps(2.0),
     |x, y, z| special::inverse_length(&[x.into(), y.into(), z.into()]).single() },
     symbol! { "rnorm3d", "__nv_rnorm3d", fn(f64, f64, f64) -> f64, UNFLUSHED, Bound::Ulps(1.0),
     |x, y, z| special::inverse_length(&[x, y, z]).high },
     symbol! { "norm4d", "__nv_norm4df", fn(f32, f32, f32, f32) -> f32, FLUSHED, Bound::Ulps(3.0),
-    |x, y, z, w| special::length(&[x.into(), y.into(), z.into(), w.into()]).single() },
+    |x, y, z, w| special::compute_norm(&[x.into(), y.into(), z.into(), w.into()]).single() },
     symbol! { "norm4d", "__nv_norm4d", fn(f64, f64, f64, f64) -> f64, UNFLUSHED, Bound::Ulps(2.0),
-    |x, y, z, w| special::length(&[x, y, z, w]).high },
+    |x, y, z, w| special::compute_norm(&[x, y, z, w]).high },
     symbol! { "rnorm4d", "__nv_rnorm4df", fn(f32, f32, f32, f32) -> f32, FLUSHED, Bound::Ulps(2.0),
     |x, y, z, w| special::inverse_length(&[x.into(), y.into(), z.into(), w.into()]).single() },
     symbol! { "rnorm4d", "__nv_rnorm4d", fn(f64, f64, f64, f64) -> f64, UNFLUSHED, Bound::Ulps(1.0),
@@ -248,7 +248,7 @@ static FAST: &[Symbol] = &[
     |x| libm::cos(x.into()) as f32 },
     symbol! { "fast_tanf", "__nv_fast_tanf", fn(f32) -> f32, FLUSHED, Bound::Own(bound::fast_tan),
     |x| libm::tan(x.into()) as f32 },
-    // As the guide defines it: no number for a negative base, whatever the exponent.
+    // As the guide defines it: NaN for a negative base, with any exponent.
     symbol! { "fast_powf", "__nv_fast_powf", fn(f32, f32) -> f32, FLUSHED, Bound::Own(bound::fast_pow),
     |x, y| libm::exp2(f64::from(y) * libm::log2(f64::from(x))) as f32 },
 ];
@@ -383,6 +383,16 @@ pub(super) static TABLES: &[&[Symbol]] = &[
         Bound::Own(bound::bessel_single),
         Bound::Own(bound::bessel_double)
     ),
-    &special!("cyl_bessel_i0", bessel::i0, Bound::Ulps(6.0), Bound::Ulps(6.0)),
-    &special!("cyl_bessel_i1", bessel::i1, Bound::Ulps(6.0), Bound::Ulps(6.0)),
+    &special!(
+        "cyl_bessel_i0",
+        bessel::bessel_i0,
+        Bound::Ulps(6.0),
+        Bound::Ulps(6.0)
+    ),
+    &special!(
+        "cyl_bessel_i1",
+        bessel::bessel_i1,
+        Bound::Ulps(6.0),
+        Bound::Ulps(6.0)
+    ),
 ];

@@ -43,7 +43,7 @@ impl Buffer {
     }
 }
 
-/// What lane-by-lane results look like as a block.
+/// Collects lane-by-lane results as a block.
 fn collect(results: &[Computed]) -> (Vec<u64>, Flaws) {
     let mut flaws = Flaws::default();
     let bits = results

@@ -14,7 +14,7 @@ const FLOATS: [DType; 9] = [
     DType::F8E4B15,
 ];
 
-/// What an operation gives for numbers of a dtype, as text.
+/// Renders an operation's result for numbers of a dtype.
 fn render_binary(op: BinaryOp, dtype: DType, x: f64, y: f64) -> String {
     let lane = |value| encode(dtype, value, Rounding::NearestEven);
     apply_binary(op, dtype, lane(x), lane(y))

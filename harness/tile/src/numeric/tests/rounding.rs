@@ -10,7 +10,7 @@ use super::*;
 struct Oracle {
     /// (value, magnitude bits), ascending; the last is the largest finite number.
     numbers: Vec<(f64, u64)>,
-    /// The magnitude bits of what follows the largest number when it is rounded up to.
+    /// The magnitude bits that follow the largest number when a value is rounded up past it.
     beyond: u64,
     /// Its value, were the format to go on.
     beyond_value: f64,
@@ -20,7 +20,7 @@ struct Oracle {
 
 impl Oracle {
     fn from_dtype(dtype: DType, saturate: bool) -> Self {
-        // Exponent bits, fraction bits, bias, largest magnitude, what overflow gives (infinity or NaN).
+        // Exponent bits, fraction bits, bias, largest magnitude, result of an overflow (infinity or NaN).
         let (fraction, bias, largest, overflow) = match dtype {
             DType::F16 => (10, 15, 0x7bff, 0x7c00),
             DType::BF16 => (7, 127, 0x7f7f, 0x7f80),

@@ -1,7 +1,7 @@
-//! Known bugs of engines that leave no bytes: what they raise where the language has an answer, and what they run that it rejects. Each
-//! is told by the exception's type and message, and the operation where it is raised; or by why the reference rejects the
-//! kernel. A failure of a compiler is told by what failed there: the pass, the file and text of the assertion, or LLVM's message.
-//! Left out: bugs with a model ([`super::Quirk`]).
+//! Known bugs of engines without a model: exceptions for valid kernels, and results for invalid ones. A signature
+//! recognises a bug by the exception's type and message and the operation that raises it, or by the reason why the
+//! reference rejects the kernel. For a failure of the compiler, it matches the failed pass, the file and text of the
+//! assertion, or LLVM's message. See [`super::Quirk`] for bugs with a model.
 
 use super::Family;
 use crate::rules::Version;
@@ -9,69 +9,69 @@ use crate::rules::Version;
 /// How a bug shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
-    /// As an exception of this type, with this part of its message.
+    /// An exception of this type, with this part of its message.
     Raises(&'static str, &'static str),
-    /// As an exception of this type, with this part of its message, in a kernel that uses something with this in its name.
+    /// An exception of this type, with this part of its message, in a kernel that uses something with this in its name.
     RaisesIn(&'static str, &'static str, &'static str),
-    /// As a failed `assert` in a kernel.
+    /// A failed `assert` in a kernel.
     AssertsInKernel,
-    /// As the death of the process, with this part of what is said of it, in a kernel that uses this.
-    DiesIn(&'static str, &'static str),
-    /// As an exception of the compiler, or the death of its process, of which all parts of one of these sets are said.
+    /// A crash of the process, with this part of its message, in a kernel that uses this.
+    CrashesIn(&'static str, &'static str),
+    /// An exception or a crash of the compiler, whose messages contain all parts of one of these sets.
     Fails(&'static [&'static [&'static str]]),
-    /// As an end, where the reference says no in these words.
+    /// A result, although the reference rejects the kernel with this message.
     Runs(&'static str),
-    /// As bytes that a model with alternatives leaves (`cerith-quirk`, `lanes`), in a kernel that has this form.
+    /// The bytes of a model with alternatives (`cerith-quirk`, `lanes`), in a kernel of this form.
     Leaves(Form),
 }
 
-/// What a kernel does where a compiler that lays lanes out wrongly leaves other bytes.
+/// The form of a kernel for which a compiler with a wrong lane layout leaves wrong bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// It scans fewer elements than its warps have lanes.
     ScanOfFewLanes,
-    /// It reduces a block that was given another shape.
+    /// It reduces a block that was reshaped.
     ReductionOfReshaped,
 }
 
-/// What an engine did, or what the reference said, in words.
+/// The failure of an engine, or the rejection of the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct FailureReport<'a> {
-    /// The exception's type, or the kind of complaint.
+    /// The exception's type, or the kind of rejection.
     pub kind: &'a str,
     /// The message.
     pub message: &'a str,
-    /// What else is known: a traceback, and what compilers print.
+    /// Further output: a traceback, and the compiler's messages.
     pub detail: Option<&'a str>,
-    /// Whether Python around kernels raised it: a host function, say.
+    /// Whether Python outside of kernels raised it, for example a host function.
     pub by_host: bool,
-    /// The line of the source that it is about, where that is known.
+    /// The source line, if known.
     pub line: Option<&'a str>,
-    /// What the kernels use of the language, each with the dtype that it is used on: `tensor.__mod__ f32`. They stand for the
-    /// line where none is known.
+    /// The language features that the kernels use, each with the dtype that it is used on: `tensor.__mod__ f32`. They
+    /// replace the line if it is unknown.
     pub uses: &'a [String],
 }
 
-/// A known bug that is told by its words.
+/// A known bug, recognised by its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BugSignature {
     /// The name that reports use.
     pub name: &'static str,
-    /// Whose bug it is.
+    /// The engines that have it.
     pub family: Family,
-    /// The versions that have it: from the first, to before the second where it was mended.
+    /// The versions that have it: from the first to before the second, which fixed it.
     pub versions: (Version, Option<Version>),
-    /// How it shows.
+    /// The symptom.
     pub shows: Shows,
-    /// What is on the line: one of these operations; any line where there are none.
+    /// The operations of the line, one of which must match; empty for any line.
     pub operations: &'static [&'static str],
-    /// What goes wrong.
+    /// A sentence about the bug.
     pub summary: &'static str,
 }
 
-macro_rules! told {
+macro_rules! signatures {
     ($( $name:literal: $family:ident, $from:expr, $to:expr, $shows:expr, $operations:expr, $about:literal; )+) => {
-        /// Every one of them. Of several that fit, the first is meant.
+        /// All signatures. If several match, the first one applies.
         pub const ALL: &[BugSignature] = &[$( BugSignature {
             name: $name,
             family: Family::$family,
@@ -83,7 +83,7 @@ macro_rules! told {
     };
 }
 
-use Shows::{AssertsInKernel, DiesIn, Fails, Leaves, Raises, RaisesIn, Runs};
+use Shows::{AssertsInKernel, CrashesIn, Fails, Leaves, Raises, RaisesIn, Runs};
 
 const fn v(major: u16, minor: u16, patch: u16) -> Version {
     Version::new(major, minor, patch)
@@ -97,16 +97,16 @@ const V36: Option<Version> = Some(v(3, 6, 0));
 const V38: Option<Version> = Some(v(3, 8, 0));
 const V39: Option<Version> = Some(v(3, 9, 0));
 
-/// What a kernel is said to use that calls a method of an aggregate.
+/// The recorded use of a kernel that calls a method of an aggregate.
 pub const AGGREGATE_METHOD: &str = "a method of an aggregate";
-/// What a kernel is said to use that reduces along a negative axis, by a function that is not one of the library's for sums and extrema.
+/// The recorded use of a kernel that reduces along a negative axis, except with the library's sums and extrema.
 pub const NEGATIVE_AXIS: &str = "tl.reduce along a negative axis";
-/// What a case is said to use that has addresses in its storages, or passes them as numbers.
+/// The recorded use of a case that has addresses in its storages, or passes them as numbers.
 pub const ADDRESSES: &str = "addresses in memory";
-/// What a kernel is said to use that keeps the dimensions of a reduction.
+/// The recorded use of a kernel that keeps the dimensions of a reduction.
 pub const KEPT_DIMENSIONS: &str = "tl.reduce with dimensions kept";
 
-/// Functions of tensors that reach their builder as methods only where it is passed on.
+/// Methods of tensors that need a builder and receive it only from some versions.
 const METHODS: [&str; 16] = [
     ".exp(",
     ".exp2(",
@@ -126,7 +126,7 @@ const METHODS: [&str; 16] = [
     ".fma(",
 ];
 
-told! {
+signatures! {
     "no-library": Interpreter, FIRST, NEVER, RaisesIn("TypeError", "cannot convert None of type <class 'NoneType'> to tensor", "libdevice"), [],
         "an external function of a library gives None";
     "no-library-builder": Interpreter, FIRST, V32, RaisesIn("ValueError", "`_builder` argument must be provided outside of JIT functions", "libdevice"), [],
@@ -150,7 +150,7 @@ told! {
     "truth-is-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'bool' object has no attribute '"), ["not "],
         "`not` gives a truth value of Python, which has nothing that tensors have";
     "constexprs-are-their-values": Interpreter, FIRST, NEVER, Raises("AttributeError", "has no attribute 'value'"), [".value"],
-        "a constexpr parameter is passed as what it holds";
+        "a constexpr parameter is passed as its plain value";
     "int-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'int' object has no attribute '"), [".to(", "tl."],
         "an int stays a Python number, which has nothing that tensors have";
     "constexpr-stays-python": Interpreter, FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'to'"), [".to("],
@@ -197,14 +197,14 @@ told! {
         "the library that adds f16 in memory raises where a sum is infinite";
     "descriptor-strides-in-elements": Interpreter, v(3, 4, 0), V36, Raises("AssertionError", "stride must be 16-byte aligned"), [],
         "the check counts elements, not bytes";
-    "addresses-from-memory": Interpreter, FIRST, NEVER, DiesIn("segmentation fault", ADDRESSES), ["load", "store", "atomic"],
+    "addresses-from-memory": Interpreter, FIRST, NEVER, CrashesIn("segmentation fault", ADDRESSES), ["load", "store", "atomic"],
         "an address that was loaded from memory is the device's, and is followed on the host";
     "scalar-mask-keeps-dtype": Interpreter, v(3, 9, 0), NEVER, Raises("ValueError", "mask has unsupported dtype"), ["mask=", "tl.load", "tl.store"],
-        "a scalar comparison that becomes a mask keeps the dtype of what was compared";
+        "a scalar comparison that becomes a mask keeps the dtype of its operands";
     "comparison-keeps-dtype": Interpreter, FIRST, NEVER, Raises("ValueError", "cannot reshape array of size"), [],
         "a comparison keeps the dtype of its operands, and its truth values are read as numbers of that width";
     "scalar-comparison-keeps-dtype": Interpreter, FIRST, NEVER, Raises("TypeError", "ufunc 'bitwise_"), [],
-        "a comparison of scalars keeps the dtype of what was compared, and floats have no bitwise operations";
+        "a comparison of scalars keeps the dtype of its operands, and floats have no bitwise operations";
     "sizes-are-a-tuple": Interpreter, FIRST, NEVER, Raises("TypeError", "can only concatenate list (not \"tuple\") to list"), [],
         "sizes are a tuple in the interpreter, and a list elsewhere";
     "few-precisions": Interpreter, v(3, 6, 0), NEVER, Raises("AssertionError", "input_precision must be one of ('tf32', 'tf32x3', 'ieee')"), ["tl.dot"],
@@ -214,13 +214,13 @@ told! {
     "kept-dimensions-lost": Interpreter, FIRST, V36, RaisesIn("ValueError", "Cannot broadcast, rank mismatch", KEPT_DIMENSIONS), [],
         "a reduction over all axes that keeps them comes back without them";
     "negative-reduction-axis": Interpreter, FIRST, NEVER, RaisesIn("ValueError", "", NEGATIVE_AXIS), [],
-        "a negative axis is used as it is to shape the result, or the blocks that are combined, and what comes of it fits nowhere";
+        "a negative axis shapes the result or the combined blocks without being normalised, and the shapes don't match";
     "cache-modifier-cv": Language, FIRST, V32, Raises("ValueError", "Cache modifier .cv not supported"), [],
         "the modifier came with 3.2, compiled too";
     "floats-printed-as-hex": Interpreter, FIRST, V39, Raises("ValueError", "Unknown format code 'x' for object of type 'float'"), ["device_print"],
         "floats are formatted as integers are";
     "permute-of-a-tuple": Language, FIRST, V33, Raises("ValueError", "permute dims must have the same length as input shape"), ["tl.trans"],
-        "the dimensions of trans are no tuple, compiled too";
+        "the dimensions of trans are not a tuple, compiled too";
     "debug-is-a-parameter": Interpreter, FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'debug'"), [],
         "the interpreter takes `debug` for a parameter";
     "launch-options-are-parameters": Interpreter, FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'launch_"), [],
@@ -232,7 +232,7 @@ told! {
     "grid-gets-pointers": Interpreter, FIRST, NEVER, Raises("TypeError", "'int' object is not callable"), ["numel()"],
         "the grid's function is given pointers of the language, not tensors";
     "surplus-values-dropped": Interpreter, FIRST, V39, Raises("ValueError", "too many values to unpack"), [" = "],
-        "what Python refuses, these compilers took: the surplus values are lost";
+        "these compilers accept and drop surplus values, which Python rejects";
     "scan-of-one-is-a-tuple": Interpreter, FIRST, V34, Raises("", ",) of type <class 'tuple'> to tensor"), ["cum", "scan"],
         "a scan of one lane comes back as a tuple";
     "bits-of-bf16-sorted": Language, FIRST, V32, Raises("ValueError", "Cannot bitcast data-type of size"), ["tl.sort"],
@@ -240,7 +240,7 @@ told! {
     "pairs-are-not-laid-flat": Interpreter, FIRST, NEVER, Raises("ValueError", "can only convert an array of size 1 to a Python scalar"), ["tl.reduce"],
         "of several blocks that are reduced over all axes, only the first is laid flat";
     "docstrings-begin-functions": Interpreter, v(3, 2, 0), NEVER, Raises("SyntaxError", "unterminated triple-quoted string literal"), [],
-        "the last line that begins with `def` is taken for the beginning of the kernel, inside of a docstring too";
+        "the last line that begins with `def` is considered the start of the kernel, even inside a docstring";
     "constexprs-by-other-names": Interpreter, v(3, 4, 0), NEVER, Raises("ValueError", "arguments must be of type tl.constexpr"), ["arange("],
         "a parameter is a constexpr only if its annotation is spelled `constexpr` or `tl.constexpr`, and a variable only where its number is";
     "closures-are-lost": Interpreter, v(3, 2, 0), NEVER, Raises("NameError", "is not defined"), [],
@@ -248,7 +248,7 @@ told! {
     "bool-arguments-are-wide": Interpreter, v(3, 6, 0), V38, Raises("ValueError", "numpy data itemsize (32 bits) exceeds dtype primitive_bitwidth (1 bits)"), [],
         "a bool argument is made a 32-bit number of a 1-bit dtype";
     "small-integer-dots": Interpreter, FIRST, V32, Raises("AssertionError", "small blocks not supported!"), ["tl.dot"],
-        "the second dimension of i8 operands must be 32, whichever it is, compiled too";
+        "the second dimension of both i8 operands must be 32, also compiled";
     "flip-multiplies": Interpreter, FIRST, V33, Raises("TypeError", "unexpected type fp8"), ["tl.flip"],
         "flip is a product with bools and a sum, compiled too, which 8-bit floats do not have";
     "sort-of-wide-integers": Interpreter, FIRST, V33, Raises("ValueError", "operands could not be broadcast together with shapes"), ["tl.sort"],
@@ -260,17 +260,17 @@ told! {
     "splat-takes-a-type": Language, v(3, 4, 0), NEVER, Raises("TypeError", "create_splat takes"), [],
         "the builder's create_splat takes the type of the result and a value";
     "no-overflow-checks": Interpreter, v(3, 2, 0), NEVER, Runs("overflow detected for operation"), [],
-        "with debug, no assertion is behind the integer operations";
+        "with debug, integer operations have no assertions";
     "asserts-always": Interpreter, FIRST, V32, Raises("AssertionError", "in unknown:unknown:0"), ["device_assert"],
         "a device assert asserts always";
     "key-behind-constexpr": Language, FIRST, V32, Raises("IndexError", "list index out of range"), [],
-        "the key is looked for among the arguments that were given, at its place among all parameters";
+        "the key is looked up among the given arguments by its index among all parameters";
     "all-nan-raises": Interpreter, v(3, 8, 0), NEVER, Raises("ValueError", "All-NaN slice encountered"), ["argmax", "argmin", "return_indices"],
         "NumPy finds no largest number among NaN and raises";
     "asserts-never": Interpreter, v(3, 3, 0), NEVER, Runs("device assertion failed"), [],
-        "the interpreter's debug option is false, whatever kernel and launch say";
+        "the interpreter's debug option is always false";
     "names-of-later-versions": Interpreter, FIRST, Some(v(3, 5, 0)), Runs("has no attribute `"), [],
-        "the interpreter does not look at a branch that is not taken, or at methods that compilers lose";
+        "the interpreter skips branches that are not taken, and keeps methods that compilers lose";
     "lists-are-python": Interpreter, v(3, 3, 0), NEVER, Runs("a tuple has no attribute `append`"), [],
         "the interpreter runs what Python runs: lists that grow";
     "fp8-is-computed-in": Interpreter, FIRST, NEVER, Runs(": it can only be moved and converted"), [],
@@ -286,7 +286,7 @@ told! {
     "static-asserts-are-python": Interpreter, FIRST, NEVER, Runs("could not be determined at compile time"), ["static_assert"],
         "a static assertion is Python's, which takes a tensor";
     "hints-take-anything": Interpreter, FIRST, NEVER, Runs("must be a constexpr int, not a tensor"), ["multiple_of", "max_contiguous", "max_constancy"],
-        "the interpreter keeps whatever a hint holds";
+        "the interpreter accepts any value as a hint";
     "constant-pointers-are-pointers": Interpreter, FIRST, NEVER, Runs("Cannot store to a constant pointer"), [],
         "the interpreter looks for constexprs alone among annotations, and stores through `tl.const`";
     "transposes-reverse": Interpreter, v(3, 3, 0), NEVER, Runs("permute dims must have the same length as the input's shape"), [".T"],
@@ -298,7 +298,7 @@ told! {
     "names-outlive-loops": Interpreter, FIRST, NEVER, Runs("is not defined"), [],
         "Python's names outlive their loop and parameters by name alone are bound, the compiler's are not";
     "tuples-are-carried": Interpreter, FIRST, V33, Runs("unsupported tensor index"), [],
-        "a loop carries a tuple, which compilers reject and the interpreter does not look at";
+        "a loop carries a tuple, which compilers reject and the interpreter accepts";
     "tuples-in-targets": Interpreter, FIRST, V38, Runs("tuples inside of assignment targets are not supported"), [],
         "the interpreter runs what Python runs: a tuple of tuples";
     "variable-parameters": Interpreter, FIRST, V38, Runs("are not bound"), [],
@@ -308,7 +308,7 @@ told! {
     "histogram-takes-all": Interpreter, FIRST, V39, Runs("a pass of the compiler fails"), ["tl.histogram"],
         "the interpreter takes any integers; the compiler's passes take 32-bit ones only";
     "tuple-arguments": Interpreter, FIRST, V33, Runs("is missing a required argument"), [],
-        "a variable holds a tuple, of which compilers take the first value; the interpreter does not";
+        "a variable holds a tuple; compilers take only its first value, unlike the interpreter";
     "constexprs-hold-values": Interpreter, FIRST, V38, Runs("a constexpr that holds a run-time value has no operators"), [],
         "the interpreter runs what Python runs; compilers have no operators for such a name";
     "python-runs": Interpreter, FIRST, NEVER, Runs("cannot be compiled by Triton"), [],
@@ -330,7 +330,7 @@ told! {
     "branches-change-types": Interpreter, FIRST, NEVER, Runs("mismatched type for"), [],
         "the interpreter runs what Python runs";
     "constexprs-not-specialised": Interpreter, v(3, 6, 0), NEVER, Runs("is a constexpr and listed in do_not_specialize"), [],
-        "the compiler rejects it; the interpreter does not look";
+        "the compiler rejects it; the interpreter doesn't check";
     "small-dots": Interpreter, FIRST, NEVER, Runs("dot needs shapes with"), ["tl.dot"],
         "the compiler rejects extents below the hardware's; the interpreter takes them";
     "keywords-are-ignored": Interpreter, v(3, 3, 0), NEVER, Runs("and no launch option has that name"), [],
@@ -338,7 +338,7 @@ told! {
     "truth-of-32-bits": Interpreter, FIRST, NEVER, Runs("cannot bitcast data-type of size"), [" and ", " or ", "not "],
         "the interpreter runs what Python runs; compilers take truth values of one bit only";
     "descriptor-stores-cast": Interpreter, v(3, 4, 0), Some(v(3, 5, 0)), Runs("the descriptor's elements are"), [],
-        "the interpreter stores what the compiler refuses";
+        "the interpreter stores a value that the compiler rejects";
     "one-becomes-python": Compiler, FIRST, NEVER, Raises("triton.compiler.errors.CompilationError", "'int' object has no attribute 'to'"), [".to("],
         "an int argument of 1 becomes a Python int, which has no conversion";
     "wide-quotient-calls-narrow": Compiler, v(3, 8, 0), NEVER, Raises("RuntimeError", "llvm.nvvm.div.rn.f\" actually returns float"), [],
@@ -349,28 +349,29 @@ told! {
         "descriptors of several stages are made in scratch memory that is not aligned for all of them";
     "block-pointers-carried": Compiler, FIRST, V38, Fails(&[
         &["RewriteTensorPointer.cpp"],
-        // Up to 3.2 nothing says which pass it was. Python's frames say which pipeline: the first, which rewrites them.
+        // Up to 3.2 the message doesn't name the pass. Python's frames name the pipeline: the first one, which rewrites
+        // them.
         &["Result number is out of range for operation", "in make_ttir"],
     ]), ["tl.advance", "tl.make_block_ptr"],
         "the compiler cannot rewrite block pointers that loops carry";
     "blocks-as-conditions-die": Compiler, FIRST, V34, Fails(&[&["llvm::cast", "TypedValue<mlir::IntegerType>", "argument of incompatible type"]]), [],
-        "the compiler does not look at a condition of several elements, and dies of it";
+        "the compiler doesn't check for a condition with several elements, and crashes";
     "bf16-is-an-integer": Compiler, FIRST, V32, Fails(&[&["must be floating point LLVM type or LLVM dialect-compatible", "but got 'i16'"]]), ["bf16"],
         "bf16 is kept as an integer, and an instruction for floats is given it as it is";
     "bf16-packed-as-integers": Compiler, FIRST, V32, Fails(&[&["invalid element type in packLLEElements. Expected 'i16' but got 'bf16'"]]), [],
-        "what a combine function gives is packed as the integers that bf16 is kept as";
+        "the result of a combine function is packed as integers, the representation of bf16";
     "no-fp8-constants": Compiler, FIRST, V32, Raises("RuntimeError", "'llvm.mlir.constant' op result #0 must be LLVM dialect-compatible type, but got 'f8"), [],
         "the compiler makes no constants of 8-bit floats";
     "integer-dots-add-floats": Compiler, FIRST, V32, Fails(&[&["'arith.addf' op operand", "must be floating-point-like, but got 'tensor<", "xi32"]]), ["tl.dot"],
-        "what an integer product is added to is added by an instruction for floats";
+        "the accumulator of an integer product is added by an instruction for floats";
     "integer-dots-look-at-rows": Language, FIRST, V32, Raises("AssertionError", "small blocks not supported!"), ["tl.dot"],
-        "the second dimension of i8 operands must be 32, whichever it is";
+        "the second dimension of both i8 operands must be 32";
     "constexpr-dtypes-stay": Language, FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'scalar'"), [],
-        "a dtype that is a constexpr is not taken out of it for a bitcast";
+        "a dtype in a constexpr is not unwrapped for a bitcast";
     "constexpr-elements-stay": Language, FIRST, V32, Raises("triton.compiler.errors.CompilationError", "element_ty is a constexpr"), [],
-        "a dtype that is a constexpr is not taken out of it for a pointer's type";
+        "a dtype in a constexpr is not unwrapped for a pointer's type";
     "wide-swaps-stored-narrow": Compiler, FIRST, V36, Raises("subprocess.CalledProcessError", "Arguments mismatch for instruction 'st'"), ["tl.atomic_cas"],
-        "what a 64-bit compare and swap gives one lane is stored by an instruction of 32 bits";
+        "the result of a 64-bit compare-and-swap of one lane is stored by a 32-bit instruction";
     "fp8-flips-multiply": Language, FIRST, V33, Raises("triton.compiler.errors.CompilationError", "unexpected type fp8"), ["tl.flip"],
         "a flip multiplies by ones and zeros, and 8-bit floats have no products";
     "scaled-operands-not-widened": Compiler, FIRST, V39, Fails(&[
@@ -382,7 +383,7 @@ told! {
     "narrow-fdiv": Compiler, FIRST, V39, Fails(&[&["LLVM ERROR: Unsupported bitwidth"]]), ["fdiv f16", "fdiv bf16"],
         "the compiler has no fdiv of 16-bit floats before they are promoted";
     "f64-to-bf16-dies": Compiler, FIRST, V33, Fails(&[&["ElementwiseOpToLLVM.cpp", "TruncFOpConversion", "unsupported conversion"]]), [],
-        "the compiler has no cast of f64 to bf16, and dies of it";
+        "the compiler has no cast of f64 to bf16, and crashes";
     // triton#11612.
     "flattened-around-while": Compiler, v(3, 3, 0), V39, Fails(&[&["`TritonGPUFuseNestedLoops`", "ilist_iterator.h"]]), [],
         "the compiler cannot flatten a loop around a `while`";
@@ -397,9 +398,9 @@ told! {
     "scan-shuffles-short": Compiler, FIRST, Some(v(3, 7, 0)), Leaves(Form::ScanOfFewLanes), [],
         "lanes that repeat are shuffled up by too little";
     "reduction-shuffles-elsewhere": Compiler, FIRST, Some(v(3, 7, 0)), Leaves(Form::ReductionOfReshaped), [],
-        "the axis lies in other lanes than those that the code shuffles";
+        "the code shuffles the wrong lanes, not those of the axis";
     "no-inline-assembly": Interpreter, FIRST, NEVER, Raises("NotImplementedError", "inline_asm not supported"), [],
-        "the interpreter has no assembly of a GPU";
+        "the interpreter can't execute inline assembly";
     "host-functions-run": Interpreter, FIRST, NEVER, Runs("Unsupported function referenced"), [],
         "the interpreter runs what Python runs";
     "cluster-reductions": Compiler, FIRST, V38, Raises("RuntimeError", "parent layout must have at least rank >= 2"), [],
@@ -411,8 +412,8 @@ told! {
 impl BugSignature {
     /// Whether a version has it.
     pub fn is_in(&self, version: Version) -> bool {
-        let (from, mended) = self.versions;
-        version >= from && mended.is_none_or(|mended| version < mended)
+        let (from, fixed) = self.versions;
+        version >= from && fixed.is_none_or(|fixed| version < fixed)
     }
 
     fn fits(
@@ -420,13 +421,13 @@ impl BugSignature {
         family: Family,
         version: Version,
         shows: impl Fn(Shows) -> bool,
-        said: FailureReport<'_>,
+        failure: FailureReport<'_>,
     ) -> bool {
         let any_in = |text: &str| self.operations.iter().any(|operation| text.contains(operation));
-        // A pass names the line of what it made of an operation, if any.
-        let line = said.line.filter(|_| !matches!(self.shows, Fails(_)));
+        // A pass reports the line of the operation that it derived, if any.
+        let line = failure.line.filter(|_| !matches!(self.shows, Fails(_)));
         let here = self.operations.is_empty()
-            || line.map_or_else(|| said.uses.iter().any(|one| any_in(one)), any_in);
+            || line.map_or_else(|| failure.uses.iter().any(|one| any_in(one)), any_in);
         (self.family == family || self.family == Family::Language)
             && self.is_in(version)
             && shows(self.shows)
@@ -434,52 +435,52 @@ impl BugSignature {
     }
 }
 
-/// The bug that an exception, or the death of a process, is of.
+/// Finds the bug that an exception or a crash shows.
 pub fn find_raised_bug(
     family: Family,
     version: Version,
-    said: FailureReport<'_>,
-    dies: bool,
+    failure: FailureReport<'_>,
+    crashed: bool,
 ) -> Option<&'static BugSignature> {
-    // An assertion of a host function shows that something else is wrong.
-    if said.by_host && said.kind == "AssertionError" {
+    // A failed assertion of a host function is a symptom of another bug.
+    if failure.by_host && failure.kind == "AssertionError" {
         return None;
     }
-    let uses = |used: &str| said.uses.iter().any(|one| one.contains(used));
+    let uses = |used: &str| failure.uses.iter().any(|one| one.contains(used));
     let says =
-        |part: &str| said.message.contains(part) || said.detail.is_some_and(|text| text.contains(part));
+        |part: &str| failure.message.contains(part) || failure.detail.is_some_and(|text| text.contains(part));
     let shows = |shows: Shows| match shows {
         Raises(kind, message) => {
-            !dies && (kind.is_empty() || kind == said.kind) && said.message.contains(message)
+            !crashed && (kind.is_empty() || kind == failure.kind) && failure.message.contains(message)
         }
         RaisesIn(kind, message, used) => {
-            !dies && kind == said.kind && said.message.contains(message) && uses(used)
+            !crashed && kind == failure.kind && failure.message.contains(message) && uses(used)
         }
-        AssertsInKernel => !dies && said.kind == "AssertionError",
-        DiesIn(message, used) => dies && said.message.contains(message) && uses(used),
+        AssertsInKernel => !crashed && failure.kind == "AssertionError",
+        CrashesIn(message, used) => crashed && failure.message.contains(message) && uses(used),
         Fails(sets) => sets.iter().any(|parts| parts.iter().all(|part| says(part))),
         Runs(_) | Leaves(_) => false,
     };
-    ALL.iter().find(|told| told.fits(family, version, shows, said))
+    ALL.iter().find(|bug| bug.fits(family, version, shows, failure))
 }
 
-/// The bug by which an engine runs what the reference says no to.
+/// Finds the bug by which an engine runs a kernel that the reference rejects.
 pub fn find_run_bug(
     family: Family,
     version: Version,
-    said: FailureReport<'_>,
+    failure: FailureReport<'_>,
 ) -> Option<&'static BugSignature> {
-    let shows = |shows: Shows| matches!(shows, Runs(message) if said.message.contains(message));
-    ALL.iter().find(|told| told.fits(family, version, shows, said))
+    let shows = |shows: Shows| matches!(shows, Runs(message) if failure.message.contains(message));
+    ALL.iter().find(|bug| bug.fits(family, version, shows, failure))
 }
 
-/// The bug by which a compiler leaves bytes that a model of its form leaves.
+/// Finds the bug by which a compiler leaves the bytes of its form's model.
 pub fn find_bytes_bug(
     family: Family,
     version: Version,
     has: impl Fn(Form) -> bool,
 ) -> Option<&'static BugSignature> {
-    let said = FailureReport {
+    let failure = FailureReport {
         kind: "",
         message: "",
         detail: None,
@@ -488,7 +489,7 @@ pub fn find_bytes_bug(
         uses: &[],
     };
     let shows = |shows: Shows| matches!(shows, Leaves(form) if has(form));
-    ALL.iter().find(|told| told.fits(family, version, shows, said))
+    ALL.iter().find(|bug| bug.fits(family, version, shows, failure))
 }
 
 #[cfg(test)]
@@ -497,7 +498,7 @@ mod tests {
     use crate::quirk::Quirk;
 
     fn check(version: Version, kind: &str, message: &str, line: &str, expected: Option<&str>) {
-        let said = FailureReport {
+        let failure = FailureReport {
             kind,
             message,
             detail: None,
@@ -505,7 +506,7 @@ mod tests {
             line: Some(line),
             uses: &[],
         };
-        let found = find_raised_bug(Family::Interpreter, version, said, false).map(|told| told.name);
+        let found = find_raised_bug(Family::Interpreter, version, failure, false).map(|bug| bug.name);
         assert_eq!(found, expected, "{kind}: {message} at {line}");
     }
 
@@ -535,7 +536,7 @@ mod tests {
     #[test]
     fn a_bug_is_told_by_what_its_kernel_uses() {
         let uses = [NEGATIVE_AXIS.to_owned(), "tl.reduce f32".to_owned()];
-        let said = FailureReport {
+        let failure = FailureReport {
             kind: "ValueError",
             message: "Expected pointer argument to have shape [8, 1] but got [1]",
             detail: None,
@@ -543,13 +544,14 @@ mod tests {
             line: Some("tl.store(p, x)"),
             uses: &uses,
         };
-        let name = |said| find_raised_bug(Family::Interpreter, v(3, 9, 0), said, false).map(|told| told.name);
-        assert_eq!(name(said), Some("negative-reduction-axis"));
-        assert_eq!(name(FailureReport { uses: &[], ..said }), None);
+        let name =
+            |failure| find_raised_bug(Family::Interpreter, v(3, 9, 0), failure, false).map(|bug| bug.name);
+        assert_eq!(name(failure), Some("negative-reduction-axis"));
+        assert_eq!(name(FailureReport { uses: &[], ..failure }), None);
         assert_eq!(
             name(FailureReport {
                 kind: "TypeError",
-                ..said
+                ..failure
             }),
             None
         );
@@ -557,7 +559,7 @@ mod tests {
 
     fn check_compiled(version: Version, detail: &str, uses: &[&str], expected: Option<&str>) {
         let uses: Vec<String> = uses.iter().map(|&one| one.to_owned()).collect();
-        let said = FailureReport {
+        let failure = FailureReport {
             kind: "RuntimeError",
             message: "PassManager::run failed",
             detail: Some(detail),
@@ -565,7 +567,7 @@ mod tests {
             line: Some("tl.store(p, x)"),
             uses: &uses,
         };
-        let name = |dies| find_raised_bug(Family::Compiler, version, said, dies).map(|told| told.name);
+        let name = |crashed| find_raised_bug(Family::Compiler, version, failure, crashed).map(|bug| bug.name);
         assert_eq!((name(false), name(true)), (expected, expected), "{detail}");
     }
 
@@ -599,7 +601,7 @@ mod tests {
 
     #[test]
     fn an_assertion_of_a_host_function_is_not_explained() {
-        let said = |by_host| FailureReport {
+        let failure = |by_host| FailureReport {
             kind: "AssertionError",
             message: "no",
             detail: None,
@@ -607,14 +609,15 @@ mod tests {
             line: Some("assert x"),
             uses: &[],
         };
-        let name = |said| find_raised_bug(Family::Interpreter, v(3, 9, 0), said, false).map(|told| told.name);
-        assert_eq!(name(said(false)), Some("python-asserts"));
-        assert_eq!(name(said(true)), None);
+        let name =
+            |failure| find_raised_bug(Family::Interpreter, v(3, 9, 0), failure, false).map(|bug| bug.name);
+        assert_eq!(name(failure(false)), Some("python-asserts"));
+        assert_eq!(name(failure(true)), None);
     }
 
     #[test]
     fn names_are_of_one_bug() {
-        let mut names: Vec<&str> = ALL.iter().map(|told| told.name).collect();
+        let mut names: Vec<&str> = ALL.iter().map(|bug| bug.name).collect();
         names.extend(Quirk::ALL.iter().map(|quirk| quirk.name()));
         let count = names.len();
         names.sort_unstable();

@@ -1,0 +1,164 @@
+//! The file of known findings: `cerith check --write-baseline FILE` writes it, `--baseline FILE` hides its findings.
+//!
+//! A finding's id is a hash of its kernel, its code and the text of its line, so it survives moved lines.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// The most bytes of a baseline.
+const MAX_BASELINE: u64 = 1 << 26;
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+
+/// Hexadecimal digits of an id.
+const ID_DIGITS: usize = 16;
+
+const HEAD: &str = "# Known findings of `cerith check`. Write a reason for each, or fix it.\n\
+    # `cerith check --write-baseline` updates this file and keeps the reasons.\n";
+
+/// One known finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The id.
+    pub id: String,
+    /// The kernel's file, from the folder that imports start from.
+    pub file: String,
+    /// The kernel.
+    pub kernel: String,
+    /// The code.
+    pub code: String,
+    /// The line when it was written. The id doesn't depend on it.
+    #[serde(default)]
+    pub line: u32,
+    /// The message.
+    pub text: String,
+    /// The conditions of a precondition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unless: Vec<String>,
+    /// Why it is accepted.
+    pub reason: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BaselineFile {
+    format: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    finding: Vec<Entry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    precondition: Vec<Entry>,
+}
+
+/// Known findings.
+#[derive(Default)]
+pub struct Baseline {
+    entries: BTreeMap<String, Entry>,
+    used: RefCell<BTreeSet<String>>,
+}
+
+impl Baseline {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The message for the user.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let failed = |error: &dyn std::fmt::Display| {
+            format!(
+                "error: failed to read the baseline {}: {error}\n  = help: `cerith check … --write-baseline {}` writes it",
+                path.display(),
+                path.display()
+            )
+        };
+        let text = cerith_files::read_text(path, MAX_BASELINE).map_err(|error| failed(&error))?;
+        let file: BaselineFile = toml::from_str(&text).map_err(|error| failed(&error))?;
+        if file.format != FORMAT {
+            return Err(failed(&format!(
+                "it has format {}, and this version reads format {FORMAT}",
+                file.format
+            )));
+        }
+        let entries = file.finding.into_iter().chain(file.precondition);
+        Ok(Self {
+            entries: entries.map(|entry| (entry.id.clone(), entry)).collect(),
+            used: RefCell::default(),
+        })
+    }
+
+    /// The reason of a known finding. `None` if it is new.
+    pub fn find(&self, id: &str) -> Option<&str> {
+        let entry = self.entries.get(id)?;
+        self.used.borrow_mut().insert(entry.id.clone());
+        Some(&entry.reason)
+    }
+
+    /// The known findings of a kernel that were not found now.
+    pub fn count_unused(&self, kernels: &BTreeSet<(String, String)>) -> usize {
+        let used = self.used.borrow();
+        let is_unused = |entry: &&Entry| {
+            !used.contains(&entry.id) && kernels.contains(&(entry.file.clone(), entry.kernel.clone()))
+        };
+        self.entries.values().filter(is_unused).count()
+    }
+}
+
+/// Writes findings. The reasons of an existing file stay, and so do its entries that `stays` accepts: those of kernels that were not
+/// judged now.
+///
+/// # Errors
+/// The message for the user.
+pub fn write_baseline(
+    path: &Path,
+    mut entries: Vec<Entry>,
+    stays: impl Fn(&Entry) -> bool,
+) -> Result<usize, String> {
+    let is_missing =
+        matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound);
+    if !is_missing {
+        // A file that is not a baseline is not replaced.
+        let known = Baseline::read(path)?;
+        for entry in &mut entries {
+            if let Some(old) = known.entries.get(&entry.id) {
+                entry.reason.clone_from(&old.reason);
+            }
+        }
+        let mut others = known.entries.into_values().filter(stays).collect();
+        entries.append(&mut others);
+    }
+    entries.sort_by(|a, b| (&a.file, &a.kernel, a.line, &a.id).cmp(&(&b.file, &b.kernel, b.line, &b.id)));
+    let count = entries.len();
+    let (precondition, finding) = entries.into_iter().partition(|entry| !entry.unless.is_empty());
+    let file = BaselineFile {
+        format: FORMAT,
+        finding,
+        precondition,
+    };
+    let failed =
+        |error: &dyn std::fmt::Display| format!("error: failed to write {}: {error}", path.display());
+    let text = toml::to_string(&file).map_err(|error| failed(&error))?;
+    cerith_files::write(path, format!("{HEAD}{text}")).map_err(|error| failed(&error))?;
+    Ok(count)
+}
+
+/// Numbers equal findings of a kernel, so that each has an id of its own.
+#[derive(Default)]
+pub struct Ids {
+    seen: BTreeMap<String, u32>,
+}
+
+impl Ids {
+    /// The id of the next finding.
+    pub fn next(&mut self, file: &str, kernel: &str, code: &str, line: &str) -> String {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let text = [file, kernel, code, &words.join(" ")].join("\0");
+        let count = self.seen.entry(text.clone()).or_default();
+        let hash = blake3::hash(format!("{text}\0{count}").as_bytes()).to_hex();
+        *count += 1;
+        hash.as_str().chars().take(ID_DIGITS).collect()
+    }
+}
