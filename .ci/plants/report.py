@@ -13,7 +13,7 @@ from pathlib import Path
 
 from measure import HERE, REASONS, Binary, Row, cached, digest, list_failures, table
 
-# Reasons for misses, by the kind of mistake: read by hand, the most frequent cause of a kind.
+# The likely cause of most misses of a kind, from reading the planted changes. Few of them were debugged.
 CAUSES = {
     "launcher": "`check` evaluates the launcher of about one kernel in four, and otherwise infers the grid from the kernel, so a "
     "mistake in the launcher changes nothing: a size that comes from `.item()`, a launcher in another file, or an input whose "
@@ -47,11 +47,11 @@ JUDGED: dict[tuple[str, str], str] = {
     (
         "Alisehen+LLMKernel/results/level2/22_Matmul_Scale_ResidualAdd_Clamp_LogSumExp_Mish/code/kernel_20251215_072637.py",
         "matmul_scale_residual_clamp_kernel",
-    ): "false: `GROUP_M` must follow the blocks (not reported since)",
+    ): "false: `GROUP_M` must follow the blocks (a later build does not report it, by its rule; not run)",
     (
         "ianbarber+kernelbench-agents-vs-compile/e2e/kernels/sdpa_prelude_kimi.py",
         "k_rmsnorm_rope_expand_kernel",
-    ): "false: the inferred shape of `k_out_ptr` is too small (a precondition since)",
+    ): "false: the inferred shape of `k_out_ptr` is too small (a precondition in a later build, by its rule; not run)",
 }
 
 
