@@ -985,7 +985,7 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
             passed > 0
                 && survey.changed.is_empty()
                 && flags.count() < 2
-                && finding.key.code == "type-mismatch"
+                && finding.key.code.ends_with("type-mismatch")
                 && is_all(Change::Dtype)
         }
         Some(_) => false,
