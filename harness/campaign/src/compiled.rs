@@ -58,7 +58,7 @@ pub enum BundleError {
         /// The engine.
         engine: EngineId,
         /// Why.
-        error: OpenError,
+        error: Box<OpenError>,
     },
 }
 
@@ -126,7 +126,7 @@ pub fn write_bundle(
         let compiler = engines::open_compiler(id, Target::HOPPER, order.offline, order.jobs, &readable, host)
             .map_err(|error| BundleError::Compiler {
                 engine: id.clone(),
-                error,
+                error: Box::new(error),
             })?;
         compilers.push((id, compiler));
     }

@@ -82,7 +82,7 @@ pub enum FindingError {
     BadName(String),
     /// An engine does something other than the finding says.
     #[error(
-        "error: with {engine} the case does not give what its range says; `cerith fuzz range {name}` asks again"
+        "error: with {engine} the result of the case is not the one in its range; `cerith fuzz range {name}` asks again"
     )]
     OtherRange {
         /// The engine.

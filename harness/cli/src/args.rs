@@ -9,7 +9,7 @@ mod fuzz;
 mod gate;
 mod gpu;
 mod help;
-mod known;
+mod known_detail;
 mod merge;
 mod noise;
 mod output;

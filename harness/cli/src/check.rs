@@ -47,7 +47,7 @@ use self::reports::Reports;
 use self::subject::Subject;
 use self::target::{CheckTarget, find_targets};
 use crate::args::{CheckArgs, CheckFormat};
-use crate::interrupt::{self, host};
+use crate::interrupt::{self, build_host};
 use crate::terminal::Terminal;
 
 /// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
@@ -594,7 +594,7 @@ impl Checking<'_> {
                 self.args.engines.offline,
                 jobs,
                 selected,
-                host(&self.terminal),
+                build_host(&self.terminal),
             )
         };
         for silent in setup.left_out.iter().chain(&setup.failed) {

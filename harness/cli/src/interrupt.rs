@@ -19,7 +19,7 @@ pub fn listen() -> &'static Interrupt {
 }
 
 /// This program, as a command sees it.
-pub fn host(console: &dyn Console) -> Host<'_> {
+pub fn build_host(console: &dyn Console) -> Host<'_> {
     Host {
         console,
         interrupt: &INTERRUPT,

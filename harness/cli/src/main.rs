@@ -30,7 +30,7 @@ use clap::Parser;
 use mimalloc::MiMalloc;
 
 use crate::args::{Cli, Command, FuzzCommand, ReportCommand};
-use crate::interrupt::host;
+use crate::interrupt::build_host;
 use crate::terminal::Terminal;
 
 /// Kernels, traces and cases are many small pieces: of a generated case's time, the system's allocator takes a fifth.
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
 /// Runs a command, and returns how it ends.
 fn run_command(command: Command, interrupt: &'static Interrupt) -> Exit {
     let terminal = Terminal::new();
-    let host = host(&terminal);
+    let host = build_host(&terminal);
     match command {
         Command::Run(args) => run::run(&args.into(), host),
         Command::Check(args) => check::check(&args, interrupt.flag()),

@@ -201,7 +201,7 @@ fn run_bump(options: &BumpOptions, host: Host<'_>) -> Result<Exit, BumpError> {
     };
     for (old, new) in &pairs {
         let mut bump = Bump::new(old.to_string(), new.to_string())
-            .with_noise(options.noise.into())
+            .with_noise(options.noise)
             .with_other_run(&told.verdicts);
         for one in &judged {
             bump.add_verdict(&one.verdict, Arc::clone(&one.uses));

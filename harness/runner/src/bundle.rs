@@ -71,7 +71,7 @@ enum BundleFailure {
     #[error("{error}\n  --> {}", path.display())]
     Bundle { path: PathBuf, error: BundleError },
     #[error("compile with {engine}: {error}")]
-    Compiler { engine: EngineId, error: OpenError },
+    Compiler { engine: EngineId, error: Box<OpenError> },
 }
 
 /// The result of compiling one case, or one variant of it.
@@ -177,7 +177,7 @@ fn write_bundle(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleF
         )
         .map_err(|error| BundleFailure::Compiler {
             engine: id.clone(),
-            error,
+            error: Box::new(error),
         })?;
         if let Some(warning) = engines::check_containment().filter(|_| Some(id) == wanted.first()) {
             console.note(&warning.rendered);

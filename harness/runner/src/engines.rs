@@ -468,7 +468,10 @@ fn check_toolchain(toolchain: Toolchain, host: Host<'_>) -> Result<Toolchain, Op
     let home = Home::discover()?;
     let renewed = match home.renew_python(&toolchain) {
         Ok(renewed) => renewed,
-        Err(error) => return Err(OpenError::Renew { reason, error }),
+        Err(error) => {
+            let error = Box::new(error);
+            return Err(OpenError::Renew { reason, error });
+        }
     };
     if renewed.explain_missing().is_some() {
         return Err(OpenError::Broken(reason));

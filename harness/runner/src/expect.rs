@@ -241,7 +241,7 @@ impl Run {
         if let Some(fault) = end.fault() {
             return Err(ExpectError::Fault {
                 path: path.to_owned(),
-                fault: fault.to_string(),
+                fault,
             });
         }
         let start = start.unwrap_or_default();

@@ -25,7 +25,7 @@ pub enum OpenError {
     },
     /// Its first worker cannot be started.
     #[error("failed to {0}")]
-    Worker(#[from] WorkerFailure),
+    Worker(Box<WorkerFailure>),
     /// The engine needs torch beside its Triton.
     #[error(
         "no toolchain holds torch beside Triton {0}; `cerith toolchain adopt PYTHON` registers an environment that does, and \
@@ -60,11 +60,11 @@ pub enum OpenError {
         /// Why it cannot be used.
         reason: String,
         /// What failed.
-        error: AddError,
+        error: Box<AddError>,
     },
     /// It cannot be installed.
     #[error("failed to {0}")]
-    Install(#[from] AddError),
+    Install(Box<AddError>),
     /// The engine has no compiler.
     #[error("only `cuda@VERSION` and `ptx@VERSION` compile")]
     NoCompiler,
@@ -85,5 +85,17 @@ impl OpenError {
     /// These processes have no folder for their files.
     pub fn start(processes: &'static str) -> impl Fn(io::Error) -> Self {
         move |error| Self::Start { processes, error }
+    }
+}
+
+impl From<AddError> for OpenError {
+    fn from(error: AddError) -> Self {
+        Self::Install(Box::new(error))
+    }
+}
+
+impl From<WorkerFailure> for OpenError {
+    fn from(failure: WorkerFailure) -> Self {
+        Self::Worker(Box::new(failure))
     }
 }

@@ -195,7 +195,7 @@ fn set_up_engines(
         Setup::without_engines()
     } else {
         let reference = Reference::default()
-            .with_checks(options.checks.into())
+            .with_checks(options.checks)
             .with_masked_zero(options.masked_zero)
             .with_views(options.views)
             .with_schedules(options.schedules)

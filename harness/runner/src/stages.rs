@@ -33,10 +33,13 @@ pub struct Means<'a> {
     pub host: Host<'a>,
 }
 
+/// The stages of a compiler, or why they cannot be asked.
+type OpenedStages = Result<Arc<Stages>, Arc<OpenError>>;
+
 /// Asks the stages of each compiler that a trial blames.
 pub struct Blaming<'a> {
     means: Means<'a>,
-    opened: Mutex<HashMap<Compiles, Result<Arc<Stages>, Arc<OpenError>>>>,
+    opened: Mutex<HashMap<Compiles, OpenedStages>>,
 }
 
 impl<'a> Blaming<'a> {
@@ -48,7 +51,7 @@ impl<'a> Blaming<'a> {
         }
     }
 
-    fn open_stages(&self, of: &Compiles) -> Result<Arc<Stages>, Arc<OpenError>> {
+    fn open_stages(&self, of: &Compiles) -> OpenedStages {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened
             .entry(of.clone())

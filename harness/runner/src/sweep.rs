@@ -161,7 +161,7 @@ enum SweepError {
     )]
     NoGpu(Unavailable),
     #[error("error: failed to compile with {engine}: {error}")]
-    Compiler { engine: EngineId, error: OpenError },
+    Compiler { engine: EngineId, error: Box<OpenError> },
     #[error("error: failed to {error}\n  --> {}", path.display())]
     Results { path: PathBuf, error: BundleError },
 }
@@ -256,7 +256,7 @@ fn open_compilers(
         let compiler = engines::open_compiler(id, gpu, options.offline, jobs, selected.readable(), host)
             .map_err(|error| SweepError::Compiler {
                 engine: id.clone(),
-                error,
+                error: Box::new(error),
             })?;
         makers.push(match &executor {
             Some(executor) if !matches!(id, EngineId::Ptx { .. }) => {

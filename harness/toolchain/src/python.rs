@@ -149,7 +149,7 @@ pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> PathSearch {
     found
 }
 
-/// The version of a CPython that can make environments; `None` for other programs, and for shims of versions that are
+/// The version of a `CPython` that can make environments; `None` for other programs, and for shims of versions that are
 /// not enabled.
 fn version_of(program: &std::path::Path) -> Option<Minor> {
     const ASK: &str = "import sys, sysconfig, venv; \

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::BaselineArgs;
-use super::known::KnownArgs;
+use super::known_detail::KnownArgs;
 use super::output::output_file;
 
 /// What else to do with streams.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::known::KnownArgs;
+use super::known_detail::KnownArgs;
 use super::merge::ReportCommand;
 
 /// Arguments of `cerith report`.

@@ -6,7 +6,7 @@ use cerith_case::Shard;
 use clap::{Args, ValueEnum};
 
 use super::gate::Gate;
-use super::known::KnownArgs;
+use super::known_detail::KnownArgs;
 use super::selection::{Engines, Selection};
 
 /// Arguments of `cerith run`.

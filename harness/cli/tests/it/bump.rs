@@ -198,7 +198,7 @@ fn mistakes_are_told() {
         2,
         "fewer than two releases",
     );
-    check(&["matrix", "3.9.0", "alias"], 2, "two versions at least");
+    check(&["matrix", "3.9.0", "alias"], 2, "at least two versions");
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod files;
 mod first;
 mod gate;
 mod help;
-mod known;
+mod known_bugs;
 mod links;
 mod merge;
 mod name;

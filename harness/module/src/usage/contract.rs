@@ -231,13 +231,11 @@ fn find_owner(name: &str) -> &str {
         let is_last = lower.ends_with("stride") || head.eq_ignore_ascii_case("stride");
         !is_last && !tail.is_empty() && head.to_lowercase().contains("stride")
     });
-    match by_word {
-        Some((head, _)) => head,
-        None => {
-            let last = name.char_indices().next_back().map_or(0, |(at, _)| at);
-            name.get(..last).unwrap_or_default()
-        }
+    if let Some((head, _)) = by_word {
+        return head;
     }
+    let last = name.char_indices().next_back().map_or(0, |(at, _)| at);
+    name.get(..last).unwrap_or_default()
 }
 
 /// The first use of a name.

@@ -171,7 +171,7 @@ pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
         (false, false) => |a, b, c, out| {
             map_ternary(a, b, c, out, |a, b, c| {
                 to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c)))
-            })
+            });
         },
         (false, true) => |a, b, c, out| {
             map_ternary(a, b, c, out, |a, b, c| {

@@ -14,7 +14,6 @@ const CONTEXT_LINES: usize = 2;
 
 /// What the stages said, and the one that is wrong.
 pub fn render_stages(stages: &Stages, answer: &Answer, palette: Palette) -> String {
-    let palette = palette;
     let mut text = render_heading(palette, &format!("stages of {}", stages.describe()));
     let width = answer
         .results

@@ -15,7 +15,6 @@ use crate::judge;
 
 /// The case's name and its verdict.
 pub fn render_headline(case: &Case, event: &Verdict, palette: Palette) -> String {
-    let palette = palette;
     let mut text = format!("{}\n  {}\n", palette.paint(Tone::Name, &case.id), case.summary);
     if let Some(origin) = &case.origin {
         let _ = writeln!(text, "  from {origin}");
