@@ -236,9 +236,9 @@ fn launchers_of_other_files_are_evaluated() {
 #[test]
 fn functions_of_other_files_are_evaluated() {
     let settings = "import triton\n\n\ndef settings(n):\n    return triton.next_power_of_2(n) {}\n";
-    for (less, shown) in [
-        ("", "launched as `run` launches it"),
-        ("// 2", "are never written"),
+    for (less, code, shown) in [
+        ("", 0, "launched as `run` launches it"),
+        ("// 2", 1, "are never written"),
     ] {
         let launcher = "def run(x):\n    out = torch.empty_like(x)\n    copy[(1,)](x, out, x.numel(), BLOCK=settings(x.numel()))\n    return out\n";
         let text = format!(
@@ -248,7 +248,7 @@ fn functions_of_other_files_are_evaluated() {
         check(
             &[("k.py", &text), ("utils.py", &settings.replace("{}", less))],
             "k.py",
-            0,
+            code,
             &[shown],
             &[],
         );
@@ -290,7 +290,7 @@ fn launches_with_assumed_inputs_are_used_if_the_kernel_finishes() {
                   at = tl.program_id(0) * cols + offs\n    \
                   tl.store(out + at, tl.load(x + at, mask=offs < cols) + amount, mask=offs {} cols)\n";
     let launcher = "def run(x, amount):\n    x = x.contiguous()\n    out = torch.empty_like(x)\n    \
-                    add[(x.shape[0],)](x, out, x.shape[1], amount, BLOCK=64)\n    return out\n";
+                    add[(x.shape[0],)](x, out, x.shape[1], amount, BLOCK=triton.next_power_of_2(x.shape[1]))\n    return out\n";
     for (comparison, code, shown) in [
         (
             "<",
