@@ -28,7 +28,7 @@ for name in ('triton', 'numpy', 'torch'):
         spec = None
     found.extend(spec and spec.submodule_search_locations or ())
 real = lambda paths: sorted({os.path.realpath(path) for path in paths if os.path.exists(path)})
-print(json.dumps({'prefixes': real(prefixes), 'others': real(found)}))
+print(json.dumps({'prefixes': real(prefixes), 'imported_folders': real(found)}))
 ";
 
 /// C compilers, by the names that Triton and torch look for.

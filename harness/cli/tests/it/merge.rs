@@ -241,7 +241,7 @@ fn damaged_and_truncated_streams_keep_what_is_sound() {
             )
         },
         7,
-        &["line 2 of 2/events.jsonl is no event"],
+        &["line 2 of 2/events.jsonl is not an event"],
     );
     check(
         &|text| format!("{text}{text}"),
