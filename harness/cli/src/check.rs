@@ -1,20 +1,6 @@
 //! `cerith check`: tries the kernels of files and packages, and says each thing that is found once.
 
-mod baseline;
-pub mod code;
-mod config;
-mod declared;
-mod edit;
-mod finding;
-mod fitting;
-mod hidden;
-mod launch;
-mod line;
-mod relations;
 mod reports;
-mod subject;
-mod target;
-mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -24,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cerith_case::Shard;
+use cerith_check::{code, edit, text};
 use cerith_engine::{EngineId, Reference};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
@@ -37,18 +24,18 @@ use cerith_survey::Survey;
 use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 
-use self::baseline::{Baseline, Entry, write_baseline};
-use self::config::Config as Configuration;
-use self::finding::{Context, Findings, KernelReport, Precondition, Standing};
-use self::hidden::{Filter, Hidden, HiddenBy};
-use self::launch::{Coverage, LaunchFacts};
-use self::line::Line;
 use self::reports::Reports;
-use self::subject::Subject;
-use self::target::{CheckTarget, find_targets};
 use crate::args::{CheckArgs, CheckFormat};
 use crate::interrupt::{self, build_host};
 use crate::terminal::Terminal;
+use cerith_check::baseline::{Baseline, Entry, write_baseline};
+use cerith_check::config::Config as Configuration;
+use cerith_check::finding::{Context, Findings, KernelReport, Precondition, Standing};
+use cerith_check::hidden::{Filter, Hidden, HiddenBy};
+use cerith_check::launch::{Coverage, LaunchFacts};
+use cerith_check::line::Line;
+use cerith_check::subject::Subject;
+use cerith_check::target::{CheckTarget, find_targets};
 
 /// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
 const FUEL: u64 = 1 << 25;

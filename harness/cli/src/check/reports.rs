@@ -5,8 +5,8 @@ use std::path::Path;
 use cerith_report::event::VerdictKind;
 use cerith_report::{Junit, Palette, Remarks};
 
-use super::finding::{Finding, KernelReport, Standing, Summary};
 use crate::args::{CheckArgs, CheckFormat};
+use cerith_check::finding::{Finding, KernelReport, Standing, Summary};
 
 /// All reports, whether they are requested or not.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use cerith_python::nearest::nearest_within;
 
 /// A section for each code.
-const PAGES: &str = include_str!("../../../../docs/findings.md");
+const PAGES: &str = include_str!("../../../docs/findings.md");
 
 /// The most wrong letters of a misspelt code.
 const MAX_WRONG: usize = 3;

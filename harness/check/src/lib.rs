@@ -1,0 +1,17 @@
+//! What `cerith check` decides: which launches of a kernel are honest, what their results show, and what a configuration or a
+//! baseline accepts. Reads files, and writes baselines; see `cerith-survey` for drafts of launches, and `cerith` for the command.
+
+pub mod baseline;
+pub mod code;
+pub mod config;
+mod declared;
+pub mod edit;
+pub mod finding;
+mod fitting;
+pub mod hidden;
+pub mod launch;
+pub mod line;
+mod relations;
+pub mod subject;
+pub mod target;
+pub mod text;
