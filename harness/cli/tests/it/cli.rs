@@ -850,7 +850,7 @@ fn a_kernel_gets_its_first_case_file_and_no_file_is_lost() {
     import(
         &["cases/area/k.py:past_the_end", "-o", "cases/wild.yaml"],
         0,
-        "with no barrier between",
+        "just past the end of storage `x`",
     );
     import(&["cases/area/k.py:ad_one"], 2, "did you mean `add_one`?");
     import(&["cases/area/k.py"], 2, "name one: `cases/area/k.py:add_one`");
