@@ -4,6 +4,7 @@ mod cases;
 mod catalogue;
 mod common;
 mod corpus;
+mod declared;
 mod diagnostics;
 mod hostile;
 mod read;

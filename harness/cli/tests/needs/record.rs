@@ -180,7 +180,7 @@ fn what_was_written_before_a_program_was_killed_counts() {
     assert_eq!(code, Some(137), "{err}");
     assert!(
         err.contains("3 cases of 1 kernel ")
-            && err.contains("did not come to its end")
+            && err.contains("the process did not finish")
             // No launch of it is to blame for that.
             && !err.contains("was running"),
         "{err}"
