@@ -157,8 +157,8 @@ pub enum Standing {
 }
 
 impl Findings {
-    /// How many there are so far.
-    pub fn len(&self) -> usize {
+    /// The number of findings so far.
+    pub fn count(&self) -> usize {
         self.entries.len()
     }
 

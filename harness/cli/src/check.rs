@@ -715,7 +715,7 @@ impl Checking<'_> {
                     findings.add(&entry.id, event);
                 }
                 coverage.launches.push(facts);
-                terminal.advance(findings.len() as u64);
+                terminal.advance(findings.count() as u64);
             },
         );
         terminal.end();

@@ -3,7 +3,7 @@
 //! text if the caller joins them ([`cerith_module::excerpt::join_modules`]).
 //!
 //! An evaluation never sees elements. What depends on them is unknown, and poisons only what is computed from it. Conditions of a
-//! launcher (`assert`, `raise`) change the inputs until they hold ([`repair`]).
+//! launcher (`assert`, `raise`) change the inputs until they hold (module `repair`).
 
 mod arguments;
 mod builtin;

@@ -1,6 +1,6 @@
 //! What a kernel does with its parameters, as far as its text says: which are tensors, how many dimensions they have, which
 //! parameter is the stride of which, what bounds each index, what the axes of the grid count. Left out: what to launch it with
-//! ([`crate::Draft`]).
+//! (`cerith-survey`).
 //!
 //! The text is read as sums of products ([`polynomial`]): an address is the sum of a tensor and of an index times a stride for each
 //! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a

@@ -1,4 +1,4 @@
-//! Which versions of Triton are on `PyPI`, according to pip. See [`crate::install`] for installing one.
+//! Which versions of Triton are on `PyPI`, according to pip. See the module `install` for installing one.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

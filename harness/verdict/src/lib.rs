@@ -18,7 +18,7 @@
 //! use cerith_tile::rules::Rules;
 //! use cerith_verdict::{Panel, try_case};
 //!
-//! An engine under test: the reference, and a slip of the hand. What it is called decides whose rules it is judged by.
+//! // An engine under test: the reference with a mistake. Its name decides whose rules it is judged by.
 //! struct Slipping(EngineId, Arc<Reference>);
 //!
 //! impl Engine for Slipping {

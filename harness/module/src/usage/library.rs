@@ -1,5 +1,5 @@
-//! The functions and numbers that the modules of an excerpt define, by name: what a kernel calls is read where it is called. Left
-//! out: what they do ([`super::reader`]).
+//! The functions and numbers that the modules of an excerpt define, by name: calls of a kernel are read
+//! at the call. See the module `reader` for their meaning.
 
 use std::collections::HashMap;
 
