@@ -225,7 +225,7 @@ struct Index {
 #[derive(Debug)]
 struct Slot {
     entry: OwnedZipFileEntry,
-    /// Where what comes behind the entry begins.
+    /// Offset of the next entry, or the end of the archive for the last one.
     end: u64,
 }
 
@@ -382,7 +382,7 @@ fn describe_zip_error(error: ZipError) -> String {
     }
 }
 
-/// A name for a message: hostile ones are long, or are no text.
+/// A printable name for a message: names in hostile archives may be long or invalid UTF-8.
 fn describe_name(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let mut short: String = text.chars().take(64).flat_map(char::escape_debug).collect();

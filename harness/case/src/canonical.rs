@@ -26,7 +26,7 @@ const MAX_SHOWN: usize = 64;
 pub struct Canonical {
     /// The case's id.
     pub id: String,
-    /// What it shows.
+    /// A description of what the case shows.
     pub about: String,
     /// The module's path in the corpus.
     pub module: String,
@@ -64,7 +64,7 @@ pub struct CanonicalStorage {
     pub shape: Vec<i64>,
     /// How many bytes it has.
     pub bytes: usize,
-    /// What it holds.
+    /// The file's content.
     pub content: String,
 }
 
@@ -153,9 +153,9 @@ impl Case {
         }
     }
 
-    /// A hash of everything that decides what the case does: kernels and host functions with what they depend on,
-    /// storages, grids, arguments and options, whether the kernels can be inspected, and how it is compiled under
-    /// `torch.compile`. Ids, words, expectations and what is on record do not.
+    /// A hash of everything that decides what the case does: kernels and host functions with their dependencies,
+    /// storages, grids, arguments and options, whether the kernels can be inspected, and how the case is compiled
+    /// under `torch.compile`. Ids, descriptions, expectations and recorded outcomes don't count.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
         feed.hash_text(&format!("{OLD_NAME} case 2"));
@@ -171,7 +171,7 @@ impl Case {
         feed.finish()
     }
 
-    /// The half of [`Case::content_hash`] that is about kernels: their text and that of what they depend on.
+    /// The part of [`Case::content_hash`] that covers kernels: their text and the text of their dependencies.
     pub fn source_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
         feed.hash_text(&format!("{OLD_NAME} source 1"));
@@ -204,7 +204,8 @@ impl Case {
     }
 }
 
-/// What hashes begin with: the project's name when the first records were made. Those records still hold.
+/// Prefix of every hash: the project's name when the first records were made. It stays, so that those records remain
+/// valid.
 const OLD_NAME: &str = "conch";
 
 /// Hashes with lengths in front, so that no two values run into each other.

@@ -50,7 +50,7 @@ pub struct Case {
     pub inspectable: bool,
     /// The result of the run that it was recorded from.
     pub recorded: Option<RecordedRun>,
-    /// What the file says that storages hold after the last launch.
+    /// The contents that the file expects storages to have after the last launch.
     pub expected_contents: Vec<ExpectedContent>,
     /// The written-down exceptions whose `when` holds at this point.
     pub expectations: Vec<Expectation>,
@@ -135,9 +135,9 @@ pub struct Declared {
     pub dtype: DType,
     /// Its shape.
     pub shape: Vec<i64>,
-    /// Its fill in words, as the case file has it.
+    /// Its fill, as written in the case file.
     pub fill: String,
-    /// Where the bytes come from, if they are recorded ones, and a hash of them in which addresses are left out.
+    /// The source of recorded bytes, if any, and a hash of them that ignores addresses.
     pub recorded: Option<(Source, [u8; 32])>,
     /// Where it is declared.
     pub span: Span,
@@ -146,7 +146,7 @@ pub struct Declared {
 /// A grid, and a value for every kernel parameter.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// What is launched.
+    /// The kernel to launch.
     pub kernel: Kernel,
     /// Programs along x, y and z. Dimensions that the file does not give are 1. A dimension may be 0 (nothing runs).
     pub grid: [u32; 3],
@@ -158,8 +158,8 @@ pub struct Launch {
     pub keyword: Vec<(String, Arg)>,
     /// Launch options, in the order of the file: `num_warps`, `num_stages`, …
     pub options: Vec<(String, ArgValue)>,
-    /// The Python function that makes the launch, called with the kernel, the grid, and arguments and options by name.
-    /// None for a plain `kernel[grid](…)`. What comes out is the plain launch's either way.
+    /// The Python function that makes the launch, called with the kernel, the grid, and arguments and options by
+    /// name. `None` for a plain `kernel[grid](…)`. The result must be that of the plain launch either way.
     pub host: Option<Kernel>,
     /// Whether arguments and options were deliberately not checked against the kernel's signature.
     pub unchecked: bool,

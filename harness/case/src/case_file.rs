@@ -25,11 +25,11 @@ pub struct CaseFile {
     pub id: String,
     pub(crate) schema: Schema,
     pub(crate) archives: Arc<Archives>,
-    /// By `file.py:function`, as the file has it.
+    /// Kernels by `file.py:function`, as written in the file.
     pub(crate) kernels: HashMap<String, Kernel>,
-    /// Host functions, by `file.py:function` as the file has it.
+    /// Host functions by `file.py:function`, as written in the file.
     pub(crate) hosts: HashMap<String, Kernel>,
-    /// By `file.py`, as the file has it.
+    /// Modules by `file.py`, as written in the file.
     pub(crate) modules: HashMap<String, Arc<Module>>,
 }
 
@@ -51,7 +51,8 @@ impl CaseFile {
         paths.all(|path| path == first).then_some(first)
     }
 
-    /// What it says of engines whose bug it shows: all but the reference, or those that `found` names.
+    /// Engines whose bug the case shows: all that its expectations name except the reference, or only those that
+    /// `found` names.
     pub fn exceptions(&self) -> impl Iterator<Item = Exception<'_>> {
         let named = self.discovery().map_or(&[][..], |found| &found.engines[..]);
         self.schema.expect.iter().flat_map(move |expect| {
@@ -131,7 +132,7 @@ impl CaseFile {
 /// What a case file says of one engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Exception<'a> {
-    /// Whom it speaks of.
+    /// The engine that it applies to.
     pub engine: &'a EnginePattern,
     /// Which of its versions.
     pub versions: &'a VersionRange,

@@ -9,9 +9,9 @@ use crate::argument::ArgValue;
 pub struct Compile {
     /// `torch.compile(dynamic=…)`. None is torch's default: static first, and dynamic when a call brings another size.
     pub dynamic: Option<bool>,
-    /// Arguments, and which of their dimensions `torch._dynamo.mark_dynamic` is told of.
+    /// Arguments, each with the dimensions that are passed to `torch._dynamo.mark_dynamic`.
     pub mark_dynamic: Vec<(String, Vec<usize>)>,
-    /// The same for `torch._dynamo.maybe_mark_dynamic`.
+    /// Arguments, each with the dimensions that are passed to `torch._dynamo.maybe_mark_dynamic`.
     pub maybe_mark_dynamic: Vec<(String, Vec<usize>)>,
     /// Calls made before the one that counts, each with these arguments in place of the launches' own.
     pub before: Vec<Vec<(String, ArgValue)>>,

@@ -20,7 +20,7 @@ const ALIGNMENT: i128 = 16;
 /// The version that brought the class.
 const FIRST: Version = Version::new(3, 4, 0);
 
-/// What lanes outside of the described tensor hold when they are loaded.
+/// The value that lanes outside of the described tensor load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Padding {
     /// Zero.
@@ -51,7 +51,7 @@ impl fmt::Display for Padding {
 pub struct Descriptor {
     /// The expression of the tensor, often just its name.
     pub name: String,
-    /// The tensor: where the first element is, and of which dtype.
+    /// A tensor with the address of the first element and the dtype.
     pub base: Tensor,
     /// Elements along each dimension; the tensor's own unless the file says otherwise.
     pub shape: Vec<i64>,

@@ -1,4 +1,4 @@
-//! Who found what a case shows, and what became of it. Left out: the table of all that was found (`cerith fuzz trophies`).
+//! Who found the bug that a case shows, and its state upstream. See `cerith fuzz trophies` for a table of all finds.
 
 use crate::expectation::{EnginePattern, words};
 
@@ -7,15 +7,15 @@ words! {
     Finder {
         /// A generated case of `cerith fuzz`, or another random kernel.
         Fuzz = "fuzz",
-        /// A case that somebody wrote for the corpus.
+        /// A case written by hand for the corpus.
         Corpus = "corpus",
     }
 }
 
 words! {
-    /// What became of it.
+    /// State of the bug upstream.
     FoundState {
-        /// Nobody has told Triton's maintainers.
+        /// Not reported to Triton's maintainers.
         Unreported = "unreported",
         /// Triton's maintainers know.
         Reported = "reported",
@@ -33,6 +33,6 @@ pub struct Discovery {
     pub engines: Vec<EnginePattern>,
     /// The link of the bug at Triton's; nothing if it is new as far as we know.
     pub upstream: Option<String>,
-    /// What became of it.
+    /// State of the bug upstream.
     pub state: FoundState,
 }

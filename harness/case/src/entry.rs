@@ -54,7 +54,7 @@ impl Entry {
         self.resolve_as(None)
     }
 
-    /// The same with the tensors of storages in another layout.
+    /// Like [`Self::resolve`], with the tensors of storages in another layout.
     pub(crate) fn resolve_as(&self, layout: Option<Layout>) -> Result<Case, Vec<Diagnostic>> {
         resolve::resolve(&self.file, &self.id, self.point.clone(), layout)
     }

@@ -11,16 +11,16 @@ use crate::versions::VersionRange;
 /// A written-down exception: these engines, these versions, this verdict or outcome, why, and a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
-    /// The engines it speaks of, at least one.
+    /// The engines that it applies to, at least one.
     pub engines: Vec<EnginePattern>,
     /// The versions of those engines; of the reference, those whose language it judges by.
     pub versions: VersionRange,
-    /// The axes of a sweep that it speaks of. With none, which is the rule, it is not about sweeps; with some, about
-    /// nothing else.
+    /// The axes of a sweep that it applies to. An expectation usually has none, and then does not apply to sweeps;
+    /// one with axes applies only to sweeps.
     pub axes: Vec<Axis>,
     /// The verdict of the case with such an engine; any when none is given.
     pub verdict: Option<VerdictKind>,
-    /// What the engine itself does; anything when none is given.
+    /// The engine's own outcome; `None` accepts any.
     pub outcome: Option<OutcomeKind>,
     /// A part of the engine's message.
     pub message: Option<String>,
@@ -36,7 +36,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Whether it speaks of this engine, judging by the language of version `rules`.
+    /// Whether it applies to this engine, judging by the language of version `rules`.
     pub fn applies_to(&self, engine: &str, rules: Version) -> bool {
         self.engines
             .iter()
@@ -67,7 +67,7 @@ impl Expectation {
                 .iter()
                 .any(|pattern| pattern.matches_name(engine) && pattern.matches(engine, rules, &one.versions))
         };
-        // What is said of sweeps and what is said of a case by itself do not meet.
+        // Expectations for sweeps don't compete with those for the plain case.
         let mut others = all
             .iter()
             .filter(|other| other.axes.is_empty() == self.axes.is_empty());
@@ -147,21 +147,21 @@ words! {
     VerdictKind {
         /// The engines' outcomes are the same.
         Agree = "agree",
-        /// They are not, and somebody is to blame.
+        /// Results differ, and an engine is to blame.
         Differ = "differ",
-        /// An engine's launches of the same kernel on the same memory do not give the same.
+        /// An engine's launches of the same kernel on the same memory produce different results.
         Nondeterministic = "nondeterministic",
         /// The program has no defined answer.
         Undefined = "undefined",
-        /// It cannot be told.
+        /// The verdict can't be decided.
         Inconclusive = "inconclusive",
     }
 }
 
 words! {
-    /// What one engine did, in one word.
+    /// The outcome of one engine, in one word.
     OutcomeKind {
-        /// It came to the end.
+        /// All launches finished.
         Finished = "finished",
         /// A compile-time error.
         Rejected = "rejected",
@@ -181,34 +181,34 @@ words! {
 /// An engine as an expectation names it: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0+numpy2`, `cuda`,
 /// `inductor@2.11.0+interpret`.
 ///
-/// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the pattern
-/// has one, because Inductor does the same whichever engine executes its launches; `inductor+reference` is the one with neither. A
-/// version must be equal when the pattern has one, and so must a build (`cuda@3.9.0+pr-1234`) and the GPU that a compiler
-/// compiles for (`cuda:sm_80`). A `+numpy…` must begin the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine
-/// whose id says nothing of NumPy.
+/// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the
+/// pattern has one, because Inductor does the same whichever engine executes its launches; `inductor+reference` is
+/// the one with neither. A version must be equal when the pattern has one, and so must a build (`cuda@3.9.0+pr-1234`)
+/// and the GPU that a compiler compiles for (`cuda:sm_80`). A `+numpy…` must be a prefix of the engine's: `+numpy2`
+/// matches `…+numpy2` and `…+numpy2.3.5`, but no engine whose id has no NumPy version.
 ///
-/// A pattern for a compiler or an interpreter holds wherever that runs: `cuda` is `jit` too, and `interpret` is
-/// `interpret+torch` too, but not the other way round. `cuda` is also each of its stages (`ttir`, `ttir:source`, `ttgir`), of which
-/// it need not be true. If a case names `jit` or `interpret+torch` itself, that expectation
-/// applies to it.
+/// A pattern for a compiler or an interpreter also matches engines that use it: `cuda` matches `jit`, and `interpret`
+/// matches `interpret+torch`, but not the other way round. `cuda` also matches each of its stages (`ttir`,
+/// `ttir:source`, `ttgir`), even if the expectation need not be true of them. If a case names `jit` or
+/// `interpret+torch` itself, that expectation applies to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
     /// The name before `@`.
     pub name: String,
-    /// The version behind `@`.
+    /// The version after `@`.
     pub version: Option<Version>,
     /// Whether arguments are CPU tensors.
     pub host: bool,
-    /// Who executes the launches that Inductor's code makes, where it is said: `reference`, `interpret` or `cuda`.
+    /// The executor of the launches that Inductor's code makes, if given: `reference`, `interpret` or `cuda`.
     pub executor: Option<String>,
     /// Whether arguments are torch's own tensors.
     pub torch: bool,
-    /// What follows `+numpy`.
+    /// The version after `+numpy`.
     pub numpy: Option<String>,
     /// Which build of the version: `pr-1234`.
     pub build: Option<String>,
-    /// What a compiler compiles for, where it is not the GPU that executes: `sm_80`. Of Triton's IR, `source` where it is straight
-    /// from the frontend.
+    /// The target of a compiler, if it is not the GPU that executes: `sm_80`. For Triton's IR, `source` if it comes
+    /// straight from the frontend.
     pub target: Option<String>,
 }
 
@@ -356,14 +356,14 @@ impl std::fmt::Display for EnginePattern {
 }
 
 impl Default for VerdictKind {
-    /// Nothing was told.
+    /// Without a verdict, nothing is decided.
     fn default() -> Self {
         Self::Inconclusive
     }
 }
 
 impl Default for OutcomeKind {
-    /// Of an engine of which nothing is said, its launches came to their end.
+    /// An engine finishes its launches unless an expectation lists another outcome.
     fn default() -> Self {
         Self::Finished
     }

@@ -23,7 +23,7 @@ use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
 use cerith_python::nearest::suggest_spelling;
 
-/// A fill as the file has it.
+/// A fill as written in the file.
 #[derive(Clone, Debug)]
 pub(crate) enum Fill {
     /// `zeros`, `ones`, `arange`, `random`, `uninit`; the word may have placeholders.

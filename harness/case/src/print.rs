@@ -1,8 +1,8 @@
 //! A resolved case as a case file of its own: what a fuzzer found, or a reducer left, as a test to check in.
 //!
-//! What is printed is what runs, not how it was once written: values instead of fills, `as_strided` instead of views,
-//! one point instead of a matrix. Recorded bytes stay in their archive, as long as they are what a storage holds. Reading
-//! it gives a case with the same [`Case::content_hash`].
+//! The text shows the case as it runs, not as it was written: values instead of fills, `as_strided` instead of views,
+//! one point instead of a matrix. Recorded bytes stay in their archive if the storage still holds them. Reading the
+//! text produces a case with the same [`Case::content_hash`].
 //!
 //! Its pieces are public for others who write case files.
 //!
@@ -151,7 +151,7 @@ impl<'a> Printer<'a> {
         Some(self.out)
     }
 
-    /// Where a storage's bytes are recorded, if they still are what it holds.
+    /// The archive entry of a storage's recorded bytes, if the storage still holds them.
     fn recorded_fill(&self, id: StorageId, storage: &Storage) -> Option<String> {
         let (source, hash) = self.case.declared.get(id.0 as usize)?.recorded.as_ref()?;
         let whole = storage.states().iter().all(|&state| state == ByteState::Init);
@@ -205,7 +205,7 @@ impl<'a> Printer<'a> {
                         ))
                     })
                     .collect();
-                // What cannot be written is not on record.
+                // Omit contents that can't be written.
                 lines.extend(left.map(|left| format!("after: {{ {} }}", left.join(", "))));
             }
         }

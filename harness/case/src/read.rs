@@ -15,7 +15,7 @@ use crate::input::{Input, MAX_TEXT, Missing};
 /// Folders may nest this deep.
 const MAX_DEPTH: usize = 32;
 
-/// Why a folder is no corpus.
+/// Why a folder is not a corpus.
 #[derive(Debug, thiserror::Error)]
 #[error("read the corpus at {path}: {source}", path = path.display())]
 pub struct ReadError {
@@ -166,8 +166,8 @@ fn read_folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &
     }
 }
 
-/// Whether a name looks as if it ended as that of a case file: in upper or lower case, perhaps with spaces or other characters
-/// that nobody sees.
+/// Whether a name resembles that of a case file: its ending may be in upper case, or be followed by spaces or
+/// invisible characters.
 fn is_case_file(name: &OsStr) -> bool {
     ends_with(name, &["yaml", "yml"])
 }

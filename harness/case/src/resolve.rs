@@ -63,12 +63,12 @@ pub(crate) fn resolve(
         .iter()
         .filter_map(|launch| state.resolve_launch(file, launch))
         .collect();
-    // What it names is in the launches: with a launch missing, it cannot be looked at.
+    // `compile` names arguments of the launches, so it can't be checked if a launch is missing.
     let compile = match &schema.compile {
         Some(compile) if launches.len() == schema.launches.len() => state.resolve_compile(compile, &launches),
         _ => None,
     };
-    // What a run left is of the layout that it had, and of no other.
+    // Recorded contents are only valid in the layout of the recorded run.
     let recorded = match &schema.recorded {
         Some(recorded) if state.problems.is_empty() && layout.is_none() => {
             state.resolve_recorded(recorded, &schema.storages)

@@ -1,5 +1,5 @@
-//! A case file as it is written: which keys there are, and what kind of thing each holds.
-//! Left out: what becomes of it at a point of its matrix (`resolve`), and everything that needs other files (`corpus`).
+//! A case file as it is written: its keys, and the kind of value of each. See `resolve` for its meaning at a point of
+//! its matrix, and `corpus` for everything that needs other files.
 
 mod argument;
 mod compile;

@@ -60,7 +60,7 @@ impl fmt::Display for VersionRange {
     }
 }
 
-/// The text is no range of versions.
+/// The text is not a range of versions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a version or a range of versions")]
 pub struct BadRange(pub String);

@@ -19,7 +19,7 @@ pub(super) struct Argument {
 /// All arguments of one call.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    /// What is called, as messages name it: `narrow`.
+    /// The name of the called function in messages: `narrow`.
     pub callee: String,
     /// The whole call.
     pub range: Range<usize>,

@@ -250,7 +250,7 @@ fn order_arguments(builtin: &Builtin<Value>, arguments: Arguments) -> Result<Vec
     let parameters = arguments.bind_all(builtin.parameters)?;
     let last = parameters.iter().rposition(Parameter::is_given);
     let count = last.map_or(0, |last| last + 1).max(builtin.required);
-    // What stands before a given one must be given too.
+    // Parameters before a given one must be given too.
     parameters
         .into_iter()
         .take(count)

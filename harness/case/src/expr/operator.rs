@@ -1,5 +1,5 @@
-//! What Python's operators mean for the values that are not Python's (dtypes, tensors, addresses), and how errors of Python's
-//! are said of an expression. Left out: the operators themselves ([`cerith_python::operator`]).
+//! Python's operators for values that Python does not have (dtypes, tensors, addresses), and the conversion of
+//! Python's errors to errors of an expression. See [`cerith_python::operator`] for the operators themselves.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -153,7 +153,7 @@ fn move_address(address: Address, by: Option<i128>) -> Result<Value, Error> {
         .ok_or_else(|| Error::overflow("the address leaves the address space"))
 }
 
-/// An error of Python's as a case file is told of it.
+/// Converts an error of Python's to an error of the case file's expression.
 pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
     let message = match (error.kind, error.reason) {
         (ErrorKind::Limit, Reason::WideInt) => "the integer does not fit 128 bits".to_owned(),

@@ -313,7 +313,7 @@ fn build_dtype() -> Value {
     json!({ "anyOf": [{ "enum": once }, { "type": "string", "pattern": "\\{" }] })
 }
 
-/// Text that is no expression; a number is taken as it is written.
+/// Text that is not an expression; a number is taken as it is written.
 fn build_text() -> Value {
     json!({ "type": ["string", "number"] })
 }
@@ -341,7 +341,7 @@ fn build_mapping(section: &str, keys: &[&str], required: &[&str], holds: impl Fn
     for &key in keys {
         let mut property = holds(key);
         if let Some(reference) = property.get("$ref").cloned() {
-            // What stands beside a reference is ignored.
+            // JSON Schema ignores the siblings of `$ref`.
             property = json!({ "allOf": [{ "$ref": reference }] });
         }
         if let Some(about) = find_description(section, key) {

@@ -118,7 +118,7 @@ pub(super) fn label(value: &Value) -> Option<String> {
         Value::None => Some("none".to_owned()),
         Value::Bool(value) => Some(value.to_string()),
         Value::Str(text) => to_slug(text),
-        // Ids are on record as they were first written, which was not always as Python writes.
+        // Recorded ids keep their first notation of floats, which is not always Python's.
         Value::Float(value) if !value.is_nan() => Some(format!("{value:?}")),
         Value::List(items) if items.is_empty() => Some("empty".to_owned()),
         Value::List(items) => {

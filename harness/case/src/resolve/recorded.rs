@@ -15,7 +15,7 @@ use cerith_python::nearest::suggest_spelling;
 const ADDRESS: usize = 8;
 
 impl Resolver<'_> {
-    /// Reads what was left, or none when a problem was found.
+    /// Resolves the recorded run; `None` if there was a problem.
     pub(super) fn resolve_recorded(
         &mut self,
         schema: &RecordedSchema,

@@ -1,5 +1,5 @@
-//! Reading `compile`: how a case is compiled under `torch.compile`. Left out: what becomes of it at a point of the matrix
-//! (`resolve`).
+//! Reads `compile`: how a case is compiled under `torch.compile`. See `resolve` for its value at a point of the
+//! matrix.
 
 use cerith_tile::source::Span;
 

@@ -1,4 +1,4 @@
-//! Reading `launches:`. Left out: single arguments (`argument`), and what becomes of them at a point of the matrix (`resolve`).
+//! Reads `launches:`. See `argument` for single arguments, and `resolve` for their values at a point of the matrix.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;

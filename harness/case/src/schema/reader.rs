@@ -89,7 +89,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Text that is no expression. A number is taken as it is written.
+    /// Reads text that is not an expression. A number is taken as it is written.
     pub(super) fn parse_text(&mut self, node: &Node, what: &str) -> Option<String> {
         match &node.value {
             Yaml::Str(text) if !text.trim().is_empty() => Some(text.clone()),

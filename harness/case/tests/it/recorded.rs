@@ -1,4 +1,4 @@
-//! Recorded bytes: what good archives give, and what a user is told about bad ones (blessed under `snapshots/case`).
+//! Recorded bytes: the contents of good archives, and diagnostics for bad ones (blessed under `snapshots/case`).
 
 use std::io::{Cursor, Read as _, Write as _};
 
@@ -36,7 +36,7 @@ fn encode_x() -> Vec<u8> {
     X.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// The addresses that the recorded process had, and then the first of them with something else behind it.
+/// The addresses that the recorded process had, and the same table with its second address overwritten.
 fn build_tables() -> [Vec<u8>; 2] {
     [[0x7000_u64, 0x7008], [0x7000, 0x7100]]
         .map(|table| table.iter().flat_map(|at| at.to_le_bytes()).collect())
@@ -130,7 +130,7 @@ fn a_recorded_case_holds_the_bytes_of_its_archive() {
     };
     assert_eq!((left[0].storage, left[0].bytes.as_slice()), (out, &[0; 16][..]));
     assert_eq!(left[0].pointers, []);
-    // Of the two addresses, the second was written over.
+    // The second of the two addresses was overwritten.
     let kept = Pointer {
         offset: 0,
         target: x_id,
@@ -381,7 +381,7 @@ fn archives_that_are_made_to_harm() {
         GOOD,
         &patch_entry("before", 20, &u32::MAX.to_le_bytes()[..3]),
     );
-    // The second entry is said to be where the first one is.
+    // The second entry claims the offset of the first.
     check("overlapping_entries", GOOD, &patch_entry("table", 42, &[0; 4]));
     check(
         "entry_behind_the_end",
@@ -438,7 +438,7 @@ fn what_leaves_the_corpus_or_is_no_file_is_not_opened() {
     symlink("../../data.zip", root.join("k/data.zip")).expect("a link");
     write("nowhere.yaml", GOOD.replace("data.zip", "nowhere.zip").as_bytes());
     symlink("gone.zip", root.join("k/nowhere.zip")).expect("a link");
-    // Whoever opens a pipe waits for somebody to write to it.
+    // Opening a pipe blocks until another process opens it for writing.
     for pipe in ["pipe.zip", "pipe.py", "other.yaml"] {
         let made = Command::new("mkfifo").arg(root.join("k").join(pipe)).status();
         assert!(made.expect("mkfifo").success());
