@@ -1,10 +1,10 @@
-//! Kernels taken out of the package that they are in, with what they need of it: files that stand beside each other, import
-//! nothing else of the package, and can be loaded where neither the package nor what it is built on is installed.
+//! Extracts kernels from their package, with everything in it that they need: files in one folder that import nothing
+//! else of the package, and can be loaded without installing the package or its dependencies.
 //!
-//! Of each module, only the statements that are needed stay, on their lines ([`crate::piece`]). Imports of the package's own modules
-//! name the file beside instead, relative ones too. Of a kernel's decorators, those of Triton stay that change what it computes:
-//! `jit`, and `heuristics`. A library's own decorators and autotuners decide how a kernel is launched, which somebody else does
-//! here ([`mod@tuning`]).
+//! Of each module, only the needed statements stay, on their lines ([`crate::piece`]). Imports of the package's own
+//! modules, relative ones too, are rewritten to name the extracted files. A kernel keeps only those of Triton's
+//! decorators that change what it computes: `jit`, and `heuristics`. A library's own decorators and autotuners only
+//! decide how a kernel is launched; see [`mod@tuning`] for those.
 //!
 //! Left out: reading files (the caller does), and imports inside of functions.
 
@@ -40,8 +40,8 @@ const MODULES_MOST: usize = 256;
 /// Packages that are never taken apart: engines have them, or know what they hold.
 const FOREIGN: [&str; 4] = ["triton", "torch", "numpy", "math"];
 
-/// Reads a module of a package by its path from the folder that imports start from, with `/` between folders; none if there is no
-/// such file.
+/// Reads a module of a package by its path from the folder that imports start from, with `/` between folders; `None`
+/// if there is no such file.
 pub type Read<'r> = dyn Fn(&str) -> Option<String> + 'r;
 
 /// A file of an excerpt.
@@ -51,7 +51,7 @@ pub struct Part {
     pub path: String,
     /// The file that it was taken from, as [`Read`] names it.
     pub origin: String,
-    /// What was taken, each line where it was.
+    /// The extracted text, each line at its original line number.
     pub text: String,
 }
 
@@ -85,7 +85,7 @@ pub fn extract_functions(
 struct Member {
     /// The text without decorators that are not needed.
     full_text: String,
-    /// The same, with what depends on the machine decided as the names that are wanted want it.
+    /// The text after deciding conditions that depend on the machine, in favour of the requested names.
     text: String,
     parsed: Parsed<ModModule>,
     pieces: Vec<Piece>,
@@ -376,7 +376,8 @@ impl Package<'_> {
         })
     }
 
-    /// What the module at `path` takes of another one that it calls `name`: attributes of it, or all that it has.
+    /// The attributes of another module, imported as `name`, that the module at `path` uses; all names of the other
+    /// module if that is unknown.
     fn collect_attributes(&self, path: &str, name: &str, other: &str) -> BTreeSet<String> {
         let all = || {
             let bound = self.modules.get(other).map(|module| {
@@ -422,7 +423,7 @@ impl Package<'_> {
         .collect()
     }
 
-    /// What is kept of a module, with imports that name the files beside it.
+    /// The kept text of a module, with imports that name the extracted files.
     fn text_of(&mut self, path: &str, names: &BTreeMap<String, String>) -> Option<String> {
         let module = self.modules.get(path)?;
         let taken: BTreeSet<String> = module

@@ -40,7 +40,7 @@ impl<'a> Free<'a> {
         self.scopes.pop();
     }
 
-    /// What is evaluated where the function is defined.
+    /// Visits the expressions that Python evaluates when it defines the function.
     fn defined_with(&mut self, parameters: &'a Parameters) {
         for parameter in parameters {
             for expr in parameter.default().into_iter().chain(parameter.annotation()) {
@@ -54,7 +54,7 @@ impl<'a> Free<'a> {
         for generator in generators {
             bound.visit_expr(&generator.target);
         }
-        // The first of what is gone through is evaluated outside.
+        // The first iterable is evaluated in the enclosing scope.
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }

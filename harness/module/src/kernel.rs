@@ -46,7 +46,7 @@ impl Module {
     }
 }
 
-/// A function of a module. What its decorators are is four facts that do not exclude each other.
+/// A function of a module. Its decorators state four facts that do not exclude each other.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -129,7 +129,7 @@ impl Kernel {
         self.pieces_of(&self.name)
     }
 
-    /// The same for another name of the kernel's file.
+    /// The top-level statements that decide what another name of the kernel's file means, in order.
     pub fn pieces_of(&self, name: &str) -> impl Iterator<Item = &str> {
         let outermost = name.split('.').next().unwrap_or_default();
         find_reachable(&self.module.pieces, outermost)

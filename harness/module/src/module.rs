@@ -534,7 +534,7 @@ mod tests {
             "make(PositionalOrKeyword n) []\nmake.kernel(PositionalOrKeyword x) jit []\n\
              k(PositionalOrKeyword x) jit []",
         );
-        // What is returned is no kernel, or is not known.
+        // The returned function is not a kernel, or is unknown.
         for (inner, result) in [
             ("", "kernel"),
             ("  @triton.jit\n", "kernel()"),

@@ -66,7 +66,7 @@ impl ImportedItem {
         matches!(self, Self::From { module, .. } if module == "__future__")
     }
 
-    /// The same without levels, as the module at `path` means it; none if it leads out of the package.
+    /// The absolute form of an import in the module at `path`; `None` if it leads out of the package.
     pub fn to_absolute(&self, path: &str) -> Option<Self> {
         let Self::From { level, module, name } = self else {
             return Some(self.clone());
@@ -204,7 +204,7 @@ pub(super) fn range_of(node: &impl Ranged) -> Range<usize> {
     node.range().start().to_usize()..node.range().end().to_usize()
 }
 
-/// The attributes of a name that statements use; none if they use the name by itself too.
+/// The attributes of a name that statements use; `None` if they also use the name by itself.
 pub(super) fn attributes_of(
     body: &[Stmt],
     name: &str,

@@ -1,5 +1,5 @@
-//! The configurations that an autotuner tries, as far as a module's text tells. Left out: which of them is the fastest, and those
-//! that are computed from what a GPU has.
+//! The configurations that an autotuner tries, as far as a module's text shows them. Configurations that are computed
+//! from properties of a GPU are not read, and nothing here decides which one is the fastest.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,10 +18,10 @@ const STEPS_MOST: usize = 4096;
 /// How deep names lead to others.
 const DEPTH_MOST: usize = 12;
 
-/// A configuration: what it gives for parameters, in a case file's words; none where that is not known.
+/// A configuration: the value of each parameter, as written in a case file; `None` if the value is unknown.
 pub type Config = BTreeMap<String, Option<String>>;
 
-/// What a module's text tells about a kernel besides what the kernel does.
+/// Facts about a kernel in a module's text, other than what the kernel computes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelMetadata {
     /// The configurations of its autotuner.
@@ -38,7 +38,7 @@ pub struct KernelMetadata {
     pub thresholds: Vec<(String, i64)>,
 }
 
-/// What a module's text tells of its kernels, by their names.
+/// Reads the metadata of a module's kernels, by name.
 pub fn read_metadata(text: &str) -> HashMap<String, KernelMetadata> {
     module::with_stack(text, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
@@ -93,7 +93,8 @@ pub fn read_metadata(text: &str) -> HashMap<String, KernelMetadata> {
     })
 }
 
-/// The parts of an autotuner that change memory around a launch: its own, and the hooks of configurations that stand in the call.
+/// The parts of an autotuner that change memory around a launch: its own, and the hooks of configurations inside the
+/// call.
 fn hooks_of(call: &ast::ExprCall) -> Vec<&'static str> {
     let given = |call: &ast::ExprCall, name: &str| {
         let argument = call.arguments.find_keyword(name);

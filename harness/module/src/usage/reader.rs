@@ -1,5 +1,5 @@
-//! Reads a kernel's statements in order, keeping what each variable is as a sum of products. Calls are read in [`call`]. Left out:
-//! what is made of it ([`super`]).
+//! Reads a kernel's statements in order, keeping the value of each variable as a sum of products. See [`call`] for
+//! calls, and [`super`] for the conclusions.
 
 mod call;
 mod unknown;
@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The start, the end and the step of `range(…)`; a start of 0 and a step of 1 where they are not told.
+    /// The start, the end and the step of `range(…)`; by default, the start is 0 and the step is 1.
     fn read_range(&mut self, iter: &Expr) -> (Polynomial, Option<Polynomial>, Polynomial) {
         let one = Polynomial::from_number(1);
         let Expr::Call(call) = iter else {
@@ -367,7 +367,8 @@ impl<'a> Reader<'a> {
         (start, end, step)
     }
 
-    /// The body of a loop. What it adds to a variable at every turn is told by the number of the turn.
+    /// Reads the body of a loop. A variable that each iteration increases is its start plus the step times the
+    /// iteration number.
     fn read_loop_body(&mut self, body: &[Stmt], variable: Option<(String, Polynomial, Polynomial)>) {
         let turn = Polynomial::from_atom(Atom::Turn(self.loops.len().saturating_sub(1)));
         if let Some((name, start, step)) = variable {
@@ -378,7 +379,7 @@ impl<'a> Reader<'a> {
         let mut sums = Vec::new();
         collect_sums(body, &mut sums);
         for (name, op, value) in sums {
-            // Its accesses are those of the body, where what it is made of goes on too.
+            // Drop the accesses of this evaluation: reading the body records them again.
             let noted = (self.accesses.len(), self.compared.len());
             let step = self.evaluate(value).times(&turn).unwrap_or_default();
             self.accesses.truncate(noted.0);
@@ -552,8 +553,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What variables are after a branch: as after its last part that gives one a value which is not read from memory. Where that is
-/// counted in programs, the values that are read are indices too; the tensors that they are read from come second.
+/// Merges the variables of a branch's parts. A variable gets its value from the last part whose value is not loaded
+/// from memory. If one part's value depends on a program id, loaded values of the variable are indices too; the
+/// second result lists the tensors that they are loaded from.
 fn join_branches(ends: Vec<HashMap<String, Polynomial>>) -> (HashMap<String, Polynomial>, BTreeSet<String>) {
     let loaded_from = |value: &Polynomial| {
         value.atoms().find_map(|atom| match atom {

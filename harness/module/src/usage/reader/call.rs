@@ -235,7 +235,7 @@ impl Reader<'_> {
         known.written |= stores;
     }
 
-    /// Arguments but for the pointer.
+    /// Evaluates all arguments except the pointer.
     fn read_other_arguments(&mut self, call: &ast::ExprCall, from: usize) {
         for value in call.arguments.args.iter().skip(from) {
             self.evaluate(value);
