@@ -182,10 +182,10 @@ words! {
 /// `inductor@2.11.0+interpret`.
 ///
 /// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the
-/// pattern has one, because Inductor does the same whichever engine executes its launches; `inductor+reference` is
-/// the one with neither. A version must be equal when the pattern has one, and so must a build (`cuda@3.9.0+pr-1234`)
-/// and the GPU that a compiler compiles for (`cuda:sm_80`). A `+numpy…` must be a prefix of the engine's: `+numpy2`
-/// matches `…+numpy2` and `…+numpy2.3.5`, but no engine whose id has no NumPy version.
+/// pattern has one, because Inductor does the same for every engine that executes its launches; `inductor+reference`
+/// is the one with neither. A version must be equal when the pattern has one, and so must a build
+/// (`cuda@3.9.0+pr-1234`) and the GPU that a compiler compiles for (`cuda:sm_80`). A `+numpy…` must be a prefix of
+/// the engine's: `+numpy2` matches `…+numpy2` and `…+numpy2.3.5`, but no engine whose id has no NumPy version.
 ///
 /// A pattern for a compiler or an interpreter also matches engines that use it: `cuda` matches `jit`, and `interpret`
 /// matches `interpret+torch`, but not the other way round. `cuda` also matches each of its stages (`ttir`,

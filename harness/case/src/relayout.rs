@@ -152,7 +152,7 @@ impl<'a> Relayout<'a> {
     }
 }
 
-/// Copies the guard zones of a storage as far as both layouts have them. Returns the number of changed bytes beyond
+/// Copies the guard zones of a storage, up to the shorter one's length. Returns the number of changed bytes beyond
 /// that in the back zone of `other`.
 fn copy_guards(memory: &mut Memory, other: &Memory, id: StorageId) -> u64 {
     let (front, behind) = other.guards(id);
