@@ -1,7 +1,7 @@
 //! Extracts kernels from their package, with everything in it that they need: files in one folder that import nothing
 //! else of the package, and can be loaded without installing the package or its dependencies.
 //!
-//! Of each module, only the needed statements stay, on their lines ([`crate::piece`]). Imports of the package's own
+//! Only the needed statements of a module stay, on their lines ([`crate::piece`]). Imports of the package's own
 //! modules, relative ones too, are rewritten to name the extracted files. A kernel keeps only those of Triton's
 //! decorators that change what it computes: `jit`, and `heuristics`. A library's own decorators and autotuners only
 //! decide how a kernel is launched; see [`mod@tuning`] for those.

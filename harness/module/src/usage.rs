@@ -1,5 +1,5 @@
 //! How a kernel uses its parameters, according to its text: which are tensors, how many dimensions they have, which
-//! parameter is the stride of which dimension, the bound of each index, and the meaning of the grid's axes. See
+//! parameter is a stride and for which dimension, the bound of each index, and the meaning of the grid's axes. See
 //! `cerith-survey` for choosing launches.
 //!
 //! The text is read as sums of products ([`polynomial`]). An address is the sum of a tensor and of an index times a
