@@ -222,8 +222,8 @@ impl Planner<'_> {
         self.add(plan, tried);
     }
 
-    /// The parameters whose values nothing in the text tells. What is left out of an expression of sizes, or decides how many programs
-    /// share the work, is among them.
+    /// The parameters whose values the text does not determine. This includes parameters that are omitted from an
+    /// expression of sizes, or that decide how many programs share the work.
     pub fn guessed(&self) -> Vec<String> {
         let sizes = self.sizes();
         let known = |name: &String| {
@@ -504,8 +504,9 @@ impl Planner<'_> {
         }
     }
 
-    /// A tensor, and those that share all of its strides, or have only strides of its. Where two tensors share some and differ in
-    /// others, or have a stride of their own that nothing uses, one of them is more likely a mistake.
+    /// A tensor, and those that share all of its strides, or have only strides of its. If two tensors share some
+    /// strides and differ in others, or have a stride of their own that nothing uses, one of them is more likely a
+    /// mistake.
     fn with_strides_of<'a>(&'a self, tensor: &'a TensorUse) -> impl Iterator<Item = &'a str> {
         let shares = move |other: &&TensorUse| {
             let (own, theirs) = (place::collect_strides(tensor), place::collect_strides(other));

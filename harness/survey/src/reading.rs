@@ -1,5 +1,5 @@
-//! What launches pass where a kernel's text leaves it open, and what else they could. Left out: what is the same for all kernels
-//! ([`super::plan`]), and which reading a kernel likes, which an engine tells.
+//! Values that launches pass if a kernel's text leaves them open, and their alternatives. See [`super::plan`] for
+//! everything that is the same for all kernels. Engines decide which reading a kernel accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ const NUMBERS: [&str; 10] = ["1", "0", "2", "4", "16", "32", "64", "128", "0.5",
 /// Values of a size.
 const SIZES: [&str; 7] = ["16", "32", "64", "128", "1", "2", "4"];
 
-/// Lanes of blocks of which nothing says how many they have.
+/// Lanes of a block whose size nothing determines.
 const BLOCKS: [i64; 3] = [64, 16, 128];
 
 /// How often a tensor's room may be doubled.
@@ -56,7 +56,7 @@ pub struct Reading {
     pub values: BTreeMap<String, String>,
     /// Tensors with a dtype of their own. A parameter that the text does not show to be a tensor is one then.
     pub dtypes: BTreeMap<String, &'static str>,
-    /// Tensors with more room than the text tells of: how often each of their dimensions is doubled.
+    /// Tensors with more room than the text shows: how often each of their dimensions is doubled.
     pub rooms: BTreeMap<String, u32>,
 }
 
@@ -89,7 +89,7 @@ impl Reading {
         self.values.keys().chain(tensors).collect()
     }
 
-    /// What is not as usual, in words.
+    /// Descriptions of all differences from the defaults.
     pub fn words(&self) -> Vec<String> {
         let values = self
             .values

@@ -1,5 +1,5 @@
-//! One case file that varies what a survey varies, in its matrix: sizes at and around blocks, dtypes, and rows that are padded. Left
-//! out: which reading the kernel takes, which an engine tells.
+//! A single case file whose matrix varies sizes at and around blocks, dtypes, and padding of rows, as a survey does.
+//! Engines decide which reading the kernel accepts.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,8 @@ const DTYPE: &str = "dtype";
 const VARIED_MOST: usize = 4;
 
 impl Planner<'_> {
-    /// A case file with a matrix; none if no launch can be written, or its names are those of the matrix.
+    /// A case file with a matrix; `None` if no launch can be written, or a parameter has the name of a matrix
+    /// variable.
     pub fn render_matrix_case(&self) -> Option<String> {
         let is_positional = |kind: ParameterKind| kind == ParameterKind::PositionalOnly;
         let mut parameters = self.function.parameters.iter();

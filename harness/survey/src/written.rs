@@ -15,13 +15,13 @@ use cerith_module::usage::{Bound, Dimension, Stride, TensorUse, Usage};
 /// Elements of a dimension that nothing bounds: programs on an axis.
 const ROWS: i64 = 3;
 
-/// Elements of a tensor of which the text does not tell how many it has: enough for any index that small sizes lead to.
+/// Elements of a tensor whose size the text does not determine: enough for any index that small sizes lead to.
 const ROOM: i64 = 1 << 16;
 
 /// How many times a part of a block is in it, where a parameter says that.
 const FACTOR: i64 = 4;
 
-/// A launch, as a case file has it.
+/// The parts of a launch, as written in a case file.
 pub(super) struct LaunchText {
     /// The lines of `storages`.
     pub storages: String,
@@ -105,7 +105,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Elements from one index of a dimension to the next; none where a parameter says.
+    /// Elements from one index of a dimension to the next; `None` if a parameter decides.
     fn compute_step(&self, dimension: &Dimension, plan: &Plan) -> Option<Amount> {
         match &dimension.stride {
             Stride::Number(number) => Some(Amount::from_number(*number)),
@@ -174,7 +174,8 @@ impl Planner<'_> {
         })
     }
 
-    /// The case file of a launch; none if it would be too large, or takes something that the text does not tell.
+    /// The case file of a launch; `None` if it would be too large, or needs something that the text does not
+    /// determine.
     pub fn render_case(&self, plan: &Plan) -> Option<String> {
         if let Some(planner) = self.with_heuristics(plan) {
             return planner.render_launch(plan);
@@ -234,7 +235,7 @@ impl Planner<'_> {
         Some(usage)
     }
 
-    /// What a launch is made of, as a case file has it.
+    /// Builds the parts of a launch for a case file.
     pub fn build_launch_text(&self, plan: &Plan) -> Option<LaunchText> {
         let mut storages = String::new();
         let mut tensors = Vec::new();
