@@ -295,7 +295,7 @@ impl<'a> Machine<'a> {
         Ok(value)
     }
 
-    /// Whether a value is true; none if that is not known. A parameter that is tested is a flag.
+    /// Whether a value is true; `None` if unknown. A parameter that is tested is a flag.
     pub fn truth(&mut self, value: &Value<'a>) -> Eval<'a, Option<bool>> {
         Ok(match value {
             Value::None(_) => Some(false),
@@ -425,7 +425,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Whether one of the values is equal; none if that is not known.
+/// Whether one of the values is equal; `None` if unknown.
 fn find<'v, 'a: 'v>(all: impl Iterator<Item = &'v Value<'a>>, wanted: &Value<'a>) -> Option<bool> {
     let mut found = Some(false);
     for one in all {

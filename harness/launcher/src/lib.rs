@@ -2,8 +2,8 @@
 //! case files of the launches that they reach. Left out: running anything. Functions of other files are in the
 //! text if the caller joins them ([`cerith_module::excerpt::join_modules`]).
 //!
-//! An evaluation never sees elements. What depends on them is unknown, and poisons only what is computed from it. Conditions of a
-//! launcher (`assert`, `raise`) change the inputs until they hold (module `repair`).
+//! An evaluation never sees elements. Values that depend on elements are unknown, and so are values computed from
+//! those. Conditions of a launcher (`assert`, `raise`) change the inputs until they hold (module `repair`).
 
 mod arguments;
 mod builtin;
