@@ -4,7 +4,7 @@
 //! file is opened again for each entry. An archive's own figures are not trusted. Sizes are compared with those that the case
 //! declares, and no more than that is ever unpacked. The bytes that are read for the index, and for an entry, are bounded.
 //!
-//! Left out: which storage gets which bytes (`fill`), and writing archives.
+//! See `fill` for which storage gets which bytes. Nothing here writes archives.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -140,7 +140,7 @@ pub(crate) struct Archive {
     index: OnceLock<Result<Index, Refusal>>,
 }
 
-/// Where an archive's bytes are.
+/// The location of an archive's bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// In a file.
@@ -372,7 +372,7 @@ fn wrong_size(what: &str, storage: &str, size: usize) -> Refusal {
     }
 }
 
-/// What zip says, as a fragment.
+/// Describes a zip error, as a fragment of a message.
 fn describe_zip_error(error: ZipError) -> String {
     match error {
         ZipError::Io(error) => error.to_string(),

@@ -1,5 +1,5 @@
-//! Arguments against a kernel's signature, as Python would bind them, and what makes a function a host function.
-//! Left out: what values mean to Triton.
+//! Binds arguments to a kernel's signature, as Python would, and checks host functions. Values are not checked
+//! against Triton's rules.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
@@ -9,7 +9,7 @@ use crate::yaml::Key;
 use cerith_module::kernel::{Function, Kernel, Parameter, ParameterKind};
 use cerith_python::nearest::{list, suggest_spelling};
 
-/// What a host function is called with.
+/// Number of arguments that a host function is called with.
 const HOST_ARGUMENTS: usize = 3;
 
 const ON_PURPOSE: &str = "`unchecked: true` on the launch passes it all the same";

@@ -1,9 +1,9 @@
 //! A resolved case as plain data, for snapshots, `cerith explain` and everything that stores cases; and its hash.
 //!
-//! The form is for reading: elements are written as numbers, one line per storage. It is stable: two cases that do the
-//! same have the same [`Canonical::hash`], whatever their ids, texts and expectations are.
+//! The form is for reading: elements are written as numbers, one line per storage. It is stable: two cases that do
+//! the same have the same [`Canonical::hash`], even if their ids, texts and expectations differ.
 //!
-//! Left out: reading it back. A case is read from a case file.
+//! It can't be read back. Cases are read from case files.
 
 use std::fmt::{self, Write as _};
 
@@ -271,7 +271,7 @@ impl Feed {
         self.hash_bytes(&states);
     }
 
-    /// What arguments name in the kernel's file.
+    /// Hashes the statements that define globals of the kernel's file among the arguments.
     fn hash_globals(&mut self, kernel: &Kernel, value: &ArgValue) {
         match value {
             ArgValue::Global(name) => kernel.pieces_of(name).for_each(|piece| self.hash_text(piece)),
@@ -303,7 +303,7 @@ impl Feed {
             self.hash_value(value);
         }
         if let Some(host) = &launch.host {
-            // No text has this length, so nothing else can stand here.
+            // No text has this length, so the hash can't be that of another launch.
             self.hash_number(u64::MAX);
             self.hash_kernel(host);
         }
@@ -480,7 +480,7 @@ fn describe_elements(storage: &Storage, declared: &Declared, storages: &Storages
             bits.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
             let bits = u64::from_le_bytes(bits);
             let text = numeric::format(declared.dtype, bits);
-            // The number alone does not say which NaN it is.
+            // The number alone does not show which NaN it is.
             shown.push(if text == "nan" {
                 format!("bits({bits:#x})")
             } else {

@@ -1,5 +1,5 @@
-//! The resolved case: storages with their bytes, tensors, launches, expectations. This is what engines run.
-//! Left out: how it was written down (see the crate's documentation).
+//! The resolved case: storages with their bytes, tensors, launches, expectations. This is what engines run. See the
+//! crate's documentation for the case file's format.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use cerith_module::kernel::{Kernel, Module};
 pub struct Case {
     /// `area/name:variable=value,…`, stable and unique in its corpus.
     pub id: String,
-    /// What the case shows, in a sentence.
+    /// A description of what the case shows, in a sentence.
     pub summary: String,
     /// Where the case comes from: a commit, an issue, a catalogue entry.
     pub origin: Option<String>,
@@ -35,15 +35,15 @@ pub struct Case {
     pub storages: Storages,
     /// How many of `storages` the case file names itself; the others are copies.
     pub named_storages: usize,
-    /// What each storage that the file names was declared as, in the order of `storages`.
+    /// The declarations of the storages that the file names, in the order of `storages`.
     pub declared: Vec<Declared>,
     /// The named tensors. Storages come first, each as a tensor of its own name.
     pub tensors: Vec<NamedTensor>,
-    /// What runs, one after the other over the same memory. Empty for an import-only case.
+    /// The launches, which run one after the other over the same memory. Empty for an import-only case.
     pub launches: Vec<Launch>,
-    /// How it is compiled under `torch.compile`, if the case file says so.
+    /// How it is compiled under `torch.compile`, if the case file has `compile`.
     pub compile: Option<Compile>,
-    /// How long an engine may take, if the case file says so.
+    /// The time limit of an engine, if the case file has one.
     pub timeout: Option<Duration>,
     /// Whether Triton's interpreter can see the text of the kernels' file. It cannot see that of a kernel
     /// made with `exec`, and then does not rewrite the kernel's syntax tree.
@@ -72,8 +72,8 @@ impl Case {
             .map(|named| &named.tensor)
     }
 
-    /// The text of one of its modules, as far as the launches need it ([`Module::text_for`]): their kernels, the functions
-    /// among the arguments, and host functions. A case that only imports a module needs all of it.
+    /// The text of one of its modules, reduced to what the launches need ([`Module::text_for`]): their kernels, the
+    /// functions among the arguments, and host functions. A case that only imports a module needs all of it.
     pub fn text_of(&self, module: &Module) -> Arc<str> {
         if self.is_import_only() {
             return Arc::clone(&module.file.text);
@@ -128,7 +128,7 @@ fn collect_globals<'a>(value: &'a ArgValue, names: &mut Vec<&'a str>) {
     }
 }
 
-/// What a storage was declared as.
+/// The declaration of a storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// Its dtype.
@@ -181,7 +181,7 @@ impl Launch {
             .chain(self.keyword.iter().map(|(name, arg)| (Some(name.as_str()), arg)))
     }
 
-    /// An integer option, `num_warps` say.
+    /// An integer option, for example `num_warps`.
     pub fn int_option(&self, name: &str) -> Option<i128> {
         self.options
             .iter()

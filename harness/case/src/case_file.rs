@@ -1,5 +1,5 @@
-//! A case file whose kernels were found: what it says, and which kernel, host function and module a launch means.
-//! Left out: finding them (`corpus`), and the cases that it expands to ([`Entry`](crate::Entry)).
+//! A case file whose kernels were found: its content, and the kernel, host function and module of each launch. See
+//! `corpus` for finding them, and [`Entry`](crate::Entry) for the cases that it expands to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct CaseFile {
 }
 
 impl CaseFile {
-    /// What its cases show.
+    /// A description of what its cases show.
     pub fn summary(&self) -> &str {
         &self.schema.summary
     }
@@ -72,7 +72,7 @@ impl CaseFile {
         })
     }
 
-    /// Where recorded bytes are found.
+    /// Where to look for recorded bytes.
     pub(crate) fn archive_lookup(&self) -> ArchiveLookup<'_> {
         ArchiveLookup {
             archives: &self.archives,
@@ -129,7 +129,7 @@ impl CaseFile {
     }
 }
 
-/// What a case file says of one engine.
+/// An expectation of a case file for one engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Exception<'a> {
     /// The engine that it applies to.
@@ -138,6 +138,6 @@ pub struct Exception<'a> {
     pub versions: &'a VersionRange,
     /// The axes of a sweep, where it is about one.
     pub axes: &'a [Axis],
-    /// The reason, in words.
+    /// The reason, as text.
     pub reason: &'a str,
 }

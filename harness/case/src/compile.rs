@@ -1,9 +1,9 @@
-//! How a case is compiled under `torch.compile`, for the engines that do so. Left out: compiling (`cerith-engine`, and the
-//! Python of `cerith-worker`).
+//! How a case is compiled under `torch.compile`, for the engines that do so. See `cerith-engine`, and the Python of
+//! `cerith-worker`, for compiling.
 
 use crate::argument::ArgValue;
 
-/// What a case says under `compile`. An argument is named by its parameter, and stands for the argument of that name in every
+/// The key `compile` of a case. An argument is named by its parameter, and means the argument of that name in every
 /// launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compile {

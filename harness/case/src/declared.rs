@@ -122,7 +122,7 @@ impl Requirement {
         numbers.0
     }
 
-    /// Whether it says that `divisor` (a parameter or a number) divides something.
+    /// Whether it declares that `divisor` (a parameter or a number) divides something.
     pub fn is_divisible_by(&self, divisor: &str) -> bool {
         says_divisible(self.expression.tree(), divisor)
     }

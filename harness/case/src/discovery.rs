@@ -17,21 +17,21 @@ words! {
     FoundState {
         /// Not reported to Triton's maintainers.
         Unreported = "unreported",
-        /// Triton's maintainers know.
+        /// Reported to Triton's maintainers.
         Reported = "reported",
-        /// The newest Triton no longer has it.
+        /// Fixed in the newest Triton.
         Fixed = "fixed",
     }
 }
 
-/// What a case file says under `found`.
+/// The key `found` of a case file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovery {
     /// Who found it.
     pub finder: Finder,
-    /// Whose bug it is, as its expectations name engines; with none, all that they name.
+    /// The engines with the bug, as its expectations name them; if empty, all that they name.
     pub engines: Vec<EnginePattern>,
-    /// The link of the bug at Triton's; nothing if it is new as far as we know.
+    /// The link of the bug in Triton's tracker; `None` if no report is known.
     pub upstream: Option<String>,
     /// State of the bug upstream.
     pub state: FoundState,

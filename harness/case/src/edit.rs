@@ -1,7 +1,7 @@
 //! Edits of `expect:` in a case file: lines are added and removed, and every other byte of the file stays. An edit is
 //! read back before it is returned, and each new expectation must apply to exactly the cases that it was made for.
 //!
-//! Left out: which expectations to write, and writing files.
+//! Callers decide which expectations to write, and write the files.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::print::quote_yaml;
 use crate::schema::Schema;
 use crate::yaml::{self, Key, Node, Yaml};
 
-/// The most cases that a condition names one by one.
+/// Maximum number of cases that a condition lists by name.
 const MAX_NAMED_CASES: usize = 24;
 
 /// An expectation that is to be written.
@@ -35,7 +35,7 @@ pub struct NewExpectation {
     pub message: String,
     /// The known bugs that explain it.
     pub quirks: Vec<Quirk>,
-    /// The reason, in words.
+    /// The reason, as text.
     pub reason: String,
     /// The ids of the cases that it applies to, all in this file.
     pub cases: HashSet<String>,
@@ -52,7 +52,7 @@ pub enum EditError {
     /// There is no expectation in this line.
     #[error("there is no expectation in line {0}")]
     NoSuchLine(u32),
-    /// No condition tells the cases from the others.
+    /// No condition separates the cases from the others.
     #[error("no short condition (`when`) tells its cases from the others of the file; write it by hand")]
     NoCondition,
     /// The edited text would not have the intended effect.

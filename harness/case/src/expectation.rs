@@ -1,5 +1,5 @@
-//! Expectations: written-down exceptions to "every engine agrees with the reference".
-//! Left out: whether one came true (`cerith-verdict`).
+//! Expectations: documented exceptions to "every engine agrees with the reference". See `cerith-verdict` for checking
+//! them.
 
 use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Version;
@@ -27,9 +27,9 @@ pub struct Expectation {
     /// The known bugs that explain what the engine left. All bugs that explain it are among them. With none, the cause is not
     /// checked.
     pub quirks: Quirks,
-    /// The reason, in words.
+    /// The reason, as text.
     pub reason: String,
-    /// Where to read about it.
+    /// A link to more information.
     pub link: Option<String>,
     /// Where it is written.
     pub span: Span,
@@ -143,7 +143,7 @@ macro_rules! words {
 pub(crate) use words;
 
 words! {
-    /// What comparing outcomes gave, in one word.
+    /// The result of comparing outcomes, in one word.
     VerdictKind {
         /// The engines' outcomes are the same.
         Agree = "agree",
@@ -167,7 +167,7 @@ words! {
         Rejected = "rejected",
         /// Undefined behaviour, a failed assertion, a fault.
         Trapped = "trapped",
-        /// The engine does not know how.
+        /// The engine does not support the case.
         Unsupported = "unsupported",
         /// Out of time, memory or fuel.
         Exhausted = "exhausted",
@@ -230,7 +230,7 @@ fn is_build(word: &str) -> bool {
 /// Engines that are the IR of a stage of the compiler.
 const STAGES: [&str; 2] = ["ttir", "ttgir"];
 
-/// Who may execute the launches of an `inductor`, the one of an id that does not say it first.
+/// Possible executors of the launches of an `inductor`. The first is the default for an id without one.
 const EXECUTORS: [&str; 3] = ["reference", "interpret", "cuda"];
 
 impl EnginePattern {
@@ -296,7 +296,7 @@ impl EnginePattern {
         })
     }
 
-    /// Whether the engine of this id is called what the pattern says, and does not only share its code with one that is.
+    /// Whether the pattern has the name of the engine of this id, rather than that of an engine with the same code.
     pub fn matches_name(&self, engine: &str) -> bool {
         Self::parse(engine).is_some_and(|engine| (&self.name, self.torch) == (&engine.name, engine.torch))
     }

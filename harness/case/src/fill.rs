@@ -1,4 +1,4 @@
-//! The first contents of a storage. Left out: where fills are written in a file's text (`schema`).
+//! The first contents of a storage. See `schema` for fills in a file's text.
 
 mod element;
 mod literal;
@@ -226,7 +226,7 @@ impl Fill {
         }
     }
 
-    /// The fill in words at a point.
+    /// A description of the fill at a point.
     pub fn describe(&self, names: &Names) -> Result<String, Diagnostic> {
         let optional = |literal: &Option<Literal>, default: &str| -> Result<String, Diagnostic> {
             literal

@@ -1,4 +1,4 @@
-//! Which cases of a corpus to run: patterns over ids, and shards. Left out: what runs them.
+//! Selects cases of a corpus: patterns over ids, and shards.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub struct Filter {
 /// `path` or `path:condition,condition`.
 #[derive(Clone, Debug)]
 struct Pattern {
-    /// The id or the path as it was given: an id is always its own pattern, whatever a glob makes of its characters.
+    /// The id or the path as given. An id always matches itself, even if it contains special characters of globs.
     literal: String,
     path: GlobMatcher,
     conditions: Vec<GlobMatcher>,

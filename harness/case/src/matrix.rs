@@ -1,5 +1,5 @@
-//! The matrix of a case file: variables, their values, and the points that they make.
-//! Left out: what a point's case is (`resolve`).
+//! The matrix of a case file: variables, their values, and the resulting points. See `resolve` for the case of a
+//! point.
 
 mod value;
 
@@ -53,7 +53,7 @@ enum Exclusion {
 pub(crate) struct Point {
     /// Variables and how ids write their values.
     pub labels: Vec<(String, String)>,
-    /// What the variables mean in expressions.
+    /// The values of the variables in expressions.
     pub names: Names,
 }
 

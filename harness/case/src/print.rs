@@ -6,7 +6,7 @@
 //!
 //! Its pieces are public for others who write case files.
 //!
-//! Left out: the kernel's text and data archives. The file belongs beside the kernel's.
+//! The kernel's text and data archives are not included. Put the file into the kernel's folder.
 
 use std::fmt::Write as _;
 
@@ -390,7 +390,7 @@ impl<'a> Printer<'a> {
         text
     }
 
-    /// An expression for a view, whatever made it.
+    /// An expression for a view, however it was created.
     fn render_tensor(&self, tensor: &Tensor) -> String {
         let Some((name, dtype, shape)) = self.storages.get(tensor.storage.0 as usize) else {
             return String::new();
@@ -405,14 +405,15 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The expression for a tensor, whatever made it: of a storage with this name, declared dtype and shape, and size in bytes.
+/// The expression for a tensor, however it was created: a view of a storage with this name, declared dtype and shape,
+/// and size in bytes.
 pub fn render_view(name: &str, dtype: DType, shape: &[i64], bytes: usize, tensor: &Tensor) -> String {
     if *tensor == Tensor::new_contiguous(tensor.storage, dtype, shape) {
         return name.to_owned();
     }
     let mut text = name.to_owned();
     if tensor.dtype != dtype {
-        // `view(dtype)` wants a whole number of elements of either dtype.
+        // `view(dtype)` needs a whole number of elements of either dtype.
         let unit = tensor.dtype.size().max(dtype.size());
         let count = bytes / unit * unit / dtype.size();
         let _ = write!(text, ".as_strided(({count},), (1,), 0).view({})", tensor.dtype);
@@ -523,7 +524,7 @@ pub fn quote_python(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\'' | '\\' => literal.extend(['\\', c]),
-            // What YAML and placeholders leave alone.
+            // Characters that are special in neither YAML nor placeholders.
             ' '..='~' => literal.push(c),
             _ => {
                 let _ = write!(literal, "\\U{:08x}", c as u32);

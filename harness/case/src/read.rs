@@ -1,5 +1,5 @@
-//! A corpus from a folder on disk. Left out: everything but finding files and reading bytes; data archives are found here
-//! and read when a case needs them.
+//! Reads a corpus from a folder on disk: finds files and reads their bytes. Data archives are only found here, and
+//! read when a case needs them.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 32;
 pub struct ReadError {
     /// The folder.
     pub path: PathBuf,
-    /// What the system says.
+    /// The system's error.
     pub source: io::Error,
 }
 

@@ -37,7 +37,7 @@ pub struct After {
     pub storage: StorageId,
     /// Its bytes, as many as it has. Where an address is, they are those of the recorded process.
     pub bytes: Vec<u8>,
-    /// Where an address is, and of what.
+    /// The offsets of addresses, and their targets.
     pub pointers: Vec<Pointer>,
     /// Where the bytes come from.
     pub source: Source,

@@ -1,8 +1,8 @@
 //! The memory of a case in another layout, compared with the unchanged case. Every element is moved back to its place
 //! there. The bytes between the elements are padding, which no launch may touch.
 //!
-//! Addresses of the other layout that lie in memory (in storages of `i64` and `u64`) become those of the same element.
-//! Left out: which layouts there are ([`crate::variant`]).
+//! If memory (storages of `i64` and `u64`) holds addresses of the other layout, they become addresses of the same
+//! elements. See [`crate::variant`] for the layouts.
 
 use cerith_memory::{ByteState, Fault, GUARD_BYTE, Memory, ORIGIN, StorageId, UNINIT_BYTE};
 use cerith_tile::DType;
@@ -128,7 +128,7 @@ impl<'a> Relayout<'a> {
         MovedBack { memory, touched }
     }
 
-    /// The same element's address as it is, if the eight bytes are an address of the other layout.
+    /// The same element's address in the unchanged case, if the eight bytes are an address of the other layout.
     fn translate_address(&self, memory: &Memory, other: &Memory, element: &[u8]) -> Option<u64> {
         let address = u64::from_le_bytes(*element.first_chunk()?);
         match other.resolve_access(address, 1) {

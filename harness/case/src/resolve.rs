@@ -1,5 +1,5 @@
-//! A case file at one point of its matrix, made into a [`Case`].
-//! Left out: finding files and kernels (`corpus`), and what is wrong with a file at every point (`schema`).
+//! Resolves a case file at one point of its matrix to a [`Case`]. See `corpus` for finding files and kernels, and
+//! `schema` for problems of a file at every point.
 
 mod compile;
 mod expected_content;
@@ -23,8 +23,8 @@ use crate::matrix::{Point, evaluate_condition};
 use crate::schema::{Schema, StorageSchema};
 use crate::variant::Layout;
 
-/// Makes the case of a point, or says everything that is wrong with it. With a layout, the tensors of storages are laid
-/// out that way, and all that follows from them.
+/// Returns the case of a point, or all problems in it. With a layout, the tensors of storages are laid out that way,
+/// and everything that depends on them follows.
 pub(crate) fn resolve(
     file: &CaseFile,
     id: &str,

@@ -47,12 +47,12 @@ pub(crate) struct Schema {
     pub compile: Option<CompileSchema>,
     pub timeout: Option<Duration>,
     pub recorded: Option<RecordedSchema>,
-    /// What storages hold at the end.
+    /// Expected contents of storages at the end.
     pub gives: Vec<(Key, Fill)>,
     pub expect: Vec<ExpectSchema>,
 }
 
-/// What runs.
+/// The program that runs.
 #[derive(Clone, Debug)]
 pub(crate) enum Program {
     /// `kernel: file.py:name`.

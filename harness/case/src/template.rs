@@ -3,7 +3,7 @@
 //! `{…}` holds an expression over the matrix variables; its value takes its place: text as it is, everything else as
 //! Python would print it. `{{` and `}}` are braces. The expanded text is read as if it had been written there.
 //!
-//! Left out: what expressions mean ([`crate::expr`]).
+//! See [`crate::expr`] for the meaning of expressions.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

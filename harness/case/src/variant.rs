@@ -1,8 +1,8 @@
 //! Variants: a case with one thing changed that must not change what it gives.
 //!
-//! A [`Variant`] is written `num_warps=8`. The unchanged case is a variant too: `as-is`. An [`Axis`] names what is changed.
-//! [`Axes`] say which axes a sweep tries, and which values of each. [`Entry::vary`](crate::Entry::vary) makes the case of a variant, or says why the
-//! variant does not apply.
+//! A [`Variant`] is written `num_warps=8`. The unchanged case is a variant too: `as-is`. An [`Axis`] names the
+//! changed property. [`Axes`] list the axes that a sweep tries, and the values of each.
+//! [`Entry::vary`](crate::Entry::vary) returns the case of a variant, or the reason why the variant does not apply.
 //!
 //! | variant | what is changed |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | `layout=padded` | rows of two or more dimensions have three elements of padding between them |
 //! | `layout=transposed` | tensors of two or more dimensions are column-major |
 //!
-//! Left out: compiling and executing (`cerith-engine`), whether variants agree (`cerith-verdict`).
+//! See `cerith-engine` for compiling and executing, and `cerith-verdict` for whether variants agree.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,7 +31,7 @@ use cerith_python::nearest::{list, suggest_spelling};
 /// Elements between the rows of a padded tensor: an odd number, so that no stride stays a multiple of 16.
 const PADDING: i64 = 3;
 
-/// What a variant changes.
+/// The property that a variant changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Axis {
     /// The option `num_warps`.

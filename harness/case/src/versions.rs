@@ -1,4 +1,4 @@
-//! Ranges of Triton versions, as expectations write them. Left out: what changed in a version (`cerith_tile::rules`).
+//! Ranges of Triton versions in expectations. See `cerith_tile::rules` for the changes of each version.
 
 use std::fmt;
 use std::str::FromStr;

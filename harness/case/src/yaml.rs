@@ -1,10 +1,10 @@
-//! YAML text to a tree in which every node knows its place.
+//! Parses YAML text to a tree in which every node has its location.
 //!
-//! `saphyr-parser` reads the text, and says where each event is. Scalars without quotes have the types of YAML 1.2's core schema,
-//! and binary integers (`0b101`).
+//! `saphyr-parser` reads the text, and reports the location of each event. Scalars without quotes have the types of
+//! YAML 1.2's core schema, and binary integers (`0b101`).
 //!
-//! Left out: what the keys mean (`schema`), and of YAML: anchors and aliases, tags, several documents in a file, keys
-//! that are not scalars. Those are errors, so the size of the tree is bounded by the size of the text.
+//! Anchors and aliases, tags, several documents in a file, and keys that are not scalars are errors. So the size of
+//! the tree is bounded by the size of the text. See `schema` for the meaning of keys.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceId, Span};
@@ -26,7 +26,7 @@ pub(crate) struct Node {
     pub value: Yaml,
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Yaml {
     Null,

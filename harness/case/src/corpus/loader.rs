@@ -1,4 +1,4 @@
-//! From the files of a corpus to case files whose kernels were found. Left out: expanding them (see [`super::Corpus`]).
+//! Loads the files of a corpus as case files whose kernels were found. See [`super::Corpus`] for expanding them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -9,7 +9,7 @@ use super::error::ExprError;
 use super::value::Value;
 use cerith_python::nearest::{list, suggest_spelling};
 
-/// An evaluated argument and where it stands.
+/// An evaluated argument and its location.
 #[derive(Clone, Debug)]
 pub(super) struct Argument {
     pub value: Value,

@@ -1,5 +1,5 @@
-//! Functions and constants that an expression finds without being told: Python's builtins and what is used of
-//! `torch`, `triton`, `triton.language` and `math`.
+//! Functions and constants that every expression can use: Python's builtins, and the supported names of `torch`,
+//! `triton`, `triton.language` and `math`.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ pub fn is_reserved(name: &str) -> bool {
         || value_of(name).is_some()
 }
 
-/// What a bare reserved name stands for.
+/// The value of a bare reserved name.
 pub(super) fn value_of(name: &str) -> Option<Value> {
     match name {
         "inf" => Some(Value::Float(f64::INFINITY)),

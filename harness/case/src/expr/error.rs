@@ -10,7 +10,7 @@ use cerith_memory::TorchError;
 pub struct ExprError {
     /// Bytes of the expression's text.
     pub range: Range<usize>,
-    /// One line, no full stop; torch's own words where torch would have raised.
+    /// One line, no full stop; torch's own message if torch would have raised.
     pub message: String,
     /// How to fix it, if known.
     pub help: Option<String>,

@@ -94,7 +94,7 @@ impl Object for Value {
             (Operator::Sub, Self::Address(a), Self::Address(b)) if a.storage == b.storage => {
                 Ok(Self::Int(i128::from(a.offset) - i128::from(b.offset)))
             }
-            // Every engine aligns storages alike, and knows no more of an address than that.
+            // Storages have the same alignment in every engine, and nothing else about their addresses is fixed.
             (Operator::Mod, Self::Address(address), Self::Int(by))
                 if *by > 0 && cerith_memory::ALIGNMENT as i128 % by == 0 =>
             {
@@ -171,7 +171,7 @@ pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
     ExprError::new(range.clone(), message).help(error.help)
 }
 
-/// An error about one value, which the message shows where that says more.
+/// An error about one value. The message shows the value if that helps.
 pub(super) fn convert_value_error(error: Error, value: &Value, range: &Range<usize>) -> ExprError {
     let described = value.describe();
     let message = match error.reason {

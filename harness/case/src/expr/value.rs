@@ -1,4 +1,4 @@
-//! What an expression evaluates to. Left out: how (see [`super::Expression`]).
+//! Values of expressions. See [`super::Expression`] for the evaluation.
 
 use std::fmt;
 

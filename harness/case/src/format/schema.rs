@@ -1,4 +1,4 @@
-//! A JSON schema (draft 7) of case files, for editors. Left out: what the text says about keys ([`super::about`]).
+//! A JSON schema (draft 7) of case files, for editors. Descriptions of keys come from the text.
 
 use cerith_tile::DType;
 use cerith_tile::quirk::Quirk;
@@ -368,7 +368,7 @@ fn add(to: &mut Value, more: Value) {
 mod tests {
     use super::*;
 
-    /// Every key that the reader knows holds something, and its table says what.
+    /// Checks that every key has a schema for its value, and a description from its table.
     fn complete(schema: &Value, at: &str) {
         for (key, property) in schema["properties"].as_object().expect("properties") {
             assert!(property.is_object(), "{at}.{key} holds nothing");

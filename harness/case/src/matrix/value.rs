@@ -1,4 +1,4 @@
-//! Values of a matrix, and how ids and expressions name them. Left out: points (see [`super::Matrix`]).
+//! Values of a matrix, and their names in ids and expressions. See [`super::Matrix`] for points.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
@@ -174,8 +174,8 @@ pub(super) fn reject_label(variable: &str, value: &Value, span: Span) -> Diagnos
     ))
 }
 
-/// Whether a variable, a storage or a tensor may have this name: letters, digits and `_`, none of Python's keywords, and
-/// nothing that expressions know by themselves.
+/// Whether a variable, a storage or a tensor may have this name: letters, digits and `_`, but neither a keyword of
+/// Python nor a reserved name of expressions.
 pub fn is_name(name: &str) -> bool {
     is_python_name(name) && !is_reserved(name)
 }

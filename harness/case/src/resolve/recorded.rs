@@ -1,4 +1,4 @@
-//! `recorded` at one point of the matrix: the bytes that a recorded run left. Left out: reading it (`schema`).
+//! Resolves `recorded` at one point of the matrix: the bytes after a recorded run. See `schema` for reading it.
 
 use cerith_memory::{Pointer, Storage, StorageId};
 use cerith_tile::diagnostic::Diagnostic;

@@ -16,7 +16,7 @@ use crate::variant::Layout;
 /// The parts resolved so far, and their problems.
 pub(super) struct Resolver<'a> {
     pub(super) names: Names,
-    /// Where recorded bytes are found.
+    /// Where to look for recorded bytes.
     pub(super) archive_lookup: ArchiveLookup<'a>,
     pub(super) layout: Option<Layout>,
     pub(super) storages: Storages,

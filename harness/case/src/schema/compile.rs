@@ -7,7 +7,7 @@ use super::reader::Reader;
 use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};
 
-/// What a file says under `compile`.
+/// The key `compile` of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct CompileSchema {
     pub span: Span,

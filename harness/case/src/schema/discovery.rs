@@ -1,4 +1,4 @@
-//! Reading `found:`. Left out: what it is for (see [`crate::discovery`]).
+//! Reads `found:`. See [`crate::discovery`] for its purpose.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;

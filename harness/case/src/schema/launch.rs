@@ -26,7 +26,7 @@ pub(crate) struct LaunchSchema {
 
 pub(crate) const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
 
-/// The launch options that some Triton version knows (`CUDAOptions` of 3.0.0 to 3.9.0).
+/// The launch options of any Triton version (`CUDAOptions` of 3.0.0 to 3.9.0).
 pub(crate) const OPTIONS: [&str; 24] = [
     "num_warps",
     "num_stages",

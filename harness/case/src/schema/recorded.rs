@@ -7,7 +7,7 @@ use super::reader::Reader;
 use crate::fill::RecordedBytes;
 use crate::yaml::{Key, Node, Yaml};
 
-/// What a file says under `recorded`.
+/// The key `recorded` of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedSchema {
     pub engine: String,
@@ -15,7 +15,7 @@ pub(crate) struct RecordedSchema {
     pub raised: Option<RaisedSchema>,
 }
 
-/// What a file says under `raised`.
+/// The key `raised` of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct RaisedSchema {
     pub kind: String,

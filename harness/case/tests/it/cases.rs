@@ -1,4 +1,4 @@
-//! What case files expand to: ids, storages, arguments, launches and expectations of good files.
+//! Expansion of good case files: ids, storages, arguments, launches and expectations.
 
 use cerith_case::{ArgValue, Case, Corpus, Entry, Filter, Input, Shard};
 use cerith_tile::rules::Version;

@@ -96,7 +96,7 @@ fn check(text: &str, expected_lines: usize) {
                 line.storage_bytes.expect("storage_bytes")
             ),
         };
-        // Two of our messages say more than torch's.
+        // Two of Cerith's messages contain more than torch's.
         let worded_otherwise = line.error.is_some()
             && (found.contains("negative dimension")
                 || found.contains("isn't allowed in a leading")
