@@ -5,7 +5,7 @@
 //! Statements that bind no name, loops and branches are loaded if they may change one of these values, or use nothing else.
 //! All others become blank lines, so that every line keeps its number.
 //!
-//! Left out: which kernels a change of the file concerns, which is decided with more caution (see [`crate::piece`]).
+//! See [`crate::piece`] for the kernels that a change of the file may affect, which is decided with more caution.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

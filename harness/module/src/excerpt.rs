@@ -6,7 +6,7 @@
 //! decorators that change what it computes: `jit`, and `heuristics`. A library's own decorators and autotuners only
 //! decide how a kernel is launched; see [`mod@tuning`] for those.
 //!
-//! Left out: reading files (the caller does), and imports inside of functions.
+//! The caller reads the files. Imports inside of functions are not followed.
 
 mod alias;
 mod branches;
@@ -37,7 +37,7 @@ use crate::piece::{Piece, read_pieces};
 /// More modules than this are not followed.
 const MODULES_MOST: usize = 256;
 
-/// Packages that are never taken apart: engines have them, or know what they hold.
+/// Packages that are never split: engines have them, or support them directly.
 const FOREIGN: [&str; 4] = ["triton", "torch", "numpy", "math"];
 
 /// Reads a module of a package by its path from the folder that imports start from, with `/` between folders; `None`
@@ -55,8 +55,8 @@ pub struct Part {
     pub text: String,
 }
 
-/// Takes functions out of a module: the module first, then the others that they need. `flat` is the name that the module is to
-/// have.
+/// Extracts functions from a module: returns the module first, then the others that they need. `flat` is the new name
+/// of the module.
 ///
 /// # Errors
 /// A module that is needed has a syntax error, with the path of that module.
@@ -178,7 +178,7 @@ impl Member {
             .any(|piece| piece.binds.iter().any(|bound| bound == name))
     }
 
-    /// Whether a name is one of Triton's, whatever the condition under which it is imported.
+    /// Whether a name is one of Triton's, under any condition on its import.
     fn of_triton(&self, name: &str) -> Option<ImportedItem> {
         self.imports
             .iter()
@@ -197,7 +197,7 @@ struct Package<'r> {
     failed: Option<(String, Vec<Diagnostic>)>,
 }
 
-/// What an import leads to.
+/// The target of an import.
 enum Target {
     /// A name of a module of the package.
     Name(String, String),
@@ -297,7 +297,7 @@ impl Package<'_> {
         }
     }
 
-    /// What the module at `path` gets by an import under this name.
+    /// Resolves an import of the module at `path` under this name.
     fn resolve_import(&mut self, path: &str, name: &str, alias: &Alias) -> Target {
         let absolute = match alias.item.to_absolute(path) {
             Some(named) if !named.is_tritons() => named,

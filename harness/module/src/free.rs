@@ -1,5 +1,5 @@
-//! The names that a statement takes from its module: those that it mentions and that no function around the mention
-//! binds. Scopes are told apart, so that a kernel's parameter `x` is not the module's `x`.
+//! The names that a statement takes from its module: those that it mentions and that no enclosing function binds.
+//! Scopes are distinguished, so that a kernel's parameter `x` is not the module's `x`.
 //!
 //! Too many names are safe here and too few are not: what a class's body binds, and what a comprehension binds for the
 //! function around it, is taken for the module's.
@@ -23,7 +23,7 @@ pub fn free_names(stmt: &Stmt) -> Vec<String> {
 #[derive(Default)]
 struct Free<'a> {
     names: HashSet<&'a str>,
-    /// What each function around binds, the innermost last.
+    /// The names that each enclosing function binds, the innermost last.
     scopes: Vec<HashSet<&'a str>>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Visitor<'a> for Free<'a> {
     }
 }
 
-/// What a function binds: parameters, and names that statements of its own body bind.
+/// The names that a function binds: parameters, and names that statements of its own body bind.
 #[derive(Default)]
 struct Locals<'a> {
     names: HashSet<&'a str>,

@@ -5,7 +5,7 @@
 //! statements is safe, and too few is not. So scopes are not distinguished, a statement that binds no name belongs to
 //! every kernel, and a loop or a branch belongs to the kernels that use a name that it mentions.
 //!
-//! Left out: what statements of other files do (those are taken whole, see [`crate::kernel::Module::imports`]).
+//! Statements of other files are taken whole, see [`crate::kernel::Module::imports`].
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub struct Piece {
     pub role: Role,
 }
 
-/// What a top-level statement is for.
+/// The role of a top-level statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// It defines a function or a class, or imports something: nothing happens but that a name is bound.
@@ -40,7 +40,7 @@ pub enum Role {
     Preamble,
     /// It is for a file that is run as a program: `if __name__ == "__main__":`.
     Program,
-    /// A loop, a branch, a `with` or a `try`: whatever it binds, it may change values besides.
+    /// A loop, a branch, a `with` or a `try`: besides binding names, it may change values.
     Block,
     /// Anything else.
     Statement,

@@ -28,7 +28,7 @@ use crate::module::body_of;
 /// Stack for reading a kernel and what it calls.
 const READING_STACK: usize = 8 << 20;
 
-/// What a kernel's text says about its parameters.
+/// How a kernel uses its parameters, according to its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Its tensors, in the order of the parameters.
@@ -61,7 +61,7 @@ pub struct Usage {
     pub optional: BTreeSet<String>,
     /// Parameters with a method `load` or `store`: tensor descriptors that the host makes.
     pub descriptors: BTreeMap<String, DescriptorUse>,
-    /// How many accesses are through addresses whose tensor the text does not tell.
+    /// How many accesses are through addresses whose tensor the text does not show.
     pub lost: usize,
     /// Conditions on its launches that the text states.
     pub contracts: Vec<Contract>,
@@ -87,7 +87,7 @@ pub struct DescriptorUse {
 pub struct TensorUse {
     /// Its parameter.
     pub name: String,
-    /// Its dimensions, the one with the largest stride first as far as that is known.
+    /// Its dimensions, the one with the largest stride first if that is known.
     pub dimensions: Vec<Dimension>,
     /// Whether it is loaded from.
     pub read: bool,
@@ -101,7 +101,8 @@ pub struct TensorUse {
     pub mirrors: BTreeSet<String>,
     /// Whether the text determines its number of elements. If so, an access out of bounds is the kernel's fault.
     pub certain: bool,
-    /// Whether other accesses tell how many elements it has, and one that is moved or bounded in another way does not fit them.
+    /// Whether other accesses determine its number of elements, and one that is moved or bounded in another way does
+    /// not fit them.
     pub stated: bool,
     /// The first store to it in the module, in bytes.
     pub stored_at: Option<u32>,
@@ -113,7 +114,7 @@ pub struct TensorUse {
 /// A dimension of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// What an index is multiplied with.
+    /// The factor of an index.
     pub stride: Stride,
     /// How large indices get.
     pub bound: Bound,
@@ -124,13 +125,13 @@ pub struct Dimension {
 pub enum Stride {
     /// So many elements.
     Number(i64),
-    /// As many as a parameter says, which is called a stride or bounds nothing.
+    /// The value of a parameter, which is called a stride or bounds nothing.
     Param(String),
     /// As many as the product of these parameters, which are sizes of further dimensions, and of this number.
     Sizes(Vec<String>, i64),
 }
 
-/// What bounds an index.
+/// The bound of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// A parameter that it is compared with.
@@ -144,11 +145,11 @@ pub enum Bound {
     Lanes(Extent),
     /// Nothing but the grid and the block: as many as lanes of all programs on this axis.
     Blocks(u8, Extent),
-    /// The text does not say.
+    /// Unknown from the text.
     Unknown,
 }
 
-/// What an axis of the grid counts.
+/// The use of an axis of the grid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AxisUse {
     /// Sizes that are cut into blocks, with the blocks: there are as many programs as the product of the numbers of blocks.
@@ -248,7 +249,7 @@ impl<'a> Visitor<'a> for Names {
     }
 }
 
-/// What the text has said, by tensor and by axis.
+/// Builds the usage from everything read, by tensor and by axis.
 fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
     let mut usage = reader.usage.clone();
     for name in parameters {
@@ -257,7 +258,7 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
             .iter()
             .filter(|access| access.tensor == *name)
             .collect();
-        // The access with the most dimensions says most.
+        // The access with the most dimensions shows the most about the tensor.
         let Some(widest) = accesses.iter().max_by_key(|access| access.dimensions.len()) else {
             continue;
         };
@@ -344,8 +345,8 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
     usage
 }
 
-/// The dimensions of a tensor by the accesses that nothing moves, if others are moved by a number of elements. `None` if these don't tell
-/// the size, or several parts of the tensor are accessed on purpose.
+/// The dimensions of a tensor according to the accesses that nothing moves, if others are moved by a number of
+/// elements. `None` if these don't determine the size, or several parts of the tensor are accessed on purpose.
 fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String]) -> Option<Vec<Dimension>> {
     let is_shifted = |access: &&&Access| access.offset.number_term() > 0;
     if accesses.iter().any(|access| is_moved_by_size(access)) {
@@ -504,8 +505,8 @@ fn find_mirrors(name: &str, accesses: &[Access]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether the accesses of a tensor tell how many elements it has: every index is bounded, wherever it is used in the same way, and
-/// none is moved by something else.
+/// Whether the accesses of a tensor determine its number of elements: every index is bounded, in the same way by
+/// every access, and none is moved by something else.
 fn is_certain(
     widest: &Access,
     accesses: &[&Access],
@@ -606,7 +607,7 @@ fn strides_that_bound_nothing(usage: &mut Usage, reader: &Reader<'_>) {
     }
 }
 
-/// Where a dimension stands among others: those with stride parameters in the order of the signature, sizes before numbers, the
+/// Sort key of a dimension: those with stride parameters in the order of the signature, sizes before numbers, the
 /// larger number first.
 fn place(stride: &Stride, parameters: &[String]) -> usize {
     match stride {
@@ -631,7 +632,7 @@ fn to_stride(product: &Product, factor: i64) -> Stride {
     }
 }
 
-/// What bounds an index.
+/// Finds the bound of an index.
 fn find_bound(index: &Polynomial, reader: &Reader<'_>) -> Bound {
     if let Some(size) = size_of(index, reader) {
         return Bound::Size(size);
@@ -693,7 +694,7 @@ fn size_of(index: &Polynomial, reader: &Reader<'_>) -> Option<String> {
     })
 }
 
-/// What an axis counts, over all accesses.
+/// The use of an axis, over all accesses.
 fn axis_use(axis: u8, reader: &Reader<'_>) -> AxisUse {
     let mut found = AxisUse {
         persistent: reader.persistent.contains(&axis),
@@ -751,7 +752,7 @@ fn is_cut_off(index: &Polynomial) -> bool {
 fn find_dimensions(rest: &Polynomial) -> Vec<(Product, i64, Polynomial)> {
     let is_index = |atom: &Atom| !matches!(atom, Atom::Param(_));
     let mut found: Vec<(Product, i64, Polynomial)> = Vec::new();
-    // Lanes say what the strides are.
+    // The factors of lanes are strides.
     for (product, factor) in rest.terms() {
         let Some(lane) = product.iter().find(|atom| matches!(atom, Atom::Lane(_))) else {
             continue;

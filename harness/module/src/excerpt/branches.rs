@@ -1,6 +1,6 @@
-//! Conditions of a module that depend on the machine: which GPU it has, whether Triton is installed. An excerpt decides them: a
-//! kernel that is wanted is defined, Triton is there and new, and the GPU is NVIDIA's. Left out: conditions that can be computed
-//! anywhere, of Triton's version for example.
+//! Conditions of a module that depend on the machine: which GPU it has, whether Triton is installed. An excerpt
+//! decides them: a requested kernel is defined, Triton is installed and recent, and the GPU is NVIDIA's. Conditions
+//! that can be computed anywhere stay, for example those on Triton's version.
 
 use std::ops::Range;
 

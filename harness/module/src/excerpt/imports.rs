@@ -1,4 +1,5 @@
-//! Import statements of a module: what each name that they bind is, and where. Left out: which files there are ([`super`]).
+//! Import statements of a module: the meaning and the location of each name that they bind. See [`super`] for the
+//! files.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -24,7 +25,7 @@ pub(super) struct Alias {
     dotted: Option<String>,
 }
 
-/// What a name is imported as.
+/// The meaning of an imported name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ImportedItem {
     /// A module, by its dotted name.

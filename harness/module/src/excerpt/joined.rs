@@ -1,5 +1,5 @@
-//! A module joined with the functions that it imports from its package, as one text, so that calls of them can be evaluated.
-//! Left out: modules imported as a whole, and imports inside of functions.
+//! A module joined with the functions that it imports from its package, as one text, so that calls of them can be
+//! evaluated. Modules imported as a whole, and imports inside of functions, are not joined.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -9,10 +9,10 @@ use ruff_python_ast::{self as ast, Expr, Number, Operator, PySourceType, Stmt};
 use super::decorators::{is_autotune, is_gluon, is_heuristics, is_kernel, is_static_kernel, strip_arguments};
 use crate::module;
 
-/// The most configurations of a kernel that are read.
+/// Maximum number of configurations that are read for a kernel.
 const CONFIGS_MOST: usize = 64;
 
-/// The most expressions and statements that are read for a kernel.
+/// Maximum number of expressions and statements that are read for a kernel.
 const STEPS_MOST: usize = 4096;
 
 /// How deep names lead to others.
@@ -250,7 +250,7 @@ fn visit_kernels<'a>(
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Int(i64),
-    /// Anything else that a case file can say, in its words.
+    /// Any other value that a case file can contain, as written there.
     Text(String),
     List(Vec<Value>),
 }
@@ -496,7 +496,7 @@ fn bind(target: &Expr, value: Value, names: &mut Names) {
     }
 }
 
-/// What a module assigns to a name.
+/// The value that a module assigns to a name.
 fn find_assignment<'a>(body: &'a [Stmt], name: &str) -> Option<&'a Expr> {
     body.iter().rev().find_map(|stmt| match stmt {
         Stmt::Assign(assign) => assign

@@ -35,7 +35,7 @@ enum Entry<'a> {
     Module(String),
 }
 
-/// What a module defines.
+/// The definitions of a module.
 struct Defined<'a> {
     body: &'a [Stmt],
     entries: HashMap<&'a str, Entry<'a>>,
@@ -43,7 +43,7 @@ struct Defined<'a> {
     inner: HashMap<(&'a str, &'a str), &'a ast::StmtFunctionDef>,
 }
 
-/// What the modules define.
+/// The definitions of all modules.
 pub struct Library<'a> {
     modules: HashMap<&'a str, Defined<'a>>,
 }

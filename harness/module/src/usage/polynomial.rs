@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most terms that a sum keeps; a larger one is an unknown.
+/// Maximum number of terms of a sum; a larger one is an unknown.
 const TERMS_MOST: usize = 64;
 
 /// Something unknown.
@@ -15,7 +15,7 @@ pub enum Atom {
     Program(u8),
     /// A lane of `tl.arange(0, end)`.
     Lane(Extent),
-    /// Which turn of a loop it is, from 0. Loops are numbered as they are met.
+    /// The iteration of a loop, from 0. Loops are numbered in the order of reading.
     Turn(usize),
     /// The value of any other expression, identified by its text and the values in it.
     Other {
@@ -32,7 +32,7 @@ pub enum Atom {
     },
 }
 
-/// Where a range of lanes ends.
+/// The end of a range of lanes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
     /// A number in the text.
@@ -164,7 +164,7 @@ impl Polynomial {
         self.0.keys().flatten()
     }
 
-    /// What an unknown is multiplied with.
+    /// The factor of an unknown.
     #[must_use]
     pub fn factor_of(&self, atom: &Atom) -> Self {
         let terms = self.terms().filter_map(|(product, factor)| {

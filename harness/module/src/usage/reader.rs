@@ -18,7 +18,7 @@ use super::{Access, Flags, Usage};
 const CALLS_DEEP: usize = 12;
 const CALLS_MOST: usize = 512;
 
-/// What the statements so far have said.
+/// State of reading: everything learned from the statements so far.
 pub(super) struct Reader<'a> {
     library: &'a Library<'a>,
     /// The module of the function that is read.
@@ -28,7 +28,7 @@ pub(super) struct Reader<'a> {
     /// How many functions are around the statement, the kernel left out.
     depth: usize,
     calls: usize,
-    /// What the function that is read returns.
+    /// The values that the current function returns.
     returned: Option<Vec<Polynomial>>,
     /// Block pointers and descriptors, by the number in their names.
     blocks: Vec<Block>,
@@ -56,7 +56,7 @@ pub(super) struct Reader<'a> {
     pub axes: usize,
     /// Axes whose number of programs is a step.
     pub persistent: BTreeSet<u8>,
-    /// What needs no further thought.
+    /// Facts that need no further analysis.
     pub usage: Usage,
     /// Tensors whose values are indices.
     pub indexing: BTreeSet<String>,
@@ -64,7 +64,7 @@ pub(super) struct Reader<'a> {
     pub integers: BTreeSet<String>,
 }
 
-/// What a loop counts to: `for k in range(0, K, BLOCK)`, or `for k in range(0, tl.cdiv(K, BLOCK))`.
+/// The end of a loop: `for k in range(0, K, BLOCK)`, or `for k in range(0, tl.cdiv(K, BLOCK))`.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     /// The parameter that no index exceeds which rises by `step` in each turn.
@@ -583,7 +583,7 @@ fn join_branches(ends: Vec<HashMap<String, Polynomial>>) -> (HashMap<String, Pol
     (all, indexing)
 }
 
-/// Whether a function is `cdiv`, of whatever module.
+/// Whether a function is `cdiv`, of any module.
 fn is_cdiv(func: &Expr) -> bool {
     match func {
         Expr::Name(name) => name.id.as_str() == "cdiv",
