@@ -1,6 +1,6 @@
-//! Numbers of a launch that know how they follow from its sizes, so that a case file can vary the sizes in its matrix.
+//! Numbers of a launch with their formulas in its sizes, so that a case file can vary the sizes in its matrix.
 
-/// The most that a number grows to.
+/// Maximum value of a number.
 const MAX_VALUE: i64 = i64::MAX;
 
 /// A number, and the expression that gives it, if it depends on a size that has a name.

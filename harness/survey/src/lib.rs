@@ -32,10 +32,10 @@ use cerith_module::usage::library::{Library, Texts};
 use cerith_module::usage::polynomial::Extent;
 use cerith_module::usage::{Bound, Flags, Stride, TensorUse, Usage, read_usage};
 
-/// The most configurations of an autotuner that are tried.
+/// Maximum number of an autotuner's configurations that are tried.
 const CONFIGS_MOST: usize = 4;
 
-/// The most elements of a tensor: larger sizes are not tried.
+/// Maximum number of elements of a tensor: larger sizes are not tried.
 const ELEMENTS_MOST: i64 = 1 << 20;
 
 /// A launch to try.
@@ -56,19 +56,21 @@ pub struct Survey {
     pub kernel: String,
     /// The launches, the plain one first.
     pub attempts: Vec<Attempt>,
-    /// Why the kernel cannot be launched from what its text says.
+    /// Why the kernel's text is not enough to launch it.
     pub not_tried: Option<NotTried>,
-    /// The storages of tensors whose number of elements the text determines. Other storages have more elements than
-    /// enough, so an access out of bounds of them is not the kernel's fault.
+    /// The storages of tensors whose number of elements the text determines. Other storages have more room than
+    /// needed, so their size shows nothing about the kernel.
     pub certain: BTreeSet<String>,
-    /// The storages of tensors whose other accesses tell how many elements they have: one does not fit them, or the tensor is larger.
+    /// The storages of tensors whose other accesses determine their number of elements: one does not fit them, or the
+    /// tensor is larger.
     pub stated: BTreeSet<String>,
     /// The conditions that the kernel's text states.
     pub contracts: Vec<Condition>,
     /// The lines of the first stores to tensors, from 1, by their parameters.
     pub stores: BTreeMap<String, usize>,
-    /// The storages whose elements can't overlap because of a guess of the survey: the text determines the extent of
-    /// every dimension except the outermost, or the kernel computes addresses from no stride that a launch passes.
+    /// The storages whose elements can only overlap through the kernel's own fault, not through a guess of the
+    /// survey: the text determines the extent of every dimension except the outermost, or the kernel computes
+    /// addresses from no stride that a launch passes.
     pub distinct: BTreeSet<String>,
     /// The storages of tensors that are only written, and whose size the text determines.
     pub outputs: BTreeSet<String>,
@@ -135,7 +137,7 @@ pub enum NotTried {
     /// It is written in Gluon.
     #[error("it is written in Gluon, not in Triton")]
     Gluon,
-    /// Its launches would be too large, or take something that the text does not tell.
+    /// Its launches would be too large, or need something that the text does not determine.
     #[error("no launch of a reasonable size can be made of what its text tells")]
     TooLarge,
     /// It has parameters of any number.
@@ -146,7 +148,7 @@ pub enum NotTried {
     Declared,
 }
 
-/// A kernel of an excerpt, with what its text says.
+/// A kernel of an excerpt, with the facts from its text.
 #[derive(Clone, Debug)]
 pub struct Draft {
     function: Function,
@@ -543,7 +545,7 @@ impl Draft {
     }
 }
 
-/// Finds the storages of tensors whose sizes only other accesses tell.
+/// Finds the storages of tensors whose sizes only other accesses determine.
 fn find_stated_storages(usage: &Usage) -> BTreeSet<String> {
     let stated = usage
         .tensors

@@ -1,4 +1,4 @@
-//! How a tensor lies in its storage, and which tensors can stand for each other.
+//! The layout of a tensor in its storage, and which tensors can replace each other.
 
 use std::collections::BTreeSet;
 

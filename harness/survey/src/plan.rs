@@ -1,5 +1,5 @@
-//! The launches that a kernel is tried with: the sizes, layouts, dtypes, flags and aliases of each. Left out: their text
-//! ([`super::written`]).
+//! The launches that a kernel is tried with: the sizes, layouts, dtypes, flags and aliases of each. See
+//! [`super::written`] for their text.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const PERSISTENT: i64 = 2;
 /// The variant in which all indices are equal.
 pub const REPEATED: &str = "all indices equal";
 
-/// The most flags that are each turned over alone.
+/// Maximum number of flags that are each flipped alone.
 const FLAGS_MOST: usize = 8;
 
 /// Lists the settings of a kernel's flags in its launches: all equal, or all but one.
@@ -94,7 +94,7 @@ impl Plan {
     }
 }
 
-/// The variable of a matrix that says how far apart rows are.
+/// The matrix variable for the number of elements between rows.
 pub(super) const PADDING: &str = "padding";
 
 pub(super) struct Planner<'a> {

@@ -41,7 +41,7 @@ const BLOCKS: [i64; 3] = [64, 16, 128];
 /// How often a tensor's room may be doubled.
 const DOUBLINGS_MOST: u32 = 4;
 
-/// What the plain launch of a kernel passes, where its text leaves it open.
+/// The values that the plain launch of a kernel passes if its text leaves them open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The dtype of its tensors.
@@ -52,7 +52,7 @@ pub struct Reading {
     pub even: bool,
     /// Lanes of a block, if not as usual.
     pub block: Option<i64>,
-    /// Values of parameters, in a case file's words, in place of those that their names and uses suggest.
+    /// Values of parameters, as written in a case file, in place of those that their names and uses suggest.
     pub values: BTreeMap<String, String>,
     /// Tensors with a dtype of their own. A parameter that the text does not show to be a tensor is one then.
     pub dtypes: BTreeMap<String, &'static str>,
@@ -125,7 +125,7 @@ impl Draft {
     ) -> Vec<Reading> {
         let (named, others): (Vec<&Parameter>, Vec<&Parameter>) =
             required_parameters(&self.function).partition(|parameter| named.contains(&parameter.name));
-        // Its text says what else they may be.
+        // The text shows the other values that these may have.
         let (choices, others): (Vec<&Parameter>, Vec<&Parameter>) = others
             .into_iter()
             .partition(|parameter| self.is_choice(&parameter.name));

@@ -1,4 +1,4 @@
-//! The case file of a launch: storages, views and arguments. Left out: what is varied ([`super::plan`]).
+//! The case file of a launch: storages, views and arguments. See [`super::plan`] for the variations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ const ROWS: i64 = 3;
 /// Elements of a tensor whose size the text does not determine: enough for any index that small sizes lead to.
 const ROOM: i64 = 1 << 16;
 
-/// How many times a part of a block is in it, where a parameter says that.
+/// How many parts a block has, if a parameter decides that.
 const FACTOR: i64 = 4;
 
 /// The parts of a launch, as written in a case file.
@@ -263,7 +263,7 @@ impl Planner<'_> {
                     format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1),
                 )
             } else {
-                // An access whose tensor the text does not tell may read it.
+                // An access whose tensor is unknown may read it.
                 let fill = if self.usage.lost > 0 { "zeros" } else { "uninit" };
                 (plan.dtype, fill.to_owned())
             };
@@ -380,7 +380,7 @@ impl Planner<'_> {
     }
 }
 
-/// What a tensor with a dtype of its own holds. Integers may be indices, and a flag that is 0 may end everything.
+/// The fill of a tensor with a dtype of its own. Integers may be indices, and a flag that is 0 may end everything.
 fn choose_fill(dtype: &str, tensor: &TensorUse, nth: usize) -> String {
     let is_float = dtype.starts_with('f') || dtype == "bf16";
     match (tensor.read && !tensor.indexes, is_float) {

@@ -152,7 +152,7 @@ fn sizes_that_the_text_does_not_tell_are_not_certain() {
         &format!("{load}    tl.store(out + at, v, mask=at < n)\n"),
         &["out", "x"],
     );
-    // Nothing else in the text says that the output has one more than the size.
+    // Only the mask of the store shows that the output has one element more than the size.
     check(
         "B: tl.constexpr",
         &format!("{load}    tl.store(out + at, v, mask=at <= n)\n"),
