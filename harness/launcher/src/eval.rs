@@ -9,7 +9,7 @@ use super::module::Global;
 use super::plan::{Kind, Scalar, guess_number, to_scalar};
 use super::value::{Body, Closure, Frame, Number, Scope, Slice, Value, is_equal, module_value};
 
-/// The most elements of a comprehension.
+/// Maximum number of elements of a comprehension.
 const MAX_ELEMENTS: usize = 256;
 
 impl<'a> Machine<'a> {

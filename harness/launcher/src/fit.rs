@@ -11,7 +11,7 @@ use cerith_module::usage::{Bound, Dimension, Stride, TensorUse, Usage};
 /// Elements of an input whose size nothing determines.
 const ROOM: i64 = 1 << 14;
 
-/// The most elements that an input gets for the kernel's sake.
+/// Maximum number of elements of an input that is enlarged for the kernel.
 const MAX_FITTED: i64 = 1 << 19;
 
 impl<'a> Machine<'a> {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::value::{Dtype, Value};
 
-/// The most inputs, with the parts of lists and objects.
+/// Maximum number of inputs, including the parts of lists and objects.
 const MAX_INPUTS: usize = 200;
 
-/// The most dimensions of an input.
+/// Maximum number of dimensions of an input.
 const MAX_RANK: usize = 8;
 
 /// Elements between the rows of a padded tensor.

@@ -1,4 +1,4 @@
-//! Stand-in tensors: shapes and strides over a storage, with torch's views. Left out: elements.
+//! Stand-in tensors: shapes and strides over a storage, with torch's views, but without elements.
 
 use super::value::{Dtype, From, Number, Slice};
 
