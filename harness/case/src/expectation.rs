@@ -43,9 +43,9 @@ impl Expectation {
             .any(|pattern| pattern.matches(engine, rules, &self.versions))
     }
 
-    /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a target was seen
-    /// with the code for the GPU that executes; code for other targets may do the same. So may a stage of the compiler, if it is that
-    /// stage that is wrong.
+    /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a
+    /// target was seen with the code for the GPU that executes; code for other targets may do the same. So may a
+    /// stage of the compiler, if it is that stage that is wrong.
     pub fn is_binding(&self, engine: &str) -> bool {
         let Some(engine) = EnginePattern::parse(engine) else {
             return true;
