@@ -20,9 +20,9 @@ pub struct Joined {
     pub lines_before: u32,
 }
 
-/// Joins the module at `path` with the functions that it imports from its package. `kernels` is the module with the kernels that it
-/// launches, and its text, if that is another module. Returns `None` if the module imports nothing from the package, or has a syntax
-/// error.
+/// Joins the module at `path` with the functions that it imports from its package. `kernels` is the module with the
+/// kernels that it launches, and its text, if that is another module. Returns `None` if the module imports nothing
+/// from the package, or has a syntax error.
 pub fn join_modules(path: &str, kernels: Option<(&str, &str)>, read: &Read<'_>) -> Option<Joined> {
     let text = read(path)?;
     let names = list_names(&text)?;

@@ -1,4 +1,5 @@
-//! Which names of a kernel decide where it accesses memory and what it executes. A number that only reaches stored values may be any.
+//! Which names of a kernel decide where it accesses memory and what it executes. A number that only reaches stored
+//! values may be any.
 
 use std::collections::BTreeSet;
 
