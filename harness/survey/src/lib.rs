@@ -165,8 +165,8 @@ pub struct Draft {
     is_named: bool,
 }
 
-/// The kernels of an excerpt's first module. `original` is the text that it was taken from; `only` names the kernels that are meant,
-/// all if it is empty.
+/// The kernels of an excerpt's first module. `original` is the text that it was taken from; `only` names the kernels
+/// that are meant, all if it is empty.
 ///
 /// # Errors
 /// The module has a syntax error.
@@ -316,8 +316,8 @@ impl Draft {
         self.hosts.iter().any(is_known)
     }
 
-    /// Looks for launches in a text that has more than the kernel's file: what it imports, or another file that launches the kernel,
-    /// by its name.
+    /// Looks for launches in a text that has more than the kernel's file: what it imports, or another file that
+    /// launches the kernel, by its name.
     pub fn add_hosts(&mut self, joined: &Joined, file: Option<&str>) {
         let (name, before) = (&self.function.name, joined.lines_before);
         let mut hosts = read_launches_after(&joined.text, &self.path, name, before);
@@ -385,8 +385,8 @@ impl Draft {
         self.build_planner(&usage, reading, config).first()
     }
 
-    /// The plain launch with blocks of other sizes, and the sizes and tensors of the plain one. Empty if the size of a tensor depends
-    /// on a block, or may.
+    /// The plain launch with blocks of other sizes, and the sizes and tensors of the plain one. Empty if the size of
+    /// a tensor depends on a block, or may.
     pub fn list_block_attempts(&self, reading: &Reading) -> Vec<Attempt> {
         let usage = self.usage_by(reading);
         let mut configs = self.metadata.configs.clone();

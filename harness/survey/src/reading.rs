@@ -114,9 +114,9 @@ impl Reading {
 }
 
 impl Draft {
-    /// The readings that differ from this one in one thing. Those about parameters in `named` come first: the
-    /// failure of the launch names them. Other dtypes are worth a try only if the kernel was rejected: a value of another dtype hides what a kernel
-    /// does, and a kernel that compiles takes this one.
+    /// The readings that differ from this one in one thing. Those about parameters in `named` come first: the failure
+    /// of the launch names them. Other dtypes are worth a try only if the kernel was rejected: a value of another
+    /// dtype hides what a kernel does, and a kernel that compiles takes this one.
     pub fn list_changes(
         &self,
         reading: &Reading,
