@@ -47,8 +47,8 @@ const MAX_LAUNCHES: usize = 24;
 /// Maximum number of launchers of a kernel.
 const MAX_HOSTS: usize = 12;
 
-/// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text. `text` is the whole
-/// original module, and `path` the module's path as case files name it.
+/// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text.
+/// `text` is the whole original module, and `path` the module's path as case files name it.
 pub fn read_launches(text: &str, path: &str, kernel: &str) -> Vec<HostLaunch> {
     read_launches_after(text, path, kernel, 0)
 }
