@@ -4,7 +4,7 @@
 //! file is opened again for each entry. An archive's own figures are not trusted. Sizes are compared with those that the case
 //! declares, and no more than that is ever unpacked. The bytes that are read for the index, and for an entry, are bounded.
 //!
-//! Left out: which storage gets which bytes (`fill`), and writing archives.
+//! See `fill` for which storage gets which bytes. Nothing here writes archives.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -140,7 +140,7 @@ pub(crate) struct Archive {
     index: OnceLock<Result<Index, Refusal>>,
 }
 
-/// Where an archive's bytes are.
+/// The location of an archive's bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// In a file.
@@ -225,7 +225,7 @@ struct Index {
 #[derive(Debug)]
 struct Slot {
     entry: OwnedZipFileEntry,
-    /// Where what comes behind the entry begins.
+    /// Offset of the next entry, or the end of the archive for the last one.
     end: u64,
 }
 
@@ -372,7 +372,7 @@ fn wrong_size(what: &str, storage: &str, size: usize) -> Refusal {
     }
 }
 
-/// What zip says, as a fragment.
+/// Describes a zip error, as a fragment of a message.
 fn describe_zip_error(error: ZipError) -> String {
     match error {
         ZipError::Io(error) => error.to_string(),
@@ -382,7 +382,7 @@ fn describe_zip_error(error: ZipError) -> String {
     }
 }
 
-/// A name for a message: hostile ones are long, or are no text.
+/// A printable name for a message: names in hostile archives may be long or invalid UTF-8.
 fn describe_name(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let mut short: String = text.chars().take(64).flat_map(char::escape_debug).collect();

@@ -1,4 +1,4 @@
-//! What is passed to a kernel. Left out: how a case file writes it (see the crate's documentation).
+//! Kernel arguments. See the crate's documentation for how a case file writes them.
 
 use cerith_memory::Tensor;
 use cerith_tile::DType;
@@ -10,13 +10,13 @@ use crate::expr::Address;
 /// A value with its place in the case file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arg {
-    /// What is passed.
+    /// The argument's value.
     pub value: ArgValue,
     /// Where it is written.
     pub span: Span,
 }
 
-/// What can be passed to a kernel.
+/// A value that can be passed to a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgValue {
     /// `None`.

@@ -1,5 +1,5 @@
-//! Arguments against a kernel's signature, as Python would bind them, and what makes a function a host function.
-//! Left out: what values mean to Triton.
+//! Binds arguments to a kernel's signature, as Python would, and checks host functions. Values are not checked
+//! against Triton's rules.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
@@ -9,7 +9,7 @@ use crate::yaml::Key;
 use cerith_module::kernel::{Function, Kernel, Parameter, ParameterKind};
 use cerith_python::nearest::{list, suggest_spelling};
 
-/// What a host function is called with.
+/// Number of arguments that a host function is called with.
 const HOST_ARGUMENTS: usize = 3;
 
 const ON_PURPOSE: &str = "`unchecked: true` on the launch passes it all the same";
@@ -37,7 +37,7 @@ fn has(function: &Function, kind: ParameterKind) -> bool {
     function.parameters.iter().any(|parameter| parameter.kind == kind)
 }
 
-/// What is wrong with an argument by name: no parameter has that name, or a positional argument took it.
+/// Checks an argument by name: reports an unknown parameter, or one that a positional argument already set.
 fn check_keyword(
     kernel: &Kernel,
     function: &Function,
@@ -142,7 +142,7 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
     }
 }
 
-/// What is wrong with a function as the host function that is named at `span`.
+/// Checks whether a function can be the host function named at `span`; returns a diagnostic if it can't.
 pub(crate) fn check_host(function: &Function, span: Span) -> Option<Diagnostic> {
     let name = &function.name;
     let wrong = |message: String| {

@@ -1,9 +1,9 @@
 //! A resolved case as plain data, for snapshots, `cerith explain` and everything that stores cases; and its hash.
 //!
-//! The form is for reading: elements are written as numbers, one line per storage. It is stable: two cases that do the
-//! same have the same [`Canonical::hash`], whatever their ids, texts and expectations are.
+//! The form is for reading: elements are written as numbers, one line per storage. It is stable: two cases that do
+//! the same have the same [`Canonical::hash`], even if their ids, texts and expectations differ.
 //!
-//! Left out: reading it back. A case is read from a case file.
+//! It can't be read back. Cases are read from case files.
 
 use std::fmt::{self, Write as _};
 
@@ -26,7 +26,7 @@ const MAX_SHOWN: usize = 64;
 pub struct Canonical {
     /// The case's id.
     pub id: String,
-    /// What it shows.
+    /// A description of what the case shows.
     pub about: String,
     /// The module's path in the corpus.
     pub module: String,
@@ -64,7 +64,7 @@ pub struct CanonicalStorage {
     pub shape: Vec<i64>,
     /// How many bytes it has.
     pub bytes: usize,
-    /// What it holds.
+    /// The file's content.
     pub content: String,
 }
 
@@ -153,9 +153,9 @@ impl Case {
         }
     }
 
-    /// A hash of everything that decides what the case does: kernels and host functions with what they depend on,
-    /// storages, grids, arguments and options, whether the kernels can be inspected, and how it is compiled under
-    /// `torch.compile`. Ids, words, expectations and what is on record do not.
+    /// A hash of everything that decides what the case does: kernels and host functions with their dependencies,
+    /// storages, grids, arguments and options, whether the kernels can be inspected, and how the case is compiled
+    /// under `torch.compile`. Ids, descriptions, expectations and recorded outcomes don't count.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
         feed.hash_text(&format!("{OLD_NAME} case 2"));
@@ -171,7 +171,7 @@ impl Case {
         feed.finish()
     }
 
-    /// The half of [`Case::content_hash`] that is about kernels: their text and that of what they depend on.
+    /// The part of [`Case::content_hash`] that covers kernels: their text and the text of their dependencies.
     pub fn source_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
         feed.hash_text(&format!("{OLD_NAME} source 1"));
@@ -204,7 +204,8 @@ impl Case {
     }
 }
 
-/// What hashes begin with: the project's name when the first records were made. Those records still hold.
+/// Prefix of every hash: the project's name when the first records were made. It stays, so that those records remain
+/// valid.
 const OLD_NAME: &str = "conch";
 
 /// Hashes with lengths in front, so that no two values run into each other.
@@ -270,7 +271,7 @@ impl Feed {
         self.hash_bytes(&states);
     }
 
-    /// What arguments name in the kernel's file.
+    /// Hashes the statements that define globals of the kernel's file among the arguments.
     fn hash_globals(&mut self, kernel: &Kernel, value: &ArgValue) {
         match value {
             ArgValue::Global(name) => kernel.pieces_of(name).for_each(|piece| self.hash_text(piece)),
@@ -302,7 +303,7 @@ impl Feed {
             self.hash_value(value);
         }
         if let Some(host) = &launch.host {
-            // No text has this length, so nothing else can stand here.
+            // No text has this length, so the hash can't be that of another launch.
             self.hash_number(u64::MAX);
             self.hash_kernel(host);
         }
@@ -479,7 +480,7 @@ fn describe_elements(storage: &Storage, declared: &Declared, storages: &Storages
             bits.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
             let bits = u64::from_le_bytes(bits);
             let text = numeric::format(declared.dtype, bits);
-            // The number alone does not say which NaN it is.
+            // The number alone does not show which NaN it is.
             shown.push(if text == "nan" {
                 format!("bits({bits:#x})")
             } else {

@@ -1,5 +1,5 @@
-//! The resolved case: storages with their bytes, tensors, launches, expectations. This is what engines run.
-//! Left out: how it was written down (see the crate's documentation).
+//! The resolved case: storages with their bytes, tensors, launches, expectations. This is what engines run. See the
+//! crate's documentation for the case file's format.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use cerith_module::kernel::{Kernel, Module};
 pub struct Case {
     /// `area/name:variable=value,…`, stable and unique in its corpus.
     pub id: String,
-    /// What the case shows, in a sentence.
+    /// A description of what the case shows, in a sentence.
     pub summary: String,
     /// Where the case comes from: a commit, an issue, a catalogue entry.
     pub origin: Option<String>,
@@ -35,22 +35,22 @@ pub struct Case {
     pub storages: Storages,
     /// How many of `storages` the case file names itself; the others are copies.
     pub named_storages: usize,
-    /// What each storage that the file names was declared as, in the order of `storages`.
+    /// The declarations of the storages that the file names, in the order of `storages`.
     pub declared: Vec<Declared>,
     /// The named tensors. Storages come first, each as a tensor of its own name.
     pub tensors: Vec<NamedTensor>,
-    /// What runs, one after the other over the same memory. Empty for an import-only case.
+    /// The launches, which run one after the other over the same memory. Empty for an import-only case.
     pub launches: Vec<Launch>,
-    /// How it is compiled under `torch.compile`, if the case file says so.
+    /// How it is compiled under `torch.compile`, if the case file has `compile`.
     pub compile: Option<Compile>,
-    /// How long an engine may take, if the case file says so.
+    /// The time limit of an engine, if the case file has one.
     pub timeout: Option<Duration>,
     /// Whether Triton's interpreter can see the text of the kernels' file. It cannot see that of a kernel
     /// made with `exec`, and then does not rewrite the kernel's syntax tree.
     pub inspectable: bool,
     /// The result of the run that it was recorded from.
     pub recorded: Option<RecordedRun>,
-    /// What the file says that storages hold after the last launch.
+    /// The contents that the file expects storages to have after the last launch.
     pub expected_contents: Vec<ExpectedContent>,
     /// The written-down exceptions whose `when` holds at this point.
     pub expectations: Vec<Expectation>,
@@ -72,8 +72,8 @@ impl Case {
             .map(|named| &named.tensor)
     }
 
-    /// The text of one of its modules, as far as the launches need it ([`Module::text_for`]): their kernels, the functions
-    /// among the arguments, and host functions. A case that only imports a module needs all of it.
+    /// The text of one of its modules, reduced to what the launches need ([`Module::text_for`]): their kernels, the
+    /// functions among the arguments, and host functions. A case that only imports a module needs all of it.
     pub fn text_of(&self, module: &Module) -> Arc<str> {
         if self.is_import_only() {
             return Arc::clone(&module.file.text);
@@ -128,16 +128,16 @@ fn collect_globals<'a>(value: &'a ArgValue, names: &mut Vec<&'a str>) {
     }
 }
 
-/// What a storage was declared as.
+/// The declaration of a storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// Its dtype.
     pub dtype: DType,
     /// Its shape.
     pub shape: Vec<i64>,
-    /// Its fill in words, as the case file has it.
+    /// Its fill, as written in the case file.
     pub fill: String,
-    /// Where the bytes come from, if they are recorded ones, and a hash of them in which addresses are left out.
+    /// The source of recorded bytes, if any, and a hash of them that ignores addresses.
     pub recorded: Option<(Source, [u8; 32])>,
     /// Where it is declared.
     pub span: Span,
@@ -146,7 +146,7 @@ pub struct Declared {
 /// A grid, and a value for every kernel parameter.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// What is launched.
+    /// The kernel to launch.
     pub kernel: Kernel,
     /// Programs along x, y and z. Dimensions that the file does not give are 1. A dimension may be 0 (nothing runs).
     pub grid: [u32; 3],
@@ -158,8 +158,8 @@ pub struct Launch {
     pub keyword: Vec<(String, Arg)>,
     /// Launch options, in the order of the file: `num_warps`, `num_stages`, …
     pub options: Vec<(String, ArgValue)>,
-    /// The Python function that makes the launch, called with the kernel, the grid, and arguments and options by name.
-    /// None for a plain `kernel[grid](…)`. What comes out is the plain launch's either way.
+    /// The Python function that makes the launch, called with the kernel, the grid, and arguments and options by
+    /// name. `None` for a plain `kernel[grid](…)`. The result must be that of the plain launch either way.
     pub host: Option<Kernel>,
     /// Whether arguments and options were deliberately not checked against the kernel's signature.
     pub unchecked: bool,
@@ -181,7 +181,7 @@ impl Launch {
             .chain(self.keyword.iter().map(|(name, arg)| (Some(name.as_str()), arg)))
     }
 
-    /// An integer option, `num_warps` say.
+    /// An integer option, for example `num_warps`.
     pub fn int_option(&self, name: &str) -> Option<i128> {
         self.options
             .iter()

@@ -1,5 +1,5 @@
-//! A case file whose kernels were found: what it says, and which kernel, host function and module a launch means.
-//! Left out: finding them (`corpus`), and the cases that it expands to ([`Entry`](crate::Entry)).
+//! A case file whose kernels were found: its content, and the kernel, host function and module of each launch. See
+//! `corpus` for finding them, and [`Entry`](crate::Entry) for the cases that it expands to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,16 +25,16 @@ pub struct CaseFile {
     pub id: String,
     pub(crate) schema: Schema,
     pub(crate) archives: Arc<Archives>,
-    /// By `file.py:function`, as the file has it.
+    /// Kernels by `file.py:function`, as written in the file.
     pub(crate) kernels: HashMap<String, Kernel>,
-    /// Host functions, by `file.py:function` as the file has it.
+    /// Host functions by `file.py:function`, as written in the file.
     pub(crate) hosts: HashMap<String, Kernel>,
-    /// By `file.py`, as the file has it.
+    /// Modules by `file.py`, as written in the file.
     pub(crate) modules: HashMap<String, Arc<Module>>,
 }
 
 impl CaseFile {
-    /// What its cases show.
+    /// A description of what its cases show.
     pub fn summary(&self) -> &str {
         &self.schema.summary
     }
@@ -51,7 +51,8 @@ impl CaseFile {
         paths.all(|path| path == first).then_some(first)
     }
 
-    /// What it says of engines whose bug it shows: all but the reference, or those that `found` names.
+    /// Engines whose bug the case shows: all that its expectations name except the reference, or only those that
+    /// `found` names.
     pub fn exceptions(&self) -> impl Iterator<Item = Exception<'_>> {
         let named = self.discovery().map_or(&[][..], |found| &found.engines[..]);
         self.schema.expect.iter().flat_map(move |expect| {
@@ -71,7 +72,7 @@ impl CaseFile {
         })
     }
 
-    /// Where recorded bytes are found.
+    /// Where to look for recorded bytes.
     pub(crate) fn archive_lookup(&self) -> ArchiveLookup<'_> {
         ArchiveLookup {
             archives: &self.archives,
@@ -128,15 +129,15 @@ impl CaseFile {
     }
 }
 
-/// What a case file says of one engine.
+/// An expectation of a case file for one engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Exception<'a> {
-    /// Whom it speaks of.
+    /// The engine that it applies to.
     pub engine: &'a EnginePattern,
     /// Which of its versions.
     pub versions: &'a VersionRange,
     /// The axes of a sweep, where it is about one.
     pub axes: &'a [Axis],
-    /// The reason, in words.
+    /// The reason, as text.
     pub reason: &'a str,
 }

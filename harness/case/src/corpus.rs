@@ -1,10 +1,10 @@
 //! A corpus: case files with the kernels they name, and the cases that they expand to, one at a time.
 //!
-//! This crate does IO in two places: [`Corpus::read`] reads case files and kernels, and [`Entry::resolve`] reads the bytes
-//! that a case names in a data archive, if it names any. Everything that can be known without expanding a file is
-//! checked when it is read, and a file with a problem is left out: the others still run. What depends on the matrix
-//! point comes out of [`Entry::resolve`]. An expanded case leaves nothing behind but the index of the archive that it
-//! needed. So a corpus takes the memory of its text, whatever its archives hold.
+//! This crate does IO in two places: [`Corpus::read`] reads case files and kernels, and [`Entry::resolve`] reads the
+//! bytes that a case names in a data archive, if it names any. Reading a file checks everything that does not need an
+//! expanded case. A file with a problem is skipped, and the others still run. [`Entry::resolve`] reports problems
+//! that depend on the matrix point. The only thing that stays in memory after expanding a case is the index of the
+//! archive that it needed. So a corpus takes the memory of its text, whatever the size of its archives.
 
 mod loader;
 
@@ -38,14 +38,14 @@ impl Corpus {
         Self::with_archives(inputs, Archives::default())
     }
 
-    /// The same with data archives that are not in memory.
+    /// Like [`Self::load`], with data archives that are not in memory.
     pub(crate) fn with_archives(inputs: impl IntoIterator<Item = Input>, mut archives: Archives) -> Self {
         let mut loader = Loader::default();
         let mut cases = BTreeMap::new();
         let mut hashes: BTreeMap<String, Option<blake3::Hash>> =
             archives.paths().map(|path| (path, None)).collect();
         for input in inputs {
-            // Of an archive, which may be large, there is only the path.
+            // An archive may be large, so only its path is kept.
             let is_archive = matches!(input.path.rsplit_once('.'), Some((_, "zip")));
             let text = input.content.as_ref().ok().filter(|_| !is_archive);
             hashes.insert(input.path.clone(), text.map(|bytes| blake3::hash(bytes)));
@@ -109,8 +109,8 @@ impl Corpus {
         }
     }
 
-    /// What tells this corpus from others: a hash of the paths of all its files from its folder on, and of the texts of case files
-    /// and kernels. Of data archives, which may be large, there is only the path.
+    /// Identifies the corpus: a hash of the paths of all its files, relative to its folder, and of the texts of case
+    /// files and kernels. Data archives may be large, so only their paths are hashed.
     pub fn hash(&self) -> &str {
         &self.hash
     }
@@ -120,7 +120,7 @@ impl Corpus {
         &self.sources
     }
 
-    /// What is wrong with case files and kernels whatever the matrix point, in the order of paths.
+    /// Problems of case files and kernels that don't depend on the matrix point, ordered by path.
     pub fn problems(&self) -> &[Diagnostic] {
         &self.problems
     }
@@ -146,7 +146,8 @@ impl Corpus {
             .filter_map(move |(number, entry)| shard.holds(number).then_some(entry))
     }
 
-    /// What may have been meant by a filter's pattern that matches nothing. `root` is the corpus as for [`Filter::parse`].
+    /// Suggests a correction for a filter's pattern that matches nothing. `root` is the corpus as for
+    /// [`Filter::parse`].
     pub fn suggest(&self, pattern: &str, root: &str) -> Option<String> {
         let (path, conditions) = pattern.split_once(':').unwrap_or((pattern, ""));
         if let Ok(files) = Filter::parse(&[path], root) {
@@ -177,7 +178,7 @@ fn hash_of(files: &BTreeMap<String, Option<blake3::Hash>>) -> String {
     all.finalize().to_hex().as_str()[..32].to_owned()
 }
 
-/// What may have been meant by conditions that these cases do not meet.
+/// Suggests a correction for conditions that none of these cases meets.
 fn suggest_condition(conditions: &str, entries: &[Entry]) -> Option<String> {
     let labels: BTreeSet<&str> = entries
         .iter()

@@ -1,8 +1,9 @@
-//! Comments of a kernel's file that are for `cerith check`: what callers promise (`# cerith: requires K % BLOCK_K == 0`), and findings
-//! to ignore (`# cerith: ignore[race] reason`).
+//! Comments of a kernel's file that are for `cerith check`: what callers promise
+//! (`# cerith: requires K % BLOCK_K == 0`), and findings to ignore (`# cerith: ignore[race] reason`).
 //!
-//! A comment after code belongs to its statement. A comment on a line of its own belongs to the statement below it. If that statement
-//! is a `def` or a decorator, the comment belongs to the whole function. Codes of findings are not checked here.
+//! A comment after code belongs to its statement. A comment on a line of its own belongs to the statement below it.
+//! If that statement is a `def` or a decorator, the comment belongs to the whole function. Codes of findings are not
+//! checked here.
 
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
@@ -122,7 +123,7 @@ impl Requirement {
         numbers.0
     }
 
-    /// Whether it says that `divisor` (a parameter or a number) divides something.
+    /// Whether it declares that `divisor` (a parameter or a number) divides something.
     pub fn is_divisible_by(&self, divisor: &str) -> bool {
         says_divisible(self.expression.tree(), divisor)
     }

@@ -1,7 +1,7 @@
 //! Tensor descriptors as arguments: `triton.tools.tensor_descriptor.TensorDescriptor`, made in Python before the launch.
 //!
-//! [`Descriptor::find_rejection`] is what that class itself refuses, by version. Left out: what a kernel may do with one
-//! (`cerith-frontend`), and descriptors that a kernel makes.
+//! [`Descriptor::find_rejection`] checks values as each version of that class does. See `cerith-frontend` for a
+//! descriptor's use in a kernel. Descriptors that a kernel creates are not covered.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use cerith_tile::rules::Version;
 /// Dimensions that a descriptor may have.
 pub const MAX_RANK: usize = 5;
 
-/// The most elements that a block may have (`TRITON_MAX_TENSOR_NUMEL`).
+/// Maximum number of elements of a block (`TRITON_MAX_TENSOR_NUMEL`).
 const MAX_NUMEL: i64 = 1 << 20;
 
 /// The alignment of descriptors, in bytes.
@@ -20,7 +20,7 @@ const ALIGNMENT: i128 = 16;
 /// The version that brought the class.
 const FIRST: Version = Version::new(3, 4, 0);
 
-/// What lanes outside of the described tensor hold when they are loaded.
+/// The value that lanes outside of the described tensor load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Padding {
     /// Zero.
@@ -51,22 +51,22 @@ impl fmt::Display for Padding {
 pub struct Descriptor {
     /// The expression of the tensor, often just its name.
     pub name: String,
-    /// The tensor: where the first element is, and of which dtype.
+    /// A tensor with the address of the first element and the dtype.
     pub base: Tensor,
-    /// Elements along each dimension; the tensor's own unless the file says otherwise.
+    /// Elements along each dimension; by default those of the tensor.
     pub shape: Vec<i64>,
-    /// Strides in elements; the tensor's own unless the file says otherwise.
+    /// Strides in elements; by default those of the tensor.
     pub strides: Vec<i64>,
     /// Elements of a block.
     pub block_shape: Vec<i64>,
-    /// What lanes outside of the shape hold.
+    /// The value that lanes outside of the shape load.
     pub padding: Padding,
     /// Whether loads round to tf32.
     pub round_f32_to_tf32: bool,
 }
 
 impl Descriptor {
-    /// What `TensorDescriptor` of a version refuses about these values, if anything.
+    /// The reason for which a version's `TensorDescriptor` rejects these values, if it does.
     pub fn find_rejection(&self, version: Version) -> Option<String> {
         let bytes = self.base.dtype.size() as i128;
         let aligned = |elements: i64| i128::from(elements) * bytes % ALIGNMENT == 0;

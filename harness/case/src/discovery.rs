@@ -1,4 +1,4 @@
-//! Who found what a case shows, and what became of it. Left out: the table of all that was found (`cerith fuzz trophies`).
+//! Who found the bug that a case shows, and its state upstream. See `cerith fuzz trophies` for a table of all finds.
 
 use crate::expectation::{EnginePattern, words};
 
@@ -7,32 +7,32 @@ words! {
     Finder {
         /// A generated case of `cerith fuzz`, or another random kernel.
         Fuzz = "fuzz",
-        /// A case that somebody wrote for the corpus.
+        /// A case written by hand for the corpus.
         Corpus = "corpus",
     }
 }
 
 words! {
-    /// What became of it.
+    /// State of the bug upstream.
     FoundState {
-        /// Nobody has told Triton's maintainers.
+        /// Not reported to Triton's maintainers.
         Unreported = "unreported",
-        /// Triton's maintainers know.
+        /// Reported to Triton's maintainers.
         Reported = "reported",
-        /// The newest Triton no longer has it.
+        /// Fixed in the newest Triton.
         Fixed = "fixed",
     }
 }
 
-/// What a case file says under `found`.
+/// The key `found` of a case file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovery {
     /// Who found it.
     pub finder: Finder,
-    /// Whose bug it is, as its expectations name engines; with none, all that they name.
+    /// The engines with the bug, as its expectations name them; if empty, all that they name.
     pub engines: Vec<EnginePattern>,
-    /// The link of the bug at Triton's; nothing if it is new as far as we know.
+    /// The link of the bug in Triton's tracker; `None` if no report is known.
     pub upstream: Option<String>,
-    /// What became of it.
+    /// State of the bug upstream.
     pub state: FoundState,
 }

@@ -1,7 +1,7 @@
-//! Edits of `expect:` in a case file: lines come and go, and every other byte of the file stays. An edit is read again before it is
-//! given, and each new expectation must speak of the cases that it was made for and no others.
+//! Edits of `expect:` in a case file: lines are added and removed, and every other byte of the file stays. An edit is
+//! read back before it is returned, and each new expectation must apply to exactly the cases that it was made for.
 //!
-//! Left out: which expectations to write, and writing files.
+//! Callers decide which expectations to write, and write the files.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::print::quote_yaml;
 use crate::schema::Schema;
 use crate::yaml::{self, Key, Node, Yaml};
 
-/// The most cases that a condition names one by one.
+/// Maximum number of cases that a condition lists by name.
 const MAX_NAMED_CASES: usize = 24;
 
 /// An expectation that is to be written.
@@ -29,15 +29,15 @@ pub struct NewExpectation {
     pub versions: String,
     /// The verdict.
     pub verdict: Option<VerdictKind>,
-    /// What the engine itself does, where it does not finish.
+    /// The engine's own outcome, if it does not finish.
     pub outcome: Option<OutcomeKind>,
     /// A part of its message.
     pub message: String,
     /// The known bugs that explain it.
     pub quirks: Vec<Quirk>,
-    /// The reason, in words.
+    /// The reason, as text.
     pub reason: String,
-    /// The ids of the cases that it speaks of, all of the file.
+    /// The ids of the cases that it applies to, all in this file.
     pub cases: HashSet<String>,
 }
 
@@ -52,20 +52,20 @@ pub enum EditError {
     /// There is no expectation in this line.
     #[error("there is no expectation in line {0}")]
     NoSuchLine(u32),
-    /// No condition tells the cases from the others.
+    /// No condition separates the cases from the others.
     #[error("no short condition (`when`) tells its cases from the others of the file; write it by hand")]
     NoCondition,
-    /// What came out would not do what it should.
+    /// The edited text would not have the intended effect.
     #[error("what comes out would be wrong ({0}); write it by hand")]
     Wrong(String),
 }
 
 impl CaseFile {
-    /// The file's text with other expectations: `new` ones behind those that are there, and without those that begin in the lines
-    /// `gone`, counted from 1.
+    /// Returns the file's text with other expectations: adds `new` ones after the existing ones, and removes those
+    /// that begin in the lines `gone`, counted from 1.
     ///
     /// # Errors
-    /// The text is not what an edit can be made of.
+    /// The text can't be edited; see [`EditError`].
     pub fn edit_expectations(
         &self,
         text: &str,
@@ -141,7 +141,7 @@ impl CaseFile {
     }
 }
 
-/// An expectation as a file has it, behind its `- `.
+/// Renders an expectation as in a file, without the leading `- `.
 fn render_expectation(new: &NewExpectation, when: Option<&str>) -> String {
     let mut line = format!("{{ engine: {}", quote_yaml(&new.engine));
     let mut field = |name: &str, value: Option<String>| {
@@ -169,7 +169,7 @@ fn render_expectation(new: &NewExpectation, when: Option<&str>) -> String {
     line
 }
 
-/// A condition that holds for these cases of a file and no others; none where it is all of them.
+/// Finds a condition that holds for exactly these cases of a file; `None` if they are all of its cases.
 fn build_condition(points: &[(String, Point)], cases: &HashSet<String>) -> Result<Option<String>, EditError> {
     let meant: Vec<&Point> = points
         .iter()
@@ -234,7 +234,7 @@ fn build_condition(points: &[(String, Point)], cases: &HashSet<String>) -> Resul
     }))
 }
 
-/// A value as an expression has it, if it is one that can be compared.
+/// Renders a value as an expression, if it can be compared.
 fn render_literal(value: &Value) -> Option<String> {
     match value {
         Value::None | Value::Bool(_) | Value::Int(_) => Some(value.to_string()),
@@ -265,7 +265,7 @@ fn edit(text: &str, new: &[String], gone: &[u32]) -> Result<String, EditError> {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut cuts: Vec<(usize, usize)> = Vec::new();
     let mut indent = "  ".to_owned();
-    // Where new lines go, and whether they need the key in front.
+    // The offset of the new lines, and whether the key must be written first.
     let (at, key) = match there {
         None => (text.len(), true),
         Some((key, node)) => match &node.value {
@@ -324,7 +324,7 @@ fn edit(text: &str, new: &[String], gone: &[u32]) -> Result<String, EditError> {
     Ok(out)
 }
 
-/// Where the line of an item begins, and what stands before its dash.
+/// The start of an item's line, and the text before its dash.
 fn item_start(text: &str, item: &Node) -> Result<(usize, String), EditError> {
     let at = item.span.start as usize;
     let start = line_start(text, at);
@@ -350,7 +350,7 @@ fn key_line(text: &str, key: &Key) -> Result<(usize, usize), EditError> {
     }
 }
 
-/// The end of the last word of a node: a block's own end is where the next thing begins, behind comments.
+/// The end of the last word of a node. The parser ends a block at the start of the next node, after any comments.
 fn node_end(text: &str, node: &Node) -> usize {
     let flow = text
         .get(node.span.start as usize..)

@@ -1,5 +1,5 @@
-//! A case that is not resolved yet, and how it becomes one: unchanged, or with one thing changed.
-//! Left out: what there is to change ([`Variant`]), and evaluating (`resolve`).
+//! A case that is not resolved yet, and how to resolve it: unchanged, or with one thing changed. See [`Variant`] for
+//! the changes, and `resolve` for the evaluation.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Entry {
         self.resolve_as(None)
     }
 
-    /// The same with the tensors of storages in another layout.
+    /// Like [`Self::resolve`], with the tensors of storages in another layout.
     pub(crate) fn resolve_as(&self, layout: Option<Layout>) -> Result<Case, Vec<Diagnostic>> {
         resolve::resolve(&self.file, &self.id, self.point.clone(), layout)
     }
@@ -62,7 +62,7 @@ impl Entry {
     /// The case of a variant. `as_is` is the unchanged case.
     ///
     /// # Errors
-    /// Why the variant does not apply to this case, in words.
+    /// The reason why the variant does not apply to this case.
     pub fn vary(&self, as_is: &Case, variant: Variant) -> Result<Case, String> {
         match variant {
             Variant::Layout(layout) => {
@@ -84,7 +84,7 @@ impl Entry {
                 if case.tensors == as_is.tensors {
                     return Err("no storage has a shape that it changes".to_owned());
                 }
-                // What a tensor's expression copies in one layout and not in the other is another program.
+                // If an expression copies a tensor in only one of the layouts, the variant is a different program.
                 if case.storages.len() != as_is.storages.len() {
                     return Err("a tensor of the case is a copy in one of the layouts only".to_owned());
                 }

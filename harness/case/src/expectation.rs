@@ -1,5 +1,5 @@
-//! Expectations: written-down exceptions to "every engine agrees with the reference".
-//! Left out: whether one came true (`cerith-verdict`).
+//! Expectations: documented exceptions to "every engine agrees with the reference". See `cerith-verdict` for checking
+//! them.
 
 use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Version;
@@ -11,41 +11,41 @@ use crate::versions::VersionRange;
 /// A written-down exception: these engines, these versions, this verdict or outcome, why, and a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
-    /// The engines it speaks of, at least one.
+    /// The engines that it applies to, at least one.
     pub engines: Vec<EnginePattern>,
     /// The versions of those engines; of the reference, those whose language it judges by.
     pub versions: VersionRange,
-    /// The axes of a sweep that it speaks of. With none, which is the rule, it is not about sweeps; with some, about
-    /// nothing else.
+    /// The axes of a sweep that it applies to. An expectation usually has none, and then does not apply to sweeps;
+    /// one with axes applies only to sweeps.
     pub axes: Vec<Axis>,
     /// The verdict of the case with such an engine; any when none is given.
     pub verdict: Option<VerdictKind>,
-    /// What the engine itself does; anything when none is given.
+    /// The engine's own outcome; `None` accepts any.
     pub outcome: Option<OutcomeKind>,
     /// A part of the engine's message.
     pub message: Option<String>,
     /// The known bugs that explain what the engine left. All bugs that explain it are among them. With none, the cause is not
     /// checked.
     pub quirks: Quirks,
-    /// The reason, in words.
+    /// The reason, as text.
     pub reason: String,
-    /// Where to read about it.
+    /// A link to more information.
     pub link: Option<String>,
     /// Where it is written.
     pub span: Span,
 }
 
 impl Expectation {
-    /// Whether it speaks of this engine, judging by the language of version `rules`.
+    /// Whether it applies to this engine, judging by the language of version `rules`.
     pub fn applies_to(&self, engine: &str, rules: Version) -> bool {
         self.engines
             .iter()
             .any(|pattern| pattern.matches(engine, rules, &self.versions))
     }
 
-    /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a target was seen
-    /// with the code for the GPU that executes; code for other targets may do the same. So may a stage of the compiler, if it is that
-    /// stage that is wrong.
+    /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a
+    /// target was seen with the code for the GPU that executes; code for other targets may do the same. So may a
+    /// stage of the compiler, if it is that stage that is wrong.
     pub fn is_binding(&self, engine: &str) -> bool {
         let Some(engine) = EnginePattern::parse(engine) else {
             return true;
@@ -67,7 +67,7 @@ impl Expectation {
                 .iter()
                 .any(|pattern| pattern.matches_name(engine) && pattern.matches(engine, rules, &one.versions))
         };
-        // What is said of sweeps and what is said of a case by itself do not meet.
+        // Expectations for sweeps don't compete with those for the plain case.
         let mut others = all
             .iter()
             .filter(|other| other.axes.is_empty() == self.axes.is_empty());
@@ -143,31 +143,31 @@ macro_rules! words {
 pub(crate) use words;
 
 words! {
-    /// What comparing outcomes gave, in one word.
+    /// The result of comparing outcomes, in one word.
     VerdictKind {
         /// The engines' outcomes are the same.
         Agree = "agree",
-        /// They are not, and somebody is to blame.
+        /// Results differ, and an engine is to blame.
         Differ = "differ",
-        /// An engine's launches of the same kernel on the same memory do not give the same.
+        /// An engine's launches of the same kernel on the same memory produce different results.
         Nondeterministic = "nondeterministic",
         /// The program has no defined answer.
         Undefined = "undefined",
-        /// It cannot be told.
+        /// The verdict can't be decided.
         Inconclusive = "inconclusive",
     }
 }
 
 words! {
-    /// What one engine did, in one word.
+    /// The outcome of one engine, in one word.
     OutcomeKind {
-        /// It came to the end.
+        /// All launches finished.
         Finished = "finished",
         /// A compile-time error.
         Rejected = "rejected",
         /// Undefined behaviour, a failed assertion, a fault.
         Trapped = "trapped",
-        /// The engine does not know how.
+        /// The engine does not support the case.
         Unsupported = "unsupported",
         /// Out of time, memory or fuel.
         Exhausted = "exhausted",
@@ -181,34 +181,34 @@ words! {
 /// An engine as an expectation names it: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0+numpy2`, `cuda`,
 /// `inductor@2.11.0+interpret`.
 ///
-/// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the pattern
-/// has one, because Inductor does the same whichever engine executes its launches; `inductor+reference` is the one with neither. A
-/// version must be equal when the pattern has one, and so must a build (`cuda@3.9.0+pr-1234`) and the GPU that a compiler
-/// compiles for (`cuda:sm_80`). A `+numpy…` must begin the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine
-/// whose id says nothing of NumPy.
+/// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the
+/// pattern has one, because Inductor does the same for every engine that executes its launches; `inductor+reference`
+/// is the one with neither. A version must be equal when the pattern has one, and so must a build
+/// (`cuda@3.9.0+pr-1234`) and the GPU that a compiler compiles for (`cuda:sm_80`). A `+numpy…` must be a prefix of
+/// the engine's: `+numpy2` matches `…+numpy2` and `…+numpy2.3.5`, but no engine whose id has no NumPy version.
 ///
-/// A pattern for a compiler or an interpreter holds wherever that runs: `cuda` is `jit` too, and `interpret` is
-/// `interpret+torch` too, but not the other way round. `cuda` is also each of its stages (`ttir`, `ttir:source`, `ttgir`), of which
-/// it need not be true. If a case names `jit` or `interpret+torch` itself, that expectation
-/// applies to it.
+/// A pattern for a compiler or an interpreter also matches engines that use it: `cuda` matches `jit`, and `interpret`
+/// matches `interpret+torch`, but not the other way round. `cuda` also matches each of its stages (`ttir`,
+/// `ttir:source`, `ttgir`), even if the expectation need not be true of them. If a case names `jit` or
+/// `interpret+torch` itself, that expectation applies to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
     /// The name before `@`.
     pub name: String,
-    /// The version behind `@`.
+    /// The version after `@`.
     pub version: Option<Version>,
     /// Whether arguments are CPU tensors.
     pub host: bool,
-    /// Who executes the launches that Inductor's code makes, where it is said: `reference`, `interpret` or `cuda`.
+    /// The executor of the launches that Inductor's code makes, if given: `reference`, `interpret` or `cuda`.
     pub executor: Option<String>,
     /// Whether arguments are torch's own tensors.
     pub torch: bool,
-    /// What follows `+numpy`.
+    /// The version after `+numpy`.
     pub numpy: Option<String>,
     /// Which build of the version: `pr-1234`.
     pub build: Option<String>,
-    /// What a compiler compiles for, where it is not the GPU that executes: `sm_80`. Of Triton's IR, `source` where it is straight
-    /// from the frontend.
+    /// The target of a compiler, if it is not the GPU that executes: `sm_80`. For Triton's IR, `source` if it comes
+    /// straight from the frontend.
     pub target: Option<String>,
 }
 
@@ -230,7 +230,7 @@ fn is_build(word: &str) -> bool {
 /// Engines that are the IR of a stage of the compiler.
 const STAGES: [&str; 2] = ["ttir", "ttgir"];
 
-/// Who may execute the launches of an `inductor`, the one of an id that does not say it first.
+/// Possible executors of the launches of an `inductor`. The first is the default for an id without one.
 const EXECUTORS: [&str; 3] = ["reference", "interpret", "cuda"];
 
 impl EnginePattern {
@@ -296,7 +296,7 @@ impl EnginePattern {
         })
     }
 
-    /// Whether the engine of this id is called what the pattern says, and does not only share its code with one that is.
+    /// Whether the pattern has the name of the engine of this id, rather than that of an engine with the same code.
     pub fn matches_name(&self, engine: &str) -> bool {
         Self::parse(engine).is_some_and(|engine| (&self.name, self.torch) == (&engine.name, engine.torch))
     }
@@ -356,14 +356,14 @@ impl std::fmt::Display for EnginePattern {
 }
 
 impl Default for VerdictKind {
-    /// Nothing was told.
+    /// Without a verdict, nothing is decided.
     fn default() -> Self {
         Self::Inconclusive
     }
 }
 
 impl Default for OutcomeKind {
-    /// Of an engine of which nothing is said, its launches came to their end.
+    /// An engine finishes its launches unless an expectation lists another outcome.
     fn default() -> Self {
         Self::Finished
     }

@@ -1,8 +1,8 @@
-//! What a case file says that storages hold at the end. Left out: comparing an outcome with it (`cerith-verdict`).
+//! Contents that a case file expects in storages at the end. See `cerith-verdict` for comparing an outcome with them.
 
 use cerith_memory::{Storage, StorageId};
 
-/// What a storage holds after the last launch, as the case file gives it.
+/// The expected content of a storage after the last launch, as given in the case file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedContent {
     /// The storage.

@@ -6,8 +6,8 @@
 //! (`min`, `max`, `len`, `range`, `sum`, …, `cdiv`, `next_power_of_2`, and what [`is_reserved`] lists of `torch`,
 //! `triton`, `tl` and `math`).
 //!
-//! Left out: statements, lambdas, f-strings, calls of anything that is not listed, tensor arithmetic (an expression
-//! lays tensors out, a kernel computes).
+//! Not supported: statements, lambdas, f-strings, calls of unlisted functions, and tensor arithmetic (an expression
+//! only lays tensors out; computing is up to a kernel).
 //!
 //! Invariants: no IO, no panic, and bounded time, memory and stack for any text: text of [`Expression::MAX_LEN`]
 //! bytes, nesting of [`Expression::MAX_DEPTH`], and a budget of steps that every value made is counted against.

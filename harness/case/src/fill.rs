@@ -1,4 +1,4 @@
-//! The first contents of a storage. Left out: where fills are written in a file's text (`schema`).
+//! The first contents of a storage. See `schema` for fills in a file's text.
 
 mod element;
 mod literal;
@@ -23,7 +23,7 @@ use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
 use cerith_python::nearest::suggest_spelling;
 
-/// A fill as the file has it.
+/// A fill as written in the file.
 #[derive(Clone, Debug)]
 pub(crate) enum Fill {
     /// `zeros`, `ones`, `arange`, `random`, `uninit`; the word may have placeholders.
@@ -226,7 +226,7 @@ impl Fill {
         }
     }
 
-    /// The fill in words at a point.
+    /// A description of the fill at a point.
     pub fn describe(&self, names: &Names) -> Result<String, Diagnostic> {
         let optional = |literal: &Option<Literal>, default: &str| -> Result<String, Diagnostic> {
             literal

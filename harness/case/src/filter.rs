@@ -1,10 +1,10 @@
-//! Which cases of a corpus to run: patterns over ids, and shards. Left out: what runs them.
+//! Selects cases of a corpus: patterns over ids, and shards.
 
 use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// Patterns of which a case's id must match one. No patterns match everything.
+/// Patterns for a case's id, at least one of which must match. Without patterns, everything matches.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     patterns: Vec<Pattern>,
@@ -13,27 +13,27 @@ pub struct Filter {
 /// `path` or `path:condition,condition`.
 #[derive(Clone, Debug)]
 struct Pattern {
-    /// The id or the path as it was given: an id is always its own pattern, whatever a glob makes of its characters.
+    /// The id or the path as given. An id always matches itself, even if it contains special characters of globs.
     literal: String,
     path: GlobMatcher,
     conditions: Vec<GlobMatcher>,
 }
 
-/// The text is no pattern.
+/// The text is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pattern}` is not a pattern: {reason}")]
 pub struct BadPattern {
-    /// What was given.
+    /// The text as given.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The error in it.
     pub reason: String,
 }
 
 impl Filter {
-    /// Reads patterns. `root` is the corpus as a user would write it: it may stand before a path, as a shell's
-    /// completion would put it there.
+    /// Reads patterns. `root` is the corpus as a user would write it: a path may begin with it, as when a shell
+    /// completes it.
     ///
-    /// The part before `:` is a glob for the path or for any folder that the case is in, the parts behind it are globs
+    /// The part before `:` is a glob for the path or for any folder that the case is in. The parts after it are globs
     /// for `variable=value`, all of which must match one.
     pub fn parse<S: AsRef<str>>(patterns: &[S], root: &str) -> Result<Self, BadPattern> {
         let patterns = patterns
@@ -117,7 +117,7 @@ impl Pattern {
     }
 }
 
-/// A path as the corpus has it: without the corpus itself in front.
+/// A path relative to the corpus: without the corpus itself in front.
 pub(crate) fn strip_root<'a>(path: &'a str, root: &str) -> &'a str {
     let path = path.strip_prefix("./").unwrap_or(path);
     let root = root.strip_prefix("./").unwrap_or(root).trim_end_matches('/');
@@ -164,7 +164,7 @@ pub struct Shard {
     count: usize,
 }
 
-/// The text is no shard.
+/// The text is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a shard: write `I/N` with I from 1 to N")]
 pub struct BadShard(pub String);

@@ -1,11 +1,10 @@
 //! The case format for people and for editors: the text that specifies it, and a JSON schema.
 //!
-//! The text is `FORMAT.md`, which is also this crate's first page, a chapter of the documentation and `cerith help cases`. The
-//! schema is made of the same lists of keys and words that the reader of case files has, and its descriptions are the rows of the
-//! text's tables.
+//! The text is `FORMAT.md`, which is also this crate's first page, a chapter of the documentation and
+//! `cerith help cases`. The schema is built from the same lists of keys and words as the reader of case files, and
+//! its descriptions are the rows of the text's tables.
 //!
-//! Left out: reading case files. A schema knows less than the reader: names, expressions, views and other files are
-//! beyond it.
+//! A schema checks less than the reader: it can't check names, expressions, views and other files.
 
 mod schema;
 
@@ -14,7 +13,7 @@ pub use self::schema::json_schema;
 /// The specification, in Markdown.
 pub const TEXT: &str = include_str!("../FORMAT.md");
 
-/// What a table of the text says about a key, in the section with this heading.
+/// The description of a key in a table of the text, in the section with this heading.
 fn find_description(section: &str, key: &str) -> Option<&'static str> {
     let mut here = false;
     for line in TEXT.lines() {

@@ -1,5 +1,5 @@
-//! The files that a corpus is made of, before anything is read of them, and how one names another.
-//! Left out: finding them on disk (`read`), and what is in them (`schema`, `module`, `archive`).
+//! The files of a corpus before they are parsed, and how one names another. See `read` for finding them on disk, and
+//! `schema`, `module` and `archive` for their contents.
 
 /// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
 pub const MAX_TEXT: usize = 16 << 20;

@@ -4,11 +4,11 @@
 //!
 //! # The crate
 //!
-//! [`Corpus::read`] reads a folder and says everything that is wrong with it ([`Corpus::problems`]); a file with a
-//! problem is left out, the others run. [`Corpus::select`] gives [`Entry`]s one at a time, and [`Entry::resolve`] makes a
-//! [`Case`] of one, or says everything that is wrong at that point of the matrix ([`Problems`] says each thing once).
-//! [`Case::canonical`] is a case as plain data, [`Case::content_hash`] its identity, [`Case::to_case_file`] a case file
-//! of its own.
+//! [`Corpus::read`] reads a folder and reports all problems in it ([`Corpus::problems`]); a file with a problem is
+//! skipped, and the others run. [`Corpus::select`] returns [`Entry`]s one at a time. [`Entry::resolve`] turns one
+//! into a [`Case`], or reports all problems at that point of the matrix ([`Problems`] reports each problem once).
+//! [`Case::canonical`] is a case as plain data, [`Case::content_hash`] its identity, [`Case::to_case_file`] a case
+//! file of its own.
 //!
 //! ```
 //! use cerith_case::{Corpus, Filter, Input, Shard};
@@ -41,7 +41,7 @@
 //! let case = entry.resolve().unwrap();
 //! assert_eq!(case.launches[0].keyword[0].0, "x");
 //!
-//! // What is wrong is said with its place and the nearest valid spelling.
+//! // A problem is reported with its location and the nearest valid spelling.
 //! let wrong = case_file.replace("n: n", "m: n");
 //! let corpus = Corpus::load([Input::from_text("area/copy.yaml", wrong), Input::from_text("area/copy.py", kernel)]);
 //! assert!(corpus.problems()[0].render(corpus.sources(), false).contains("area/copy.yaml:9:"));
@@ -50,8 +50,8 @@
 //! [`expr`] has the expressions. A [`Variant`] changes a case, and a [`Relayout`] moves its memory back for a comparison.
 //! [`mod@format`] has the text above, and a JSON schema of it for editors.
 //!
-//! Left out: running anything (`cerith-engine`), what a kernel means (`cerith-frontend`), whether an expectation came true
-//! (`cerith-verdict`).
+//! See `cerith-engine` for running cases, `cerith-frontend` for the meaning of kernels, and `cerith-verdict` for
+//! checking expectations.
 //!
 //! Invariants: no text of a case file or kernel, and no data archive, makes it panic or takes more than a bounded time and
 //! memory. Files are opened in two places: [`Corpus::read`] reads texts and notes where archives are, and

@@ -1,5 +1,5 @@
-//! The matrix of a case file: variables, their values, and the points that they make.
-//! Left out: what a point's case is (`resolve`).
+//! The matrix of a case file: variables, their values, and the resulting points. See `resolve` for the case of a
+//! point.
 
 mod value;
 
@@ -53,7 +53,7 @@ enum Exclusion {
 pub(crate) struct Point {
     /// Variables and how ids write their values.
     pub labels: Vec<(String, String)>,
-    /// What the variables mean in expressions.
+    /// The values of the variables in expressions.
     pub names: Names,
 }
 
@@ -430,8 +430,8 @@ impl Matrix {
         self.product + self.include.len() as u64
     }
 
-    /// The point of a number below [`Self::len`]; the last variable changes fastest. `None` for an excluded point,
-    /// an error when a condition of `exclude` cannot be told.
+    /// The point of a number below [`Self::len`]; the last variable changes fastest. `None` for an excluded point, an
+    /// error if a condition of `exclude` can't be evaluated.
     pub fn build_point(&self, number: u64) -> Result<Option<Point>, Diagnostic> {
         let mut settings: Vec<&Setting> = Vec::with_capacity(self.variables.len());
         if number < self.product {
@@ -460,7 +460,7 @@ impl Matrix {
                 point.names.insert(name.clone(), value.clone());
             }
         }
-        // What `include` adds is there on purpose, whatever `exclude` says.
+        // `exclude` does not apply to points that `include` adds: they are there on purpose.
         if number < self.product {
             for exclusion in &self.exclude {
                 let excluded = match exclusion {

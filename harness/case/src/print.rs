@@ -1,12 +1,12 @@
 //! A resolved case as a case file of its own: what a fuzzer found, or a reducer left, as a test to check in.
 //!
-//! What is printed is what runs, not how it was once written: values instead of fills, `as_strided` instead of views,
-//! one point instead of a matrix. Recorded bytes stay in their archive, as long as they are what a storage holds. Reading
-//! it gives a case with the same [`Case::content_hash`].
+//! The text shows the case as it runs, not as it was written: values instead of fills, `as_strided` instead of views,
+//! one point instead of a matrix. Recorded bytes stay in their archive if the storage still holds them. Reading the
+//! text produces a case with the same [`Case::content_hash`].
 //!
 //! Its pieces are public for others who write case files.
 //!
-//! Left out: the kernel's text and data archives. The file belongs beside the kernel's.
+//! The kernel's text and data archives are not included. Put the file into the kernel's folder.
 
 use std::fmt::Write as _;
 
@@ -151,7 +151,7 @@ impl<'a> Printer<'a> {
         Some(self.out)
     }
 
-    /// Where a storage's bytes are recorded, if they still are what it holds.
+    /// The archive entry of a storage's recorded bytes, if the storage still holds them.
     fn recorded_fill(&self, id: StorageId, storage: &Storage) -> Option<String> {
         let (source, hash) = self.case.declared.get(id.0 as usize)?.recorded.as_ref()?;
         let whole = storage.states().iter().all(|&state| state == ByteState::Init);
@@ -205,7 +205,7 @@ impl<'a> Printer<'a> {
                         ))
                     })
                     .collect();
-                // What cannot be written is not on record.
+                // Omit contents that can't be written.
                 lines.extend(left.map(|left| format!("after: {{ {} }}", left.join(", "))));
             }
         }
@@ -390,7 +390,7 @@ impl<'a> Printer<'a> {
         text
     }
 
-    /// An expression for a view, whatever made it.
+    /// An expression for a view, however it was created.
     fn render_tensor(&self, tensor: &Tensor) -> String {
         let Some((name, dtype, shape)) = self.storages.get(tensor.storage.0 as usize) else {
             return String::new();
@@ -405,14 +405,15 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The expression for a tensor, whatever made it: of a storage with this name, declared dtype and shape, and size in bytes.
+/// The expression for a tensor, however it was created: a view of a storage with this name, declared dtype and shape,
+/// and size in bytes.
 pub fn render_view(name: &str, dtype: DType, shape: &[i64], bytes: usize, tensor: &Tensor) -> String {
     if *tensor == Tensor::new_contiguous(tensor.storage, dtype, shape) {
         return name.to_owned();
     }
     let mut text = name.to_owned();
     if tensor.dtype != dtype {
-        // `view(dtype)` wants a whole number of elements of either dtype.
+        // `view(dtype)` needs a whole number of elements of either dtype.
         let unit = tensor.dtype.size().max(dtype.size());
         let count = bytes / unit * unit / dtype.size();
         let _ = write!(text, ".as_strided(({count},), (1,), 0).view({})", tensor.dtype);
@@ -523,7 +524,7 @@ pub fn quote_python(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\'' | '\\' => literal.extend(['\\', c]),
-            // What YAML and placeholders leave alone.
+            // Characters that are special in neither YAML nor placeholders.
             ' '..='~' => literal.push(c),
             _ => {
                 let _ = write!(literal, "\\U{:08x}", c as u32);

@@ -1,4 +1,4 @@
-//! Problems of many cases, each said once. Left out: finding them ([`Entry::resolve`](crate::Entry::resolve)).
+//! Problems of many cases, each reported once. See [`Entry::resolve`](crate::Entry::resolve) for finding them.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! A corpus from a folder on disk. Left out: everything but finding files and reading bytes; data archives are found here
-//! and read when a case needs them.
+//! Reads a corpus from a folder on disk: finds files and reads their bytes. Data archives are only found here, and
+//! read when a case needs them.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -15,13 +15,13 @@ use crate::input::{Input, MAX_TEXT, Missing};
 /// Folders may nest this deep.
 const MAX_DEPTH: usize = 32;
 
-/// Why a folder is no corpus.
+/// Why a folder is not a corpus.
 #[derive(Debug, thiserror::Error)]
 #[error("read the corpus at {path}: {source}", path = path.display())]
 pub struct ReadError {
     /// The folder.
     pub path: PathBuf,
-    /// What the system says.
+    /// The system's error.
     pub source: io::Error,
 }
 
@@ -166,8 +166,8 @@ fn read_folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &
     }
 }
 
-/// Whether a name looks as if it ended as that of a case file: in upper or lower case, perhaps with spaces or other characters
-/// that nobody sees.
+/// Whether a name resembles that of a case file: its ending may be in upper case, or be followed by spaces or
+/// invisible characters.
 fn is_case_file(name: &OsStr) -> bool {
     ends_with(name, &["yaml", "yml"])
 }

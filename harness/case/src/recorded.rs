@@ -1,5 +1,5 @@
-//! What is on record of a case: the outcome of the run that it was recorded from. Left out: what a verdict makes of it
-//! (the engine `recorded` of `cerith-engine`).
+//! The recorded outcome of the run that a case was captured from. See the engine `recorded` of `cerith-engine` for
+//! its use in a verdict.
 
 use cerith_memory::{Pointer, StorageId};
 
@@ -8,7 +8,7 @@ use cerith_memory::{Pointer, StorageId};
 pub struct RecordedRun {
     /// The id of the engine that executed it: `interpret@3.6.0+host`.
     pub engine: String,
-    /// What came of it.
+    /// How the run ended.
     pub ending: Ending,
 }
 
@@ -23,7 +23,7 @@ pub enum Ending {
     Raised {
         /// The exception's type, as a traceback shows it: `ValueError`.
         kind: String,
-        /// What it said.
+        /// The exception's message.
         message: String,
         /// Whether it came out of Triton's compiler.
         compiling: bool,
@@ -37,7 +37,7 @@ pub struct After {
     pub storage: StorageId,
     /// Its bytes, as many as it has. Where an address is, they are those of the recorded process.
     pub bytes: Vec<u8>,
-    /// Where an address is, and of what.
+    /// The offsets of addresses, and their targets.
     pub pointers: Vec<Pointer>,
     /// Where the bytes come from.
     pub source: Source,

@@ -1,8 +1,8 @@
-//! The memory of a case in another layout, compared with the unchanged case. Every element is moved back to its place there.
-//! What lies between the elements is padding, which nothing may touch.
+//! The memory of a case in another layout, compared with the unchanged case. Every element is moved back to its place
+//! there. The bytes between the elements are padding, which no launch may touch.
 //!
-//! Addresses of the other layout that lie in memory (in storages of `i64` and `u64`) become those of the same element.
-//! Left out: which layouts there are ([`crate::variant`]).
+//! If memory (storages of `i64` and `u64`) holds addresses of the other layout, they become addresses of the same
+//! elements. See [`crate::variant`] for the layouts.
 
 use cerith_memory::{ByteState, Fault, GUARD_BYTE, Memory, ORIGIN, StorageId, UNINIT_BYTE};
 use cerith_tile::DType;
@@ -23,7 +23,7 @@ struct Placed {
     dtype: DType,
     /// First bytes: as it is, and in the other layout.
     elements: Vec<[usize; 2]>,
-    /// For every byte in the other layout, the byte as it is; [`PADDING`] for what is between elements.
+    /// For every byte in the other layout, its offset in the unchanged case; [`PADDING`] for bytes between elements.
     home: Vec<usize>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Relayout<'a> {
         MovedBack { memory, touched }
     }
 
-    /// The same element's address as it is, if the eight bytes are an address of the other layout.
+    /// The same element's address in the unchanged case, if the eight bytes are an address of the other layout.
     fn translate_address(&self, memory: &Memory, other: &Memory, element: &[u8]) -> Option<u64> {
         let address = u64::from_le_bytes(*element.first_chunk()?);
         match other.resolve_access(address, 1) {
@@ -152,7 +152,8 @@ impl<'a> Relayout<'a> {
     }
 }
 
-/// Copies the guard zones of a storage, as far as both have them; the changed bytes of what is longer in the other.
+/// Copies the guard zones of a storage, up to the shorter one's length. Returns the number of changed bytes beyond
+/// that in the back zone of `other`.
 fn copy_guards(memory: &mut Memory, other: &Memory, id: StorageId) -> u64 {
     let (front, behind) = other.guards(id);
     let room = memory.guards(id).1.len();

@@ -1,5 +1,5 @@
-//! A case file at one point of its matrix, made into a [`Case`].
-//! Left out: finding files and kernels (`corpus`), and what is wrong with a file at every point (`schema`).
+//! Resolves a case file at one point of its matrix to a [`Case`]. See `corpus` for finding files and kernels, and
+//! `schema` for problems of a file at every point.
 
 mod compile;
 mod expected_content;
@@ -23,8 +23,8 @@ use crate::matrix::{Point, evaluate_condition};
 use crate::schema::{Schema, StorageSchema};
 use crate::variant::Layout;
 
-/// Makes the case of a point, or says everything that is wrong with it. With a layout, the tensors of storages are laid
-/// out that way, and all that follows from them.
+/// Returns the case of a point, or all problems in it. With a layout, the tensors of storages are laid out that way,
+/// and everything that depends on them follows.
 pub(crate) fn resolve(
     file: &CaseFile,
     id: &str,
@@ -63,12 +63,12 @@ pub(crate) fn resolve(
         .iter()
         .filter_map(|launch| state.resolve_launch(file, launch))
         .collect();
-    // What it names is in the launches: with a launch missing, it cannot be looked at.
+    // `compile` names arguments of the launches, so it can't be checked if a launch is missing.
     let compile = match &schema.compile {
         Some(compile) if launches.len() == schema.launches.len() => state.resolve_compile(compile, &launches),
         _ => None,
     };
-    // What a run left is of the layout that it had, and of no other.
+    // Recorded contents are only valid in the layout of the recorded run.
     let recorded = match &schema.recorded {
         Some(recorded) if state.problems.is_empty() && layout.is_none() => {
             state.resolve_recorded(recorded, &schema.storages)

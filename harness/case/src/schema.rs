@@ -1,5 +1,5 @@
-//! A case file as it is written: which keys there are, and what kind of thing each holds.
-//! Left out: what becomes of it at a point of its matrix (`resolve`), and everything that needs other files (`corpus`).
+//! A case file as it is written: its keys, and the kind of value of each. See `resolve` for its meaning at a point of
+//! its matrix, and `corpus` for everything that needs other files.
 
 mod argument;
 mod compile;
@@ -47,12 +47,12 @@ pub(crate) struct Schema {
     pub compile: Option<CompileSchema>,
     pub timeout: Option<Duration>,
     pub recorded: Option<RecordedSchema>,
-    /// What storages hold at the end.
+    /// Expected contents of storages at the end.
     pub gives: Vec<(Key, Fill)>,
     pub expect: Vec<ExpectSchema>,
 }
 
-/// What runs.
+/// The program that runs.
 #[derive(Clone, Debug)]
 pub(crate) enum Program {
     /// `kernel: file.py:name`.

@@ -1,9 +1,9 @@
 //! Text with `{…}` in it, and the expressions that such text may be.
 //!
 //! `{…}` holds an expression over the matrix variables; its value takes its place: text as it is, everything else as
-//! Python would print it. `{{` and `}}` are braces. What comes out is read as if it had been written there.
+//! Python would print it. `{{` and `}}` are braces. The expanded text is read as if it had been written there.
 //!
-//! Left out: what expressions mean ([`crate::expr`]).
+//! See [`crate::expr`] for the meaning of expressions.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ enum Piece {
 }
 
 impl Template {
-    /// Reads text that stands at `span`; `text_at` is the place of its first byte when it stands there as it is.
+    /// Reads text at `span`. `text_at` is the offset of its first byte, if the file has the text unescaped.
     pub fn parse(text: &str, span: Span, text_at: Option<u32>) -> Result<Self, Diagnostic> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -85,7 +85,7 @@ impl Template {
         if !plain.is_empty() || pieces.is_empty() {
             pieces.push(Piece::Text(plain));
         }
-        // Doubled braces make the text shorter than what stands in the file.
+        // Doubled braces make the text shorter than it is in the file.
         let as_it_is = text_at.filter(|_| !text.contains("{{") && !text.contains("}}"));
         Ok(Self {
             span,
@@ -224,7 +224,7 @@ impl ValueTemplate {
         }
     }
 
-    /// The expression's text at a point; a value that is no text as Python prints it.
+    /// Renders the text of an expression at a point. Values other than text appear as Python prints them.
     pub fn render_text(&self, names: &Names) -> Result<String, Diagnostic> {
         Ok(match self {
             Self::Constant(value, _) => value.to_string(),
@@ -250,8 +250,8 @@ impl ValueTemplate {
         !wanted.is_empty() && !self.all_names(names, &mut |name| !wanted.contains(name))
     }
 
-    /// Whether something is true of every name that it takes from outside. Text that is no expression at this point
-    /// has none.
+    /// Whether every outside name that it uses passes the test. Text that is not an expression at this point uses no
+    /// names.
     fn all_names(&self, names: &Names, test: &mut dyn FnMut(&str) -> bool) -> bool {
         match self {
             Self::Constant(..) => true,
@@ -364,7 +364,7 @@ fn to_diagnostic(
     diagnostic
 }
 
-/// The place of a part of a text, or of the whole text when it does not stand in the file as it is.
+/// The span of a part of a text, or of the whole text if the file has it escaped.
 fn locate_part(span: Span, text_at: Option<u32>, range: Range<usize>) -> Span {
     let Some(at) = text_at else { return span };
     let byte = |offset: usize| {

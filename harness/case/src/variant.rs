@@ -1,8 +1,8 @@
 //! Variants: a case with one thing changed that must not change what it gives.
 //!
-//! A [`Variant`] is written `num_warps=8`. The unchanged case is a variant too: `as-is`. An [`Axis`] names what is changed.
-//! [`Axes`] say which axes a sweep tries, and which values of each. [`Entry::vary`](crate::Entry::vary) makes the case of a variant, or says why the
-//! variant does not apply.
+//! A [`Variant`] is written `num_warps=8`. The unchanged case is a variant too: `as-is`. An [`Axis`] names the
+//! changed property. [`Axes`] list the axes that a sweep tries, and the values of each.
+//! [`Entry::vary`](crate::Entry::vary) returns the case of a variant, or the reason why the variant does not apply.
 //!
 //! | variant | what is changed |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | `layout=padded` | rows of two or more dimensions have three elements of padding between them |
 //! | `layout=transposed` | tensors of two or more dimensions are column-major |
 //!
-//! Left out: compiling and executing (`cerith-engine`), whether variants agree (`cerith-verdict`).
+//! See `cerith-engine` for compiling and executing, and `cerith-verdict` for whether variants agree.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,7 +31,7 @@ use cerith_python::nearest::{list, suggest_spelling};
 /// Elements between the rows of a padded tensor: an odd number, so that no stride stays a multiple of 16.
 const PADDING: i64 = 3;
 
-/// What a variant changes.
+/// The property that a variant changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Axis {
     /// The option `num_warps`.
@@ -85,7 +85,7 @@ impl Axis {
         suggest_spelling(word, Self::ALL.map(Self::name))
     }
 
-    /// The values that a sweep tries when nobody names any. Only Triton knows how many configurations there are.
+    /// The values that a sweep tries by default. Only Triton knows the number of configurations.
     fn list_values(self, configs: usize) -> Vec<Variant> {
         match self {
             Self::NumWarps => [1, 2, 4, 8].map(Variant::NumWarps).to_vec(),
@@ -129,7 +129,7 @@ impl Layout {
         }
     }
 
-    /// The tensor of a storage's name, and how many elements the storage has; none where the layout is that of a
+    /// The tensor of a storage's name, and how many elements the storage has; `None` if the layout is that of a
     /// contiguous tensor.
     pub(crate) fn tensor(self, id: StorageId, dtype: DType, shape: &[i64]) -> Option<(Tensor, i64)> {
         let mut tensor = Tensor::new_contiguous(id, dtype, shape);
@@ -191,7 +191,7 @@ pub enum Variant {
 const AS_IS: &str = "as-is";
 
 impl Variant {
-    /// What is changed; nothing for the case as it is.
+    /// The axis that is changed; `None` for the unchanged case.
     pub const fn axis(self) -> Option<Axis> {
         Some(match self {
             Self::AsIs => return None,
@@ -226,9 +226,9 @@ impl fmt::Display for Variant {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no variant of a case: {reason}")]
 pub struct BadVariant {
-    /// What was given.
+    /// The text as given.
     pub text: String,
-    /// What is wrong with it, and what may have been meant.
+    /// The error in it, with a suggestion.
     pub reason: String,
 }
 
@@ -287,7 +287,7 @@ impl FromStr for Variant {
     }
 }
 
-/// Which values of which axes a sweep tries.
+/// The axes, and the values of each, that a sweep tries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axes(Vec<(Axis, Option<Vec<Variant>>)>);
 

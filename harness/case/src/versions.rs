@@ -1,4 +1,4 @@
-//! Ranges of Triton versions, as expectations write them. Left out: what changed in a version (`cerith_tile::rules`).
+//! Ranges of Triton versions in expectations. See `cerith_tile::rules` for the changes of each version.
 
 use std::fmt;
 use std::str::FromStr;
@@ -60,7 +60,7 @@ impl fmt::Display for VersionRange {
     }
 }
 
-/// The text is no range of versions.
+/// The text is not a range of versions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a version or a range of versions")]
 pub struct BadRange(pub String);

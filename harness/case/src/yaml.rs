@@ -1,10 +1,10 @@
-//! YAML text to a tree in which every node knows its place.
+//! Parses YAML text to a tree in which every node has its location.
 //!
-//! `saphyr-parser` reads the text, and says where each event is. Scalars without quotes have the types of YAML 1.2's core schema,
-//! and binary integers (`0b101`).
+//! `saphyr-parser` reads the text, and reports the location of each event. Scalars without quotes have the types of
+//! YAML 1.2's core schema, and binary integers (`0b101`).
 //!
-//! Left out: what the keys mean (`schema`), and of YAML: anchors and aliases, tags, several documents in a file, keys
-//! that are not scalars. Those are errors, so the size of the tree is bounded by the size of the text.
+//! Anchors and aliases, tags, several documents in a file, and keys that are not scalars are errors. So the size of
+//! the tree is bounded by the size of the text. See `schema` for the meaning of keys.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceId, Span};
@@ -20,13 +20,13 @@ const MAX_DEPTH: usize = 32;
 pub(crate) struct Node {
     /// Where it is written.
     pub span: Span,
-    /// For a scalar whose text stands in the file as it is: where the text begins, quotes left out.
+    /// The start of the text, after any quotes; for scalars that the file has unescaped.
     pub text_at: Option<u32>,
-    /// What it is.
+    /// The node's value.
     pub value: Yaml,
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Yaml {
     Null,
@@ -48,7 +48,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// That it is no key of `what`, with the nearest known one.
+    /// Reports that the key is unknown in `what`, with the nearest known one.
     pub fn reject_unknown(&self, what: &str, known: &[&str]) -> Diagnostic {
         let mut problem = Diagnostic::error(
             "unknown-key",
@@ -61,7 +61,7 @@ impl Key {
 }
 
 impl Yaml {
-    /// What it is, for messages.
+    /// Its kind, for messages.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -75,7 +75,7 @@ impl Yaml {
     }
 }
 
-/// Reads one document. The first error ends it: behind it, nothing is certain.
+/// Reads one document, up to the first error: after it, nothing is certain.
 pub(crate) fn parse(source: SourceId, text: &str) -> Result<Node, Diagnostic> {
     let place = Places::new(source, text);
     if let Some((at, c)) = text
@@ -92,7 +92,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Node, Diagnostic> {
     build_node(outline, text)
 }
 
-/// What to do about text that is no YAML.
+/// Suggests how to fix text that is not valid YAML.
 fn suggest_fix(words: &str) -> &'static str {
     if words.contains("':'") || words.contains("mapping values") {
         "indent keys of one mapping alike, and put text that holds a colon and a space into quotes"
@@ -259,7 +259,7 @@ fn parse_outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
     })
 }
 
-/// A collection of which the last item, and for the flow style the closing bracket, was seen.
+/// Closes a collection after its last item and, in flow style, its closing bracket.
 fn close(open: Open, bracket: Span, last: Span) -> Outline {
     let end = if open.items.is_empty() {
         open.span.end

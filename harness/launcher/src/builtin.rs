@@ -63,7 +63,7 @@ pub(super) fn full(value: Option<&Value<'_>>) -> Fill {
     }
 }
 
-/// A float as an expression has it.
+/// Writes a float as an expression of a case file.
 pub(super) fn write_float(float: f64) -> String {
     if float.is_nan() {
         "nan".to_owned()

@@ -88,7 +88,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Nothing is known of the elements of tensors that a call may change. Inputs stay as they are: most functions only read them.
+    /// Marks the elements of tensors that a call may change as unknown. Inputs stay as they are: most functions only
+    /// read them.
     pub fn spoil(&mut self, args: &Arguments<'a>) {
         let all = args.positional.iter().chain(args.keyword_values());
         let tensors: Vec<usize> = all

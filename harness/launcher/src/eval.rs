@@ -9,7 +9,7 @@ use super::module::Global;
 use super::plan::{Kind, Scalar, guess_number, to_scalar};
 use super::value::{Body, Closure, Frame, Number, Scope, Slice, Value, is_equal, module_value};
 
-/// The most elements of a comprehension.
+/// Maximum number of elements of a comprehension.
 const MAX_ELEMENTS: usize = 256;
 
 impl<'a> Machine<'a> {
@@ -295,7 +295,7 @@ impl<'a> Machine<'a> {
         Ok(value)
     }
 
-    /// Whether a value is true; none if that is not known. A parameter that is tested is a flag.
+    /// Whether a value is true; `None` if unknown. A parameter that is tested is a flag.
     pub fn truth(&mut self, value: &Value<'a>) -> Eval<'a, Option<bool>> {
         Ok(match value {
             Value::None(_) => Some(false),
@@ -425,7 +425,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Whether one of the values is equal; none if that is not known.
+/// Whether one of the values is equal; `None` if unknown.
 fn find<'v, 'a: 'v>(all: impl Iterator<Item = &'v Value<'a>>, wanted: &Value<'a>) -> Option<bool> {
     let mut found = Some(false);
     for one in all {

@@ -8,7 +8,7 @@ use super::machine::{Condition, Eval, Flow, Halt, Machine};
 use super::plan::Kind;
 use super::value::{Body, Closure, Scope, Source, Value};
 
-/// The most turns of a loop.
+/// Maximum number of iterations of a loop.
 const MAX_TURNS: usize = 64;
 
 impl<'a> Machine<'a> {
@@ -440,7 +440,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// `M, K = a.shape` and `K, N = b.shape`: a name for two sizes says that they are equal.
+    /// `M, K = a.shape` and `K, N = b.shape`: a name for two sizes shows that they are equal.
     fn same_name(&mut self, target: &Expr, value: &Value<'a>, scope: &Scope<'a>) -> Eval<'a, ()> {
         let (Expr::Name(name), Value::Int(new)) = (target, value) else {
             return Ok(());

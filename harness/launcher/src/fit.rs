@@ -1,4 +1,4 @@
-//! Inputs that only the kernel decides: their dtypes, ranks and sizes, as far as its text tells.
+//! Inputs that only the kernel decides: their dtypes, ranks and sizes, as far as its text shows them.
 
 use super::launched::Bindings;
 use super::machine::{Condition, Eval, Halt, Machine};
@@ -8,10 +8,10 @@ use super::value::{Dtype, Number, Source, Value};
 use cerith_module::usage::polynomial::Extent;
 use cerith_module::usage::{Bound, Dimension, Stride, TensorUse, Usage};
 
-/// Elements of an input of which nothing decides how many it has.
+/// Elements of an input whose size nothing determines.
 const ROOM: i64 = 1 << 14;
 
-/// The most elements that an input gets for the kernel's sake.
+/// Maximum number of elements of an input that is enlarged for the kernel.
 const MAX_FITTED: i64 = 1 << 19;
 
 impl<'a> Machine<'a> {
@@ -221,7 +221,7 @@ enum Wanted {
     Value(i64),
 }
 
-/// How many elements a kernel indexes of a tensor, if its text tells.
+/// The number of elements of a tensor that a kernel indexes, if its text shows that.
 fn needed_elements(
     tensor: &Tensor,
     rank: usize,
@@ -237,7 +237,7 @@ fn needed_elements(
         .filter(|_| !tensor.shape.is_empty())
 }
 
-/// The size of a dimension that the kernel indexes, as far as its text tells.
+/// The size of a dimension that the kernel indexes, if its text shows that.
 fn wanted_size(
     tensor: &Tensor,
     dim: usize,

@@ -14,8 +14,8 @@ use cerith_module::excerpt::is_kernel;
 use cerith_module::module as parsing;
 use cerith_module::usage::library::{Library, Texts};
 
-/// Evaluates the heuristics of a kernel with arguments in a case file's words. Values that are not known, or that are neither
-/// integers nor flags, are missing.
+/// Evaluates the heuristics of a kernel with arguments as written in a case file. The result omits values that are
+/// unknown, or that are neither integers nor flags.
 pub fn evaluate_heuristics(text: &str, kernel: &str, args: &[(String, String)]) -> Vec<(String, String)> {
     let Ok(contents) = parsing::parse(SourceId(0), text) else {
         return Vec::new();

@@ -80,7 +80,7 @@ pub struct HostLaunch {
     pub tensors: Vec<HostTensor>,
     /// Reasons for arguments that could not be evaluated.
     pub unknown: Vec<String>,
-    /// Inputs that nothing in the launcher or the kernel decides: tensors with sizes of which neither tells what they must be, and
+    /// Inputs that nothing in the launcher or the kernel decides: tensors whose required sizes are unknown, and
     /// numbers without a default. A failure of the launch may be its caller's fault.
     pub assumed: Vec<String>,
 }

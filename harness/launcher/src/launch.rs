@@ -381,7 +381,7 @@ fn missing(function: &Function, bindings: &Bindings<'_>) -> Vec<String> {
     reasons
 }
 
-/// A value of a case file's words.
+/// Parses a value as written in a case file.
 pub(super) fn from_words<'a>(words: &str) -> Value<'a> {
     match words {
         "true" => Value::bool(true),

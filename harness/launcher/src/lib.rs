@@ -1,9 +1,9 @@
-//! Launches of a kernel as the functions beside it make them: evaluates these functions with stand-in tensors, and writes the
-//! case files of the launches that they reach. Left out: running anything. Functions of other files are in the
-//! text if the caller joins them ([`cerith_module::excerpt::join_modules`]).
+//! Launches of a kernel by the functions in its file: evaluates these functions with stand-in tensors, and writes the
+//! case files of the launches that they reach. Nothing runs here. Functions of other files are in the text if the
+//! caller joins them ([`cerith_module::excerpt::join_modules`]).
 //!
-//! An evaluation never sees elements. What depends on them is unknown, and poisons only what is computed from it. Conditions of a
-//! launcher (`assert`, `raise`) change the inputs until they hold (module `repair`).
+//! An evaluation never sees elements. Values that depend on elements are unknown, and so are values computed from
+//! those. Conditions of a launcher (`assert`, `raise`) change the inputs until they hold (module `repair`).
 
 mod arguments;
 mod builtin;
@@ -41,14 +41,14 @@ use self::solve::Solver;
 use cerith_module::module as parsing;
 use cerith_module::usage::library::{Library, Texts};
 
-/// The most launches of a kernel.
+/// Maximum number of launches of a kernel.
 const MAX_LAUNCHES: usize = 24;
 
-/// The most launchers of a kernel.
+/// Maximum number of launchers of a kernel.
 const MAX_HOSTS: usize = 12;
 
-/// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text. `text` is the whole
-/// original module, and `path` the module's path as case files name it.
+/// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text.
+/// `text` is the whole original module, and `path` the module's path as case files name it.
 pub fn read_launches(text: &str, path: &str, kernel: &str) -> Vec<HostLaunch> {
     read_launches_after(text, path, kernel, 0)
 }

@@ -12,16 +12,16 @@ use super::plan::{Kind, Layout, PADDING, Plan, Scalar};
 use super::tensor::{Fill, Storage, Tensor, dense, product};
 use super::value::{Dtype, Frame, From, Number, Scope, Value};
 
-/// The most expressions and statements of one evaluation.
+/// Maximum number of expressions and statements of one evaluation.
 const MAX_STEPS: usize = 20_000;
 
-/// The most calls inside of each other.
+/// Maximum depth of nested calls.
 const MAX_DEPTH: usize = 24;
 
-/// The most storages of one evaluation.
+/// Maximum number of storages of one evaluation.
 const MAX_STORAGES: usize = 400;
 
-/// The most elements of a storage.
+/// Maximum number of elements of a storage.
 pub(super) const MAX_ELEMENTS: i64 = 1 << 22;
 
 /// A condition of the launcher: an expression that should be true, or false.
@@ -207,7 +207,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The value of an input, as far as it is decided.
+    /// The value of an input, if it is decided.
     pub fn input(&mut self, input: usize) -> Value<'a> {
         match self.plan.kind(input) {
             Some(Kind::Tensor(_)) => self
@@ -358,7 +358,7 @@ pub(super) fn from_scalar<'a>(scalar: &Scalar, from: From) -> Value<'a> {
     }
 }
 
-/// What a statement does to those after it.
+/// The effect of a statement on those after it.
 pub(super) enum Flow<'a> {
     Next,
     Return(Value<'a>),

@@ -20,7 +20,7 @@ pub(super) enum Global<'a> {
     Function(&'a ast::StmtFunctionDef),
     Class(&'a ast::StmtClassDef),
     Assigned(&'a Expr),
-    /// One element of what is assigned to a tuple of names.
+    /// One element of a value that is assigned to a tuple of names.
     Part(&'a Expr, usize),
     /// `import a.b as name`.
     Import(&'a str),

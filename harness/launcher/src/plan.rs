@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::value::{Dtype, Value};
 
-/// The most inputs, with the parts of lists and objects.
+/// Maximum number of inputs, including the parts of lists and objects.
 const MAX_INPUTS: usize = 200;
 
-/// The most dimensions of an input.
+/// Maximum number of dimensions of an input.
 const MAX_RANK: usize = 8;
 
 /// Elements between the rows of a padded tensor.
@@ -88,7 +88,8 @@ pub(super) struct Plan {
     pub config: usize,
 }
 
-/// Sizes by their distance from the last dimension, several for each so that equal sizes are no accident.
+/// Sizes by their distance from the last dimension. Each distance has several, so that sizes are equal only if they
+/// must be.
 const SIZES: [&[i64]; 4] = [
     &[49, 37, 57, 41, 61, 45],
     &[33, 29, 35, 39, 43],
@@ -128,7 +129,7 @@ impl Plan {
         }
     }
 
-    /// Adds an input; none if there are too many.
+    /// Adds an input; `None` if there are too many.
     pub fn add(&mut self, name: &str, kind: Kind) -> Option<usize> {
         if self.inputs.len() >= MAX_INPUTS {
             return None;
@@ -196,7 +197,7 @@ impl Plan {
         Some(())
     }
 
-    /// Sets how many dimensions an input has; none if it has as many already.
+    /// Sets how many dimensions an input has; `None` if it has as many already.
     pub fn set_rank(&mut self, input: usize, rank: usize) -> Option<()> {
         self.raise_rank(input, rank)?;
         self.tensor_mut(input)?.has_rank = true;
@@ -221,7 +222,7 @@ impl Plan {
         Some(())
     }
 
-    /// Makes two sizes one; none if both are pinned to other values, or they are one already.
+    /// Makes two sizes equal; `None` if they are pinned to different values, or are equal already.
     pub fn unify(&mut self, a: usize, b: usize) -> Option<()> {
         let (one, other) = (*self.sizes.get(a)?, *self.sizes.get(b)?);
         if a == b {
@@ -257,7 +258,7 @@ impl Plan {
         }
     }
 
-    /// Sets a size that a condition decides; none if it is pinned, or has that value.
+    /// Sets a size that a condition decides; `None` if it is pinned, or already has that value.
     pub fn set_size(&mut self, size: usize, value: i64) -> Option<()> {
         let one = self.sizes.get_mut(size)?;
         if one.is_pinned || one.value == value || !(0..=1 << 20).contains(&value) {
@@ -302,7 +303,7 @@ impl Plan {
         Some(())
     }
 
-    /// Gives an input the shape of another one; none if it has that shape.
+    /// Gives an input the shape of another one; `None` if it already has that shape.
     pub fn adopt(&mut self, input: usize, other: usize) -> Option<()> {
         let (dims, has_rank) = self
             .tensor(other)

@@ -7,7 +7,7 @@ use super::plan::to_scalar;
 use super::plan::{Plan, Scalar};
 use super::value::{Number, Scope, Source, Value};
 
-/// The most plans that a condition suggests.
+/// Maximum number of plans that a condition suggests.
 const MAX_PLANS: usize = 40;
 
 impl<'a> Machine<'a> {

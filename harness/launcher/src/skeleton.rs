@@ -18,7 +18,7 @@ use cerith_python::nearest::suggest_spelling;
 /// Extent of every dimension of a tensor whose strides are passed; also the size of a block then.
 const SIDE: i64 = 64;
 
-/// Elements that a kernel without strides is told of: no multiple of a block, so that masks matter.
+/// The size that a kernel without strides gets as an argument: not a multiple of a block, so that masks matter.
 const LENGTH: i64 = 1000;
 
 /// Elements of a tensor of a kernel without strides.
@@ -27,7 +27,7 @@ const FLAT: i64 = 1024;
 /// Size of a block of a kernel without strides.
 const BLOCK: i64 = 128;
 
-/// The text of a case file for the kernel `name` of a module. `path` is the module's path as the case file will have it.
+/// Writes a case file for the kernel `name` of a module. `path` is the module's path in the case file.
 ///
 /// # Errors
 /// The module has a syntax error, or no such kernel.
@@ -276,7 +276,7 @@ const FLOATS: [&str; 10] = [
     "eps", "scale", "alpha", "beta", "gamma", "p", "prob", "lr", "momentum", "slope",
 ];
 
-/// A value for what is neither a tensor nor a stride.
+/// Guesses a value for a parameter that is neither a tensor nor a stride.
 fn guess(parameter: &Parameter, uses: &Uses, strided: bool) -> String {
     let name = &parameter.name;
     let lower = name.to_lowercase();
@@ -322,7 +322,7 @@ pub fn guess_of(parameter: &Parameter, usage: &Usage) -> String {
     guess(parameter, &uses, true)
 }
 
-/// A string as a case file has it: Python's quotes, no placeholders, YAML's quotes.
+/// Quotes a string for an expression of a case file: Python's quotes, no placeholders, YAML's quotes.
 pub fn quote_literal(text: &str) -> String {
     let mut python = String::new();
     for c in text.chars() {

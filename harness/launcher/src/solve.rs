@@ -9,19 +9,19 @@ use super::plan::Plan;
 use super::roots::{find_outer, first_plan};
 use super::variants::{self, Variant};
 
-/// The most evaluations for the plain launch.
+/// Maximum number of evaluations for the plain launch.
 const MAX_EVALUATIONS: usize = 200;
 
-/// The most evaluations for a variant.
+/// Maximum number of evaluations for a variant.
 const MAX_VARIANT_EVALUATIONS: usize = 24;
 
-/// The most elements of all inputs.
+/// Maximum number of elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
 pub(super) struct Solver<'a> {
     pub module: &'a HostModule<'a>,
     pub root: Root<'a>,
-    /// Whether other functions of the module call it, with arguments that only they know.
+    /// Whether other functions of the module call it, with arguments that can't be guessed.
     pub is_called: bool,
 }
 

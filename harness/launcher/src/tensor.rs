@@ -1,4 +1,4 @@
-//! Stand-in tensors: shapes and strides over a storage, with torch's views. Left out: elements.
+//! Stand-in tensors: shapes and strides over a storage, with torch's views, but without elements.
 
 use super::value::{Dtype, From, Number, Slice};
 
@@ -12,7 +12,7 @@ pub(super) struct Tensor {
     pub dtype: Dtype,
     /// The parameter that it was passed as, unchanged.
     pub input: From,
-    /// The parameter of which it has as many dimensions.
+    /// The parameter that has the same number of dimensions.
     pub base: From,
 }
 
@@ -246,7 +246,7 @@ impl Tensor {
         Some(shape)
     }
 
-    /// `view`: none if it needs a copy. The shape is complete.
+    /// Evaluates `view`; `None` if it needs a copy. The shape is complete.
     pub fn view(&self, shape: &[Number]) -> Option<Self> {
         let sizes: Vec<i64> = shape.iter().map(|size| size.value).collect();
         if self.is_contiguous() {

@@ -30,7 +30,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Where a number comes from, if it was not computed.
+/// The origin of a number, if it was not computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Computed,
@@ -202,7 +202,7 @@ pub(super) enum Value<'a> {
     Slice(Slice),
     Ellipsis,
     Tensor(Tensor),
-    /// A parameter of which nothing has shown yet what it is.
+    /// A parameter whose type is still unknown.
     Input(usize),
     Closure(Rc<Closure<'a>>),
     Class(&'a ast::StmtClassDef),
@@ -354,7 +354,7 @@ impl Value<'_> {
     }
 }
 
-/// Compares two values; none if that is not known.
+/// Compares two values; `None` if the result is unknown.
 pub(super) fn is_equal(a: &Value<'_>, b: &Value<'_>) -> Option<bool> {
     if let (Some(a), Some(b)) = (a.number(), b.number()) {
         return Some(a.value == b.value);

@@ -5,15 +5,15 @@ use super::machine::Machine;
 use super::module::HostModule;
 use super::plan::{Kind, Layout, Plan, Scalar};
 
-/// The most configurations besides the first one.
+/// Maximum number of configurations other than the first one.
 const MAX_CONFIGS: usize = 3;
 
-/// The most elements of all inputs.
+/// Maximum number of elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
 /// A variant of a launcher's inputs.
 pub(super) struct Variant {
-    /// The difference in words.
+    /// A description of the difference.
     pub name: String,
     pub change: Change,
     pub plan: Plan,
@@ -49,7 +49,7 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_lay
     // The same kind of value for each size in turn.
     for nth in 0..4 {
         for size in plan.used_sizes() {
-            // Nothing but the kernel says what other sizes must be.
+            // The launcher does not read this size, so only the kernel limits its other values.
             if !is_read(base, size) {
                 continue;
             }

@@ -11,7 +11,7 @@ use crate::skeleton::{quote_literal, storage_name};
 use cerith_module::kernel::Function;
 use cerith_module::usage::Usage;
 
-/// The most elements of all storages of a launch.
+/// Maximum number of elements of all storages of a launch.
 const MAX_ELEMENTS: i64 = 1 << 20;
 
 /// Options that a case file has.
@@ -20,7 +20,7 @@ const OPTIONS: [&str; 3] = ["num_warps", "num_stages", "num_ctas"];
 /// A case file, and its storages by their names.
 type Case = (String, Vec<(String, usize)>);
 
-/// Writes a launch, without the line that tells what it is about; or why it cannot be written.
+/// Writes a launch without its `about` line, or returns the reason why it can't be written.
 pub(super) fn write(
     machine: &Machine<'_>,
     function: &Function,

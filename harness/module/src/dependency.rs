@@ -5,7 +5,7 @@
 //! Statements that bind no name, loops and branches are loaded if they may change one of these values, or use nothing else.
 //! All others become blank lines, so that every line keeps its number.
 //!
-//! Left out: which kernels a change of the file concerns, which is decided with more caution (see [`crate::piece`]).
+//! See [`crate::piece`] for the kernels that a change of the file may affect, which is decided with more caution.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -140,7 +140,8 @@ impl<'p> DependencyFinder<'p> {
             if first == name {
                 continue;
             }
-            // What a function makes is found by the name that the module keeps it under.
+            // Code that uses a function's result refers to it by the name that the module binds, so code that takes
+            // this name is kept.
             for (at, piece) in self.pieces.iter().enumerate() {
                 if is_code(piece) && piece.takes.iter().any(|taken| taken == first) {
                     self.keep(at);
@@ -228,7 +229,7 @@ impl<'p> DependencyFinder<'p> {
     }
 }
 
-/// Whether the statement does something else than define a name.
+/// Whether the statement does anything other than define a name.
 const fn is_code(piece: &Piece) -> bool {
     matches!(piece.role, Role::Statement | Role::Block)
 }
@@ -237,7 +238,7 @@ const fn is_code(piece: &Piece) -> bool {
 mod tests {
     use super::*;
 
-    /// What is left of a text for a name; every line that is left is where it was.
+    /// Checks the statements that are kept for a name; every kept line must be at its original line number.
     fn check(text: &str, name: &str, expected: &[&str]) {
         let module = Module::from_text("k.py", text).expect("Python");
         let left = module.text_for([name]);

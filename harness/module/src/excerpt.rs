@@ -1,12 +1,12 @@
-//! Kernels taken out of the package that they are in, with what they need of it: files that stand beside each other, import
-//! nothing else of the package, and can be loaded where neither the package nor what it is built on is installed.
+//! Extracts kernels from their package, with everything in it that they need: files in one folder that import nothing
+//! else of the package, and can be loaded without installing the package or its dependencies.
 //!
-//! Of each module, only the statements that are needed stay, on their lines ([`crate::piece`]). Imports of the package's own modules
-//! name the file beside instead, relative ones too. Of a kernel's decorators, those of Triton stay that change what it computes:
-//! `jit`, and `heuristics`. A library's own decorators and autotuners decide how a kernel is launched, which somebody else does
-//! here ([`mod@tuning`]).
+//! Only the needed statements of a module stay, on their lines ([`crate::piece`]). Imports of the package's own
+//! modules, relative ones too, are rewritten to name the extracted files. A kernel keeps only those of Triton's
+//! decorators that change what it computes: `jit`, and `heuristics`. A library's own decorators and autotuners only
+//! decide how a kernel is launched; see [`mod@tuning`] for those.
 //!
-//! Left out: reading files (the caller does), and imports inside of functions.
+//! The caller reads the files. Imports inside of functions are not followed.
 
 mod alias;
 mod branches;
@@ -37,11 +37,11 @@ use crate::piece::{Piece, read_pieces};
 /// More modules than this are not followed.
 const MODULES_MOST: usize = 256;
 
-/// Packages that are never taken apart: engines have them, or know what they hold.
+/// Packages that are never split: engines have them, or support them directly.
 const FOREIGN: [&str; 4] = ["triton", "torch", "numpy", "math"];
 
-/// Reads a module of a package by its path from the folder that imports start from, with `/` between folders; none if there is no
-/// such file.
+/// Reads a module of a package by its path from the folder that imports start from, with `/` between folders; `None`
+/// if there is no such file.
 pub type Read<'r> = dyn Fn(&str) -> Option<String> + 'r;
 
 /// A file of an excerpt.
@@ -51,12 +51,12 @@ pub struct Part {
     pub path: String,
     /// The file that it was taken from, as [`Read`] names it.
     pub origin: String,
-    /// What was taken, each line where it was.
+    /// The extracted text, each line at its original line number.
     pub text: String,
 }
 
-/// Takes functions out of a module: the module first, then the others that they need. `flat` is the name that the module is to
-/// have.
+/// Extracts functions from a module: returns the module first, then the others that they need. `flat` is the new name
+/// of the module.
 ///
 /// # Errors
 /// A module that is needed has a syntax error, with the path of that module.
@@ -85,7 +85,7 @@ pub fn extract_functions(
 struct Member {
     /// The text without decorators that are not needed.
     full_text: String,
-    /// The same, with what depends on the machine decided as the names that are wanted want it.
+    /// The text after deciding conditions that depend on the machine, in favour of the requested names.
     text: String,
     parsed: Parsed<ModModule>,
     pieces: Vec<Piece>,
@@ -178,7 +178,7 @@ impl Member {
             .any(|piece| piece.binds.iter().any(|bound| bound == name))
     }
 
-    /// Whether a name is one of Triton's, whatever the condition under which it is imported.
+    /// Whether a name is one of Triton's, under any condition on its import.
     fn of_triton(&self, name: &str) -> Option<ImportedItem> {
         self.imports
             .iter()
@@ -197,7 +197,7 @@ struct Package<'r> {
     failed: Option<(String, Vec<Diagnostic>)>,
 }
 
-/// What an import leads to.
+/// The target of an import.
 enum Target {
     /// A name of a module of the package.
     Name(String, String),
@@ -297,7 +297,7 @@ impl Package<'_> {
         }
     }
 
-    /// What the module at `path` gets by an import under this name.
+    /// Resolves an import of the module at `path` under this name.
     fn resolve_import(&mut self, path: &str, name: &str, alias: &Alias) -> Target {
         let absolute = match alias.item.to_absolute(path) {
             Some(named) if !named.is_tritons() => named,
@@ -376,7 +376,8 @@ impl Package<'_> {
         })
     }
 
-    /// What the module at `path` takes of another one that it calls `name`: attributes of it, or all that it has.
+    /// The attributes of another module, imported as `name`, that the module at `path` uses; all names of the other
+    /// module if that is unknown.
     fn collect_attributes(&self, path: &str, name: &str, other: &str) -> BTreeSet<String> {
         let all = || {
             let bound = self.modules.get(other).map(|module| {
@@ -422,7 +423,7 @@ impl Package<'_> {
         .collect()
     }
 
-    /// What is kept of a module, with imports that name the files beside it.
+    /// The kept text of a module, with imports that name the extracted files.
     fn text_of(&mut self, path: &str, names: &BTreeMap<String, String>) -> Option<String> {
         let module = self.modules.get(path)?;
         let taken: BTreeSet<String> = module

@@ -1,5 +1,5 @@
-//! The names that a statement takes from its module: those that it mentions and that no function around the mention
-//! binds. Scopes are told apart, so that a kernel's parameter `x` is not the module's `x`.
+//! The names that a statement takes from its module: those that it mentions and that no enclosing function binds.
+//! Scopes are distinguished, so that a kernel's parameter `x` is not the module's `x`.
 //!
 //! Too many names are safe here and too few are not: what a class's body binds, and what a comprehension binds for the
 //! function around it, is taken for the module's.
@@ -23,7 +23,7 @@ pub fn free_names(stmt: &Stmt) -> Vec<String> {
 #[derive(Default)]
 struct Free<'a> {
     names: HashSet<&'a str>,
-    /// What each function around binds, the innermost last.
+    /// The names that each enclosing function binds, the innermost last.
     scopes: Vec<HashSet<&'a str>>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Free<'a> {
         self.scopes.pop();
     }
 
-    /// What is evaluated where the function is defined.
+    /// Visits the expressions that Python evaluates when it defines the function.
     fn defined_with(&mut self, parameters: &'a Parameters) {
         for parameter in parameters {
             for expr in parameter.default().into_iter().chain(parameter.annotation()) {
@@ -54,7 +54,7 @@ impl<'a> Free<'a> {
         for generator in generators {
             bound.visit_expr(&generator.target);
         }
-        // The first of what is gone through is evaluated outside.
+        // The first iterable is evaluated in the enclosing scope.
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }
@@ -113,7 +113,7 @@ impl<'a> Visitor<'a> for Free<'a> {
     }
 }
 
-/// What a function binds: parameters, and names that statements of its own body bind.
+/// The names that a function binds: parameters, and names that statements of its own body bind.
 #[derive(Default)]
 struct Locals<'a> {
     names: HashSet<&'a str>,

@@ -1,5 +1,5 @@
-//! Kernels: the Python modules of the corpus and the functions in them, as far as a launch must know them.
-//! Left out: what a kernel computes (`cerith-frontend`).
+//! Kernels: the Python modules of the corpus and the functions in them, as far as a launch needs them. See
+//! `cerith-frontend` for a kernel's computation.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module that is a file of no corpus, generated text say. It imports no module of one.
+    /// A module that is not a file of a corpus, for example generated text. It imports no modules of a corpus.
     ///
     /// # Errors
-    /// What is wrong with its syntax.
+    /// Errors in its syntax.
     pub fn from_text(name: impl Into<String>, text: impl Into<Arc<str>>) -> Result<Self, Vec<Diagnostic>> {
         let source = SourceId(0);
         let file = SourceFile::new(name, text);
@@ -46,7 +46,7 @@ impl Module {
     }
 }
 
-/// A function of a module. What its decorators are is four facts that do not exclude each other.
+/// A function of a module. Its decorators state four facts that do not exclude each other.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -129,7 +129,7 @@ impl Kernel {
         self.pieces_of(&self.name)
     }
 
-    /// The same for another name of the kernel's file.
+    /// The top-level statements that decide what another name of the kernel's file means, in order.
     pub fn pieces_of(&self, name: &str) -> impl Iterator<Item = &str> {
         let outermost = name.split('.').next().unwrap_or_default();
         find_reachable(&self.module.pieces, outermost)

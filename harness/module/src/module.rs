@@ -1,5 +1,5 @@
-//! Reading a Python module: its functions with their signatures and decorators, and what it imports.
-//! Left out: everything inside of functions but further functions (`cerith-frontend` reads those).
+//! Reads a Python module: its functions with their signatures and decorators, and its imports. Inside of functions,
+//! only nested functions are read; see `cerith-frontend` for the rest.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ const STACK: usize = 256 * 1024;
 /// How many syntax errors of one file are shown.
 const MAX_SYNTAX_ERRORS: usize = 5;
 
-/// What [`parse`] finds in a module.
+/// The functions and imports that [`parse`] finds in a module.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// As [`crate::kernel::Module::functions`].
@@ -55,7 +55,7 @@ pub fn body_of<'a>(body: &'a [Stmt], name: &str) -> Option<&'a [Stmt]> {
     rest.map_or(Some(found), |rest| body_of(found, rest))
 }
 
-/// Reads a module, or says everything that is wrong with its syntax.
+/// Reads a module, or returns all errors in its syntax.
 pub fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagnostic>> {
     let whole = Span::new(source, 0, 0);
     if text.len() > MAX_BYTES {
@@ -534,7 +534,7 @@ mod tests {
             "make(PositionalOrKeyword n) []\nmake.kernel(PositionalOrKeyword x) jit []\n\
              k(PositionalOrKeyword x) jit []",
         );
-        // What is returned is no kernel, or is not known.
+        // The returned function is not a kernel, or is unknown.
         for (inner, result) in [
             ("", "kernel"),
             ("  @triton.jit\n", "kernel()"),

@@ -1,11 +1,11 @@
 //! The top-level statements of a module, and which of them a kernel depends on.
 //!
-//! A file holds many kernels, and a change to one of them says nothing about the others. What a kernel means is decided
-//! by the statements that its name leads to, through every name that they mention, however deep inside. Too many is safe
-//! here and too few is not: scopes are not told apart, a statement that binds no name belongs to every kernel, and a loop or a
-//! branch to those that take a name that it mentions.
+//! A file holds many kernels, and a change to one of them need not change the others. A kernel depends on the
+//! statements that its name leads to, through every name that they mention, at any depth. Including too many
+//! statements is safe, and too few is not. So scopes are not distinguished, a statement that binds no name belongs to
+//! every kernel, and a loop or a branch belongs to the kernels that use a name that it mentions.
 //!
-//! Left out: what statements of other files do (those are taken whole, see [`crate::kernel::Module::imports`]).
+//! Statements of other files are taken whole, see [`crate::kernel::Module::imports`].
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -27,20 +27,20 @@ pub struct Piece {
     pub mentions: Vec<String>,
     /// Of these, the names that it takes from the module, sorted: what functions bind for themselves is not among them.
     pub takes: Vec<String>,
-    /// What it is for.
+    /// Its role in the module.
     pub role: Role,
 }
 
-/// What a top-level statement is for.
+/// The role of a top-level statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// It defines a function or a class, or imports something: nothing happens but that a name is bound.
     Definition,
-    /// It decides how the rest is read, or binds nobody knows what: `from __future__ import …`, `from … import *`.
+    /// It decides how the rest is read, or binds unknown names: `from __future__ import …`, `from … import *`.
     Preamble,
     /// It is for a file that is run as a program: `if __name__ == "__main__":`.
     Program,
-    /// A loop, a branch, a `with` or a `try`: whatever it binds, it may change values besides.
+    /// A loop, a branch, a `with` or a `try`: besides binding names, it may change values.
     Block,
     /// Anything else.
     Statement,
@@ -83,7 +83,7 @@ fn is_program(test: &Expr) -> bool {
         && sides().any(|side| matches!(side, Expr::StringLiteral(text) if text.value.to_str() == "__main__"))
 }
 
-/// The statements of a module. Strings that stand alone, which are its documentation, are left out.
+/// The statements of a module, without strings that are statements by themselves: those are documentation.
 pub fn read_pieces(body: &[Stmt]) -> Vec<Piece> {
     body.iter()
         .filter(|stmt| !matches!(stmt, Stmt::Expr(expr) if expr.value.is_string_literal_expr()))

@@ -1,10 +1,10 @@
-//! What a kernel does with its parameters, as far as its text says: which are tensors, how many dimensions they have, which
-//! parameter is the stride of which, what bounds each index, what the axes of the grid count. Left out: what to launch it with
-//! (`cerith-survey`).
+//! How a kernel uses its parameters, according to its text: which are tensors, how many dimensions they have, which
+//! parameter is a stride and for which dimension, the bound of each index, and the meaning of the grid's axes. See
+//! `cerith-survey` for choosing launches.
 //!
-//! The text is read as sums of products ([`polynomial`]): an address is the sum of a tensor and of an index times a stride for each
-//! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a
-//! loop. A bound that is off by one is still the bound of its parameter.
+//! The text is read as sums of products ([`polynomial`]). An address is the sum of a tensor and of an index times a
+//! stride for each dimension. A comparison bounds an index, whether it is in a mask, in a condition or in the end of
+//! a loop. A bound that is off by one is still the bound of its parameter.
 
 mod contract;
 mod control;
@@ -28,12 +28,12 @@ use crate::module::body_of;
 /// Stack for reading a kernel and what it calls.
 const READING_STACK: usize = 8 << 20;
 
-/// What a kernel's text says about its parameters.
+/// How a kernel uses its parameters, according to its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Its tensors, in the order of the parameters.
     pub tensors: Vec<TensorUse>,
-    /// What each axis of the grid counts, as far as it is used.
+    /// The use of each axis of the grid.
     pub axes: Vec<AxisUse>,
     /// Sizes that one block of lanes must cover, with the block: no program has more of them.
     pub covered_sizes: Vec<(String, Extent)>,
@@ -55,13 +55,13 @@ pub struct Usage {
     pub unused: BTreeSet<String>,
     /// Names that an address, a mask, a condition, a loop or a shape may depend on. Others only reach values.
     pub control: BTreeSet<String>,
-    /// Whether the kernel has products of matrices, which want blocks of 16 or more.
+    /// Whether the kernel has matrix products, which need blocks of 16 or more.
     pub has_dots: bool,
     /// Parameters that are compared with `None`.
     pub optional: BTreeSet<String>,
     /// Parameters with a method `load` or `store`: tensor descriptors that the host makes.
     pub descriptors: BTreeMap<String, DescriptorUse>,
-    /// How many accesses are through addresses whose tensor the text does not tell.
+    /// How many accesses are through addresses whose tensor the text does not show.
     pub lost: usize,
     /// Conditions on its launches that the text states.
     pub contracts: Vec<Contract>,
@@ -87,7 +87,7 @@ pub struct DescriptorUse {
 pub struct TensorUse {
     /// Its parameter.
     pub name: String,
-    /// Its dimensions, the one with the largest stride first as far as that is known.
+    /// Its dimensions, the one with the largest stride first if that is known.
     pub dimensions: Vec<Dimension>,
     /// Whether it is loaded from.
     pub read: bool,
@@ -99,9 +99,10 @@ pub struct TensorUse {
     pub is_whole: bool,
     /// Tensors that are loaded from at the very indices at which this one is stored to: it may be meant to take their place.
     pub mirrors: BTreeSet<String>,
-    /// Whether the text tells how many elements it has: then an access outside of them is the kernel's mistake.
+    /// Whether the text determines its number of elements. If so, an access out of bounds is the kernel's fault.
     pub certain: bool,
-    /// Whether other accesses tell how many elements it has, and one that is moved or bounded in another way does not fit them.
+    /// Whether other accesses determine its number of elements, and one that is moved or bounded in another way does
+    /// not fit them.
     pub stated: bool,
     /// The first store to it in the module, in bytes.
     pub stored_at: Option<u32>,
@@ -113,7 +114,7 @@ pub struct TensorUse {
 /// A dimension of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// What an index is multiplied with.
+    /// The factor of an index.
     pub stride: Stride,
     /// How large indices get.
     pub bound: Bound,
@@ -124,36 +125,36 @@ pub struct Dimension {
 pub enum Stride {
     /// So many elements.
     Number(i64),
-    /// As many as a parameter says, which is called a stride or bounds nothing.
+    /// The value of a parameter, which is called a stride or bounds nothing.
     Param(String),
     /// As many as the product of these parameters, which are sizes of further dimensions, and of this number.
     Sizes(Vec<String>, i64),
 }
 
-/// What bounds an index.
+/// The bound of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// A parameter that it is compared with.
     Size(String),
     /// Nothing but the grid: there are as many as programs on this axis.
     Programs(u8),
-    /// Nothing but the grid, of whose axis other dimensions take their parts: there are as many as programs on this axis that
-    /// agree in those.
+    /// Only the grid, on an axis that other dimensions share: the extent is the number of programs on this axis that
+    /// agree in the other dimensions.
     Quotient(u8),
     /// Nothing but the block: there are as many as lanes.
     Lanes(Extent),
     /// Nothing but the grid and the block: as many as lanes of all programs on this axis.
     Blocks(u8, Extent),
-    /// The text does not say.
+    /// Unknown from the text.
     Unknown,
 }
 
-/// What an axis of the grid counts.
+/// The use of an axis of the grid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AxisUse {
     /// Sizes that are cut into blocks, with the blocks: there are as many programs as the product of the numbers of blocks.
     pub blocks: Vec<(String, Extent)>,
-    /// Sizes of which each program has one element.
+    /// Sizes that have one program for each element.
     pub sizes: Vec<String>,
     /// Whether what is left of a program's number without those sizes is an index too.
     pub quotient: bool,
@@ -161,13 +162,13 @@ pub struct AxisUse {
     pub persistent: bool,
 }
 
-/// An access of a tensor, as the text has it.
+/// An access of a tensor, as written in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Access {
     tensor: String,
     /// The stride and the index of each dimension.
     dimensions: Vec<(Product, i64, Polynomial)>,
-    /// Whether the address is moved by what is no index: by a number of elements, or by a size.
+    /// Whether the address is moved by something other than an index: by a number of elements, or by a size.
     moved: bool,
     stores: bool,
     /// The address without its tensor.
@@ -176,7 +177,7 @@ struct Access {
     at: Option<u32>,
 }
 
-/// What a kernel of a module does with its parameters; none if there is no such kernel, or the module cannot be read.
+/// How a kernel of a module uses its parameters; `None` if there is no such kernel, or the module can't be read.
 pub fn usage_of(text: &str, name: &str) -> Option<Usage> {
     let mut sources = cerith_tile::source::Sources::default();
     let source = sources.add(cerith_tile::source::SourceFile::new("kernel", text));
@@ -248,7 +249,7 @@ impl<'a> Visitor<'a> for Names {
     }
 }
 
-/// What the text has said, by tensor and by axis.
+/// Builds the usage from everything read, by tensor and by axis.
 fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
     let mut usage = reader.usage.clone();
     for name in parameters {
@@ -257,7 +258,7 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
             .iter()
             .filter(|access| access.tensor == *name)
             .collect();
-        // The access with the most dimensions says most.
+        // The access with the most dimensions shows the most about the tensor.
         let Some(widest) = accesses.iter().max_by_key(|access| access.dimensions.len()) else {
             continue;
         };
@@ -344,8 +345,8 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
     usage
 }
 
-/// The dimensions of a tensor by the accesses that nothing moves, if others are moved by a number of elements. `None` if these don't tell
-/// the size, or several parts of the tensor are accessed on purpose.
+/// The dimensions of a tensor according to the accesses that nothing moves, if others are moved by a number of
+/// elements. `None` if these don't determine the size, or several parts of the tensor are accessed on purpose.
 fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String]) -> Option<Vec<Dimension>> {
     let is_shifted = |access: &&&Access| access.offset.number_term() > 0;
     if accesses.iter().any(|access| is_moved_by_size(access)) {
@@ -504,8 +505,8 @@ fn find_mirrors(name: &str, accesses: &[Access]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether the accesses of a tensor tell how many elements it has: every index is bounded, wherever it is used in the same way, and
-/// none is moved by something else.
+/// Whether the accesses of a tensor determine its number of elements: every index is bounded, in the same way by
+/// every access, and none is moved by something else.
 fn is_certain(
     widest: &Access,
     accesses: &[&Access],
@@ -525,16 +526,16 @@ fn is_certain(
         && !accesses.iter().any(|access| counts_twice(access))
         && dimensions.iter().all(|(_, dimension)| match &dimension.bound {
             Bound::Unknown => false,
-            // Where one element of each block is accessed, the last block may be no whole one.
+            // If each block has one access, the last block may be partial.
             Bound::Programs(_) => !is_of_blocks(&dimension.stride, reader),
-            // What is left of a program's number may be taken apart once more.
+            // The rest of a program's number may be split once more.
             Bound::Quotient(axis) => {
                 let counted = axis_use(*axis, reader);
                 counted.blocks.is_empty()
                     && counted.sizes.len() <= 1
                     && !is_of_blocks(&dimension.stride, reader)
             }
-            // Where something is compared by `<` as well, an output is meant to have one more than the size.
+            // If the size is compared by `<` as well, an output is meant to have one element more than the size.
             Bound::Size(name) => {
                 let stores = accesses.iter().any(|access| access.stores);
                 !(stores && reader.at_most.contains(name) && reader.below.contains(name))
@@ -560,8 +561,8 @@ fn counts_twice(access: &Access) -> bool {
         })
 }
 
-/// A number of elements that no index is bounded by is a stride, whatever its name; and one that bounds an index is a size. Rows that
-/// are so many elements apart may be longer than the text tells.
+/// A parameter that scales an index but bounds none is a stride, whatever its name; one that bounds an index is a
+/// size. Rows may be longer than the text shows, if such a stride separates them.
 fn strides_that_bound_nothing(usage: &mut Usage, reader: &Reader<'_>) {
     let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
     let bounds: BTreeSet<String> = dimensions
@@ -606,7 +607,7 @@ fn strides_that_bound_nothing(usage: &mut Usage, reader: &Reader<'_>) {
     }
 }
 
-/// Where a dimension stands among others: those with stride parameters in the order of the signature, sizes before numbers, the
+/// Sort key of a dimension: those with stride parameters in the order of the signature, sizes before numbers, the
 /// larger number first.
 fn place(stride: &Stride, parameters: &[String]) -> usize {
     match stride {
@@ -631,7 +632,7 @@ fn to_stride(product: &Product, factor: i64) -> Stride {
     }
 }
 
-/// What bounds an index.
+/// Finds the bound of an index.
 fn find_bound(index: &Polynomial, reader: &Reader<'_>) -> Bound {
     if let Some(size) = size_of(index, reader) {
         return Bound::Size(size);
@@ -693,7 +694,7 @@ fn size_of(index: &Polynomial, reader: &Reader<'_>) -> Option<String> {
     })
 }
 
-/// What an axis counts, over all accesses.
+/// The use of an axis, over all accesses.
 fn axis_use(axis: u8, reader: &Reader<'_>) -> AxisUse {
     let mut found = AxisUse {
         persistent: reader.persistent.contains(&axis),
@@ -733,7 +734,7 @@ fn axis_use(axis: u8, reader: &Reader<'_>) -> AxisUse {
                     found.blocks.push((size, extent));
                 }
             }
-            // What is cut off at a size, `% M`, says nothing about how many there are.
+            // An index that wraps at a size (`% M`) does not show the number of programs.
             None if is_cut_off(index) || found.sizes.contains(&size) => {}
             None => found.sizes.push(size),
         }
@@ -751,7 +752,7 @@ fn is_cut_off(index: &Polynomial) -> bool {
 fn find_dimensions(rest: &Polynomial) -> Vec<(Product, i64, Polynomial)> {
     let is_index = |atom: &Atom| !matches!(atom, Atom::Param(_));
     let mut found: Vec<(Product, i64, Polynomial)> = Vec::new();
-    // Lanes say what the strides are.
+    // The factors of lanes are strides.
     for (product, factor) in rest.terms() {
         let Some(lane) = product.iter().find(|atom| matches!(atom, Atom::Lane(_))) else {
             continue;

@@ -1,6 +1,6 @@
-//! Numbers of a launch that know how they follow from its sizes, so that a case file can vary the sizes in its matrix.
+//! Numbers of a launch with their formulas in its sizes, so that a case file can vary the sizes in its matrix.
 
-/// The most that a number grows to.
+/// Maximum value of a number.
 const MAX_VALUE: i64 = i64::MAX;
 
 /// A number, and the expression that gives it, if it depends on a size that has a name.
@@ -13,7 +13,7 @@ pub(super) struct Amount {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Words {
     text: String,
-    /// Whether it stands in a product as it is.
+    /// Whether a product can contain it without parentheses.
     is_factor: bool,
 }
 
@@ -118,7 +118,8 @@ impl Amount {
         }
     }
 
-    /// What two numbers give. It depends on sizes if one of them does. Products and calls stand in a product as they are.
+    /// Combines two numbers. The result depends on sizes if one of them does. Products and calls need no parentheses
+    /// in a product.
     fn combine(&self, other: &Self, value: i64, is_factor: bool, text: impl FnOnce() -> String) -> Self {
         let words = (self.words.is_some() || other.words.is_some()).then(|| Words {
             text: text(),
@@ -128,7 +129,8 @@ impl Amount {
     }
 }
 
-/// An expression as a value of a case file. A name stands as it is, but for those that some YAML takes for truth values.
+/// Quotes an expression as a value of a case file. Names need no quotes, except those that some YAML parsers read as
+/// booleans or null.
 pub(super) fn quote_expression(text: &str) -> String {
     let is_name = text
         .chars()

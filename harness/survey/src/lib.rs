@@ -1,8 +1,8 @@
-//! Case files that try a kernel: sizes at and around its blocks, layouts, dtypes, aliases. Left out: what a kernel does with its
-//! parameters ([`cerith_module::usage`]), and what engines say to it.
+//! Case files that try a kernel: sizes at and around its blocks, layouts, dtypes, aliases. See
+//! [`cerith_module::usage`] for how a kernel uses its parameters. Running the case files is up to the caller.
 //!
-//! One thing is varied at a time, from a launch in which every size is a little more than a block: what fails with one variant and
-//! not with the others says what it takes. A survey is no proof.
+//! One thing is varied at a time, from a launch in which every size is a little more than a block. A failure of one
+//! variant only shows its cause. A survey proves nothing.
 
 mod amount;
 mod place;
@@ -32,16 +32,16 @@ use cerith_module::usage::library::{Library, Texts};
 use cerith_module::usage::polynomial::Extent;
 use cerith_module::usage::{Bound, Flags, Stride, TensorUse, Usage, read_usage};
 
-/// The most configurations of an autotuner that are tried.
+/// Maximum number of an autotuner's configurations that are tried.
 const CONFIGS_MOST: usize = 4;
 
-/// The most elements of a tensor: larger sizes are not tried.
+/// Maximum number of elements of a tensor: larger sizes are not tried.
 const ELEMENTS_MOST: i64 = 1 << 20;
 
 /// A launch to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// What is special about it: `n=33`, `x with padded rows`; empty for the launch that others differ from.
+    /// The difference from the plain launch: `n=33`, `x with padded rows`; empty for the plain launch.
     pub variant: String,
     /// The kind of difference.
     pub change: Change,
@@ -56,29 +56,32 @@ pub struct Survey {
     pub kernel: String,
     /// The launches, the plain one first.
     pub attempts: Vec<Attempt>,
-    /// Why the kernel cannot be launched from what its text says.
+    /// Why the kernel's text is not enough to launch it.
     pub not_tried: Option<NotTried>,
-    /// The storages of tensors of which the text tells how many elements they have. Of others there are more than enough, which
-    /// says nothing about the kernel.
+    /// The storages of tensors whose number of elements the text determines. Other storages have more room than
+    /// needed, so their size shows nothing about the kernel.
     pub certain: BTreeSet<String>,
-    /// The storages of tensors whose other accesses tell how many elements they have: one does not fit them, or the tensor is larger.
+    /// The storages of tensors whose other accesses determine their number of elements: one does not fit them, or the
+    /// tensor is larger.
     pub stated: BTreeSet<String>,
     /// The conditions that the kernel's text states.
     pub contracts: Vec<Condition>,
     /// The lines of the first stores to tensors, from 1, by their parameters.
     pub stores: BTreeMap<String, usize>,
-    /// The storages whose elements cannot meet by a guess of ours: the text tells the extent of every dimension except the outermost,
-    /// or the kernel computes addresses from no stride that a launch passes.
+    /// The storages whose elements can only overlap through the kernel's own fault, not through a guess of the
+    /// survey: the text determines the extent of every dimension except the outermost, or the kernel computes
+    /// addresses from no stride that a launch passes.
     pub distinct: BTreeSet<String>,
-    /// The storages of tensors that are only written, and of which the text tells the size.
+    /// The storages of tensors that are only written, and whose size the text determines.
     pub outputs: BTreeSet<String>,
     /// The accesses that nothing but the grid and a block bounds.
     pub unmasked: Option<Unmasked>,
-    /// Parameters whose values are guessed: numbers that are neither sizes, strides nor blocks, as far as the text tells.
+    /// Parameters with guessed values: numbers that, according to the text, are neither sizes, strides nor blocks.
     pub guessed: Vec<String>,
-    /// What the launches pass where the text leaves it open.
+    /// The values that the launches pass if the text leaves them open.
     pub reading: Reading,
-    /// What is passed otherwise than the text suggests, in words: something else did not get through.
+    /// Descriptions of values that differ from those that the text suggests; with the suggested values, the launch
+    /// failed.
     pub changed: Vec<String>,
     /// The newest version of Triton that accepts the kernel, if it is not the newest of all.
     pub version: Option<Version>,
@@ -110,7 +113,7 @@ pub struct Condition {
 pub struct Unmasked {
     /// The parameters of the tensors.
     pub tensors: Vec<String>,
-    /// The block, as the kernel's text has it.
+    /// The block, as written in the kernel's text.
     pub block: String,
     /// The line of the first access, from 1.
     pub line: usize,
@@ -122,7 +125,7 @@ pub enum NotTried {
     /// Other kernels call it, or it returns a value, and nothing in its file launches it.
     #[error("it is a function that kernels call")]
     Function,
-    /// It has no tensor among its parameters, as far as its text tells.
+    /// Its text shows no tensor among its parameters.
     #[error("its text shows no tensor that it accesses")]
     NoTensor,
     /// Nothing that it does could be seen.
@@ -134,7 +137,7 @@ pub enum NotTried {
     /// It is written in Gluon.
     #[error("it is written in Gluon, not in Triton")]
     Gluon,
-    /// Its launches would be too large, or take something that the text does not tell.
+    /// Its launches would be too large, or need something that the text does not determine.
     #[error("no launch of a reasonable size can be made of what its text tells")]
     TooLarge,
     /// It has parameters of any number.
@@ -145,7 +148,7 @@ pub enum NotTried {
     Declared,
 }
 
-/// A kernel of an excerpt, with what its text says.
+/// A kernel of an excerpt, with the facts from its text.
 #[derive(Clone, Debug)]
 pub struct Draft {
     function: Function,
@@ -162,8 +165,8 @@ pub struct Draft {
     is_named: bool,
 }
 
-/// The kernels of an excerpt's first module. `original` is the text that it was taken from; `only` names the kernels that are meant,
-/// all if it is empty.
+/// The kernels of an excerpt's first module. `original` is the text that it was taken from; `only` names the kernels
+/// that are meant, all if it is empty.
 ///
 /// # Errors
 /// The module has a syntax error.
@@ -217,7 +220,7 @@ pub fn build_drafts(
         .collect())
 }
 
-/// The kernels of a module's text, to be taken out of it.
+/// Lists the kernels of a module's text.
 ///
 /// # Errors
 /// The module has a syntax error.
@@ -241,7 +244,7 @@ impl Draft {
             .map(|parameter| parameter.name.as_str())
     }
 
-    /// The launches to try the kernel with, as this reading has them.
+    /// The launches to try the kernel with, according to this reading.
     pub fn survey(&self, reading: &Reading) -> Survey {
         let usage = self.usage_by(reading);
         let mut not_tried = self.not_tried();
@@ -313,8 +316,8 @@ impl Draft {
         self.hosts.iter().any(is_known)
     }
 
-    /// Looks for launches in a text that has more than the kernel's file: what it imports, or another file that launches the kernel,
-    /// by its name.
+    /// Looks for launches in a text that has more than the kernel's file: what it imports, or another file that
+    /// launches the kernel, by its name.
     pub fn add_hosts(&mut self, joined: &Joined, file: Option<&str>) {
         let (name, before) = (&self.function.name, joined.lines_before);
         let mut hosts = read_launches_after(&joined.text, &self.path, name, before);
@@ -329,7 +332,7 @@ impl Draft {
         }
     }
 
-    /// The launches that functions of the kernel's file make; none if no such function was evaluated.
+    /// The launches that functions of the kernel's file make; `None` if no such function was evaluated.
     pub fn host_survey(&self) -> Option<Survey> {
         self.survey_launches(is_known)
     }
@@ -373,7 +376,7 @@ impl Draft {
         })
     }
 
-    /// Only the plain launch, as this reading has it; none if there is none.
+    /// Only the plain launch, according to this reading; `None` if there is none.
     pub fn attempt(&self, reading: &Reading) -> Option<Attempt> {
         let usage = self.usage_by(reading);
         let mut configs = self.metadata.configs.clone();
@@ -382,8 +385,8 @@ impl Draft {
         self.build_planner(&usage, reading, config).first()
     }
 
-    /// The plain launch with blocks of other sizes, and the sizes and tensors of the plain one. Empty if the size of a tensor depends
-    /// on a block, or may.
+    /// The plain launch with blocks of other sizes, and the sizes and tensors of the plain one. Empty if the size of
+    /// a tensor depends on a block, or may.
     pub fn list_block_attempts(&self, reading: &Reading) -> Vec<Attempt> {
         let usage = self.usage_by(reading);
         let mut configs = self.metadata.configs.clone();
@@ -400,7 +403,7 @@ impl Draft {
         scaled::scale_blocks(&self.usage, &self.function, grid, find_integer)
     }
 
-    /// A case file that varies sizes, dtypes and rows in its matrix; none if no launch can be written of what the text tells.
+    /// A case file that varies sizes, dtypes and rows in its matrix; `None` if the text does not determine a launch.
     pub fn case_file(&self, reading: &Reading) -> Option<String> {
         if self.not_tried().is_some() {
             return None;
@@ -432,7 +435,7 @@ impl Draft {
             .sizes()
     }
 
-    /// What the text says, but for what the reading has otherwise.
+    /// The usage in the text, with the changes of the reading.
     fn usage_by(&self, reading: &Reading) -> Usage {
         let mut usage = self.usage.clone();
         for name in reading.dtypes.keys() {
@@ -523,7 +526,7 @@ impl Draft {
         })
     }
 
-    /// The storages of tensors of which the text tells how many elements they have.
+    /// Finds the storages of tensors whose number of elements the text determines.
     fn find_certain_storages(&self, usage: &Usage) -> BTreeSet<String> {
         let is_computed = |bound: &Bound| match bound {
             Bound::Lanes(extent) | Bound::Blocks(_, extent) => match extent {
@@ -542,7 +545,7 @@ impl Draft {
     }
 }
 
-/// Finds the storages of tensors whose sizes only other accesses tell.
+/// Finds the storages of tensors whose sizes only other accesses determine.
 fn find_stated_storages(usage: &Usage) -> BTreeSet<String> {
     let stated = usage
         .tensors
@@ -556,8 +559,8 @@ fn is_known(launch: &HostLaunch) -> bool {
     launch.unknown.is_empty() && launch.assumed.is_empty()
 }
 
-/// Finds the storages of tensors that are only written, and of which the text tells the size. A grid that decorators compute may
-/// cover more than ours.
+/// Finds the storages of tensors that are only written, and whose size the text determines. A grid that decorators
+/// compute may cover more than the survey's grid.
 fn find_outputs(usage: &Usage, function: &Function) -> BTreeSet<String> {
     let is_computed = |extent: &Extent| match extent {
         Extent::Number(_) => false,

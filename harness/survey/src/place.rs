@@ -1,4 +1,4 @@
-//! How a tensor lies in its storage, and which tensors can stand for each other.
+//! The layout of a tensor in its storage, and which tensors can replace each other.
 
 use std::collections::BTreeSet;
 
@@ -32,8 +32,8 @@ impl Layout {
     }
 }
 
-/// What is declared for a tensor of this shape, and the expression that is the tensor. `apart` is how many elements are between
-/// rows that are padded, and before a tensor with an offset.
+/// The declared shape for a tensor of this shape, and the expression of the tensor. `apart` is the number of elements
+/// between padded rows, and before a tensor with an offset.
 pub(super) fn place_tensor(
     name: &str,
     shape: &[Amount],

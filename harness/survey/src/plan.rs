@@ -1,5 +1,5 @@
-//! The launches that a kernel is tried with: the sizes, layouts, dtypes, flags and aliases of each. Left out: their text
-//! ([`super::written`]).
+//! The launches that a kernel is tried with: the sizes, layouts, dtypes, flags and aliases of each. See
+//! [`super::written`] for their text.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const PERSISTENT: i64 = 2;
 /// The variant in which all indices are equal.
 pub const REPEATED: &str = "all indices equal";
 
-/// The most flags that are each turned over alone.
+/// Maximum number of flags that are each flipped alone.
 const FLAGS_MOST: usize = 8;
 
 /// Lists the settings of a kernel's flags in its launches: all equal, or all but one.
@@ -94,7 +94,7 @@ impl Plan {
     }
 }
 
-/// The variable of a matrix that says how far apart rows are.
+/// The matrix variable for the number of elements between rows.
 pub(super) const PADDING: &str = "padding";
 
 pub(super) struct Planner<'a> {
@@ -222,8 +222,8 @@ impl Planner<'_> {
         self.add(plan, tried);
     }
 
-    /// The parameters whose values nothing in the text tells. What is left out of an expression of sizes, or decides how many programs
-    /// share the work, is among them.
+    /// The parameters whose values the text does not determine. This includes parameters that are omitted from an
+    /// expression of sizes, or that decide how many programs share the work.
     pub fn guessed(&self) -> Vec<String> {
         let sizes = self.sizes();
         let known = |name: &String| {
@@ -504,8 +504,9 @@ impl Planner<'_> {
         }
     }
 
-    /// A tensor, and those that share all of its strides, or have only strides of its. Where two tensors share some and differ in
-    /// others, or have a stride of their own that nothing uses, one of them is more likely a mistake.
+    /// A tensor, and those that share all of its strides, or have only strides of its. If two tensors share some
+    /// strides and differ in others, or have a stride of their own that nothing uses, one of them is more likely a
+    /// mistake.
     fn with_strides_of<'a>(&'a self, tensor: &'a TensorUse) -> impl Iterator<Item = &'a str> {
         let shares = move |other: &&TensorUse| {
             let (own, theirs) = (place::collect_strides(tensor), place::collect_strides(other));

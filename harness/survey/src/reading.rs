@@ -1,5 +1,5 @@
-//! What launches pass where a kernel's text leaves it open, and what else they could. Left out: what is the same for all kernels
-//! ([`super::plan`]), and which reading a kernel likes, which an engine tells.
+//! Values that launches pass if a kernel's text leaves them open, and their alternatives. See [`super::plan`] for
+//! everything that is the same for all kernels. Engines decide which reading a kernel accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,13 +35,13 @@ const NUMBERS: [&str; 10] = ["1", "0", "2", "4", "16", "32", "64", "128", "0.5",
 /// Values of a size.
 const SIZES: [&str; 7] = ["16", "32", "64", "128", "1", "2", "4"];
 
-/// Lanes of blocks of which nothing says how many they have.
+/// Lanes of a block whose size nothing determines.
 const BLOCKS: [i64; 3] = [64, 16, 128];
 
 /// How often a tensor's room may be doubled.
 const DOUBLINGS_MOST: u32 = 4;
 
-/// What the plain launch of a kernel passes, where its text leaves it open.
+/// The values that the plain launch of a kernel passes if its text leaves them open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The dtype of its tensors.
@@ -52,11 +52,11 @@ pub struct Reading {
     pub even: bool,
     /// Lanes of a block, if not as usual.
     pub block: Option<i64>,
-    /// Values of parameters, in a case file's words, in place of those that their names and uses suggest.
+    /// Values of parameters, as written in a case file, in place of those that their names and uses suggest.
     pub values: BTreeMap<String, String>,
     /// Tensors with a dtype of their own. A parameter that the text does not show to be a tensor is one then.
     pub dtypes: BTreeMap<String, &'static str>,
-    /// Tensors with more room than the text tells of: how often each of their dimensions is doubled.
+    /// Tensors with more room than the text shows: how often each of their dimensions is doubled.
     pub rooms: BTreeMap<String, u32>,
 }
 
@@ -89,7 +89,7 @@ impl Reading {
         self.values.keys().chain(tensors).collect()
     }
 
-    /// What is not as usual, in words.
+    /// Descriptions of all differences from the defaults.
     pub fn words(&self) -> Vec<String> {
         let values = self
             .values
@@ -114,9 +114,9 @@ impl Reading {
 }
 
 impl Draft {
-    /// The readings that differ from this one in one thing. Those about parameters in `named` come first: the
-    /// failure of the launch names them. Other dtypes are worth a try only if the kernel was rejected: a value of another dtype hides what a kernel
-    /// does, and a kernel that compiles takes this one.
+    /// The readings that differ from this one in one thing. Those about parameters in `named` come first: the failure
+    /// of the launch names them. Other dtypes are worth a try only if the kernel was rejected: a value of another
+    /// dtype hides what a kernel does, and a kernel that compiles takes this one.
     pub fn list_changes(
         &self,
         reading: &Reading,
@@ -125,7 +125,7 @@ impl Draft {
     ) -> Vec<Reading> {
         let (named, others): (Vec<&Parameter>, Vec<&Parameter>) =
             required_parameters(&self.function).partition(|parameter| named.contains(&parameter.name));
-        // Its text says what else they may be.
+        // The text shows the other values that these may have.
         let (choices, others): (Vec<&Parameter>, Vec<&Parameter>) = others
             .into_iter()
             .partition(|parameter| self.is_choice(&parameter.name));

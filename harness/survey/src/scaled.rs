@@ -9,7 +9,7 @@ use cerith_module::usage::{AxisUse, Bound, Stride, TensorUse, Usage};
 /// Lanes of a block of a kernel with products of matrices.
 pub(super) const DOT_BLOCK: i64 = 16;
 
-/// The most lanes of a block that is larger than another.
+/// Maximum number of lanes of an enlarged block.
 const MAX_BLOCK: i64 = 4096;
 
 /// The factors by which blocks are scaled: a description, and the fraction.

@@ -1,5 +1,5 @@
-//! One case file that varies what a survey varies, in its matrix: sizes at and around blocks, dtypes, and rows that are padded. Left
-//! out: which reading the kernel takes, which an engine tells.
+//! A single case file whose matrix varies sizes at and around blocks, dtypes, and padding of rows, as a survey does.
+//! Engines decide which reading the kernel accepts.
 
 use std::fmt::Write as _;
 
@@ -9,14 +9,15 @@ use super::written::{LaunchText, render_list};
 use cerith_module::kernel::ParameterKind;
 use cerith_module::usage::{Stride, TensorUse};
 
-/// The variable of a matrix that says what tensors hold.
+/// The matrix variable for the dtype of tensors.
 const DTYPE: &str = "dtype";
 
 /// Sizes whose values are multiplied with each other. More have one value each.
 const VARIED_MOST: usize = 4;
 
 impl Planner<'_> {
-    /// A case file with a matrix; none if no launch can be written, or its names are those of the matrix.
+    /// A case file with a matrix; `None` if no launch can be written, or a parameter has the name of a matrix
+    /// variable.
     pub fn render_matrix_case(&self) -> Option<String> {
         let is_positional = |kind: ParameterKind| kind == ParameterKind::PositionalOnly;
         let mut parameters = self.function.parameters.iter();
@@ -94,7 +95,7 @@ impl Planner<'_> {
         text
     }
 
-    /// The values of a size, and what they are, in words. The more sizes there are, the fewer values each has.
+    /// The values of a size, and a description of them. The more sizes there are, the fewer values each has.
     fn choose_values(&self, size: &str, value: i64, nth: usize, sizes: usize) -> (Vec<i64>, String) {
         if self.reading.even || self.reading.values.contains_key(size) {
             return (vec![value], "guessed".to_owned());
@@ -128,7 +129,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether a tensor has rows, and the kernel is told how far apart they are.
+/// Whether a tensor has rows, and the distance between them is a parameter.
 fn has_rows(tensor: &TensorUse) -> bool {
     let mut dimensions = tensor.dimensions.iter();
     tensor.dimensions.len() > 1 && dimensions.any(|one| matches!(one.stride, Stride::Param(_)))

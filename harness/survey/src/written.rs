@@ -1,4 +1,4 @@
-//! The case file of a launch: storages, views and arguments. Left out: what is varied ([`super::plan`]).
+//! The case file of a launch: storages, views and arguments. See [`super::plan`] for the variations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,13 +15,13 @@ use cerith_module::usage::{Bound, Dimension, Stride, TensorUse, Usage};
 /// Elements of a dimension that nothing bounds: programs on an axis.
 const ROWS: i64 = 3;
 
-/// Elements of a tensor of which the text does not tell how many it has: enough for any index that small sizes lead to.
+/// Elements of a tensor whose size the text does not determine: enough for any index that small sizes lead to.
 const ROOM: i64 = 1 << 16;
 
-/// How many times a part of a block is in it, where a parameter says that.
+/// How many parts a block has, if a parameter decides that.
 const FACTOR: i64 = 4;
 
-/// A launch, as a case file has it.
+/// The parts of a launch, as written in a case file.
 pub(super) struct LaunchText {
     /// The lines of `storages`.
     pub storages: String,
@@ -105,7 +105,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Elements from one index of a dimension to the next; none where a parameter says.
+    /// Elements from one index of a dimension to the next; `None` if a parameter decides.
     fn compute_step(&self, dimension: &Dimension, plan: &Plan) -> Option<Amount> {
         match &dimension.stride {
             Stride::Number(number) => Some(Amount::from_number(*number)),
@@ -174,7 +174,8 @@ impl Planner<'_> {
         })
     }
 
-    /// The case file of a launch; none if it would be too large, or takes something that the text does not tell.
+    /// The case file of a launch; `None` if it would be too large, or needs something that the text does not
+    /// determine.
     pub fn render_case(&self, plan: &Plan) -> Option<String> {
         if let Some(planner) = self.with_heuristics(plan) {
             return planner.render_launch(plan);
@@ -234,7 +235,7 @@ impl Planner<'_> {
         Some(usage)
     }
 
-    /// What a launch is made of, as a case file has it.
+    /// Builds the parts of a launch for a case file.
     pub fn build_launch_text(&self, plan: &Plan) -> Option<LaunchText> {
         let mut storages = String::new();
         let mut tensors = Vec::new();
@@ -262,7 +263,7 @@ impl Planner<'_> {
                     format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1),
                 )
             } else {
-                // An access whose tensor the text does not tell may read it.
+                // An access whose tensor is unknown may read it.
                 let fill = if self.usage.lost > 0 { "zeros" } else { "uninit" };
                 (plan.dtype, fill.to_owned())
             };
@@ -379,7 +380,7 @@ impl Planner<'_> {
     }
 }
 
-/// What a tensor with a dtype of its own holds. Integers may be indices, and a flag that is 0 may end everything.
+/// The fill of a tensor with a dtype of its own. Integers may be indices, and a flag that is 0 may end everything.
 fn choose_fill(dtype: &str, tensor: &TensorUse, nth: usize) -> String {
     let is_float = dtype.starts_with('f') || dtype == "bf16";
     match (tensor.read && !tensor.indexes, is_float) {

@@ -1,4 +1,4 @@
-//! From the files of a corpus to case files whose kernels were found. Left out: expanding them (see [`super::Corpus`]).
+//! Loads the files of a corpus as case files whose kernels were found. See [`super::Corpus`] for expanding them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -219,7 +219,7 @@ impl Loader {
         points
     }
 
-    /// Finds every kernel and module that the file names, and holds the launches against the signatures.
+    /// Finds every kernel and module that the file names, and checks the launches against the signatures.
     fn kernels_of(&mut self, file: &mut CaseFile, points: &[Names]) {
         let mut checked: BTreeSet<(usize, String)> = BTreeSet::new();
         let mut failed: BTreeSet<String> = BTreeSet::new();
@@ -419,7 +419,7 @@ impl Loader {
         }))
     }
 
-    /// A Python file, parsed when it is first asked for. What is wrong with it is said of every module that needs it.
+    /// Returns a Python file, parsed on first use. Its problems are reported for every module that needs it.
     fn parse_python(&mut self, path: &str, input: &Input) -> Option<Arc<Python>> {
         if let Some(known) = self.parsed.get(path) {
             return match known {

@@ -9,7 +9,7 @@ use super::error::ExprError;
 use super::value::Value;
 use cerith_python::nearest::{list, suggest_spelling};
 
-/// An evaluated argument and where it stands.
+/// An evaluated argument and its location.
 #[derive(Clone, Debug)]
 pub(super) struct Argument {
     pub value: Value,
@@ -19,7 +19,7 @@ pub(super) struct Argument {
 /// All arguments of one call.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    /// What is called, as messages name it: `narrow`.
+    /// The name of the called function in messages: `narrow`.
     pub callee: String,
     /// The whole call.
     pub range: Range<usize>,

@@ -1,5 +1,5 @@
-//! Functions and constants that an expression finds without being told: Python's builtins and what is used of
-//! `torch`, `triton`, `triton.language` and `math`.
+//! Functions and constants that every expression can use: Python's builtins, and the supported names of `torch`,
+//! `triton`, `triton.language` and `math`.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ pub fn is_reserved(name: &str) -> bool {
         || value_of(name).is_some()
 }
 
-/// What a bare reserved name stands for.
+/// The value of a bare reserved name.
 pub(super) fn value_of(name: &str) -> Option<Value> {
     match name {
         "inf" => Some(Value::Float(f64::INFINITY)),
@@ -250,7 +250,7 @@ fn order_arguments(builtin: &Builtin<Value>, arguments: Arguments) -> Result<Vec
     let parameters = arguments.bind_all(builtin.parameters)?;
     let last = parameters.iter().rposition(Parameter::is_given);
     let count = last.map_or(0, |last| last + 1).max(builtin.required);
-    // What stands before a given one must be given too.
+    // Parameters before a given one must be given too.
     parameters
         .into_iter()
         .take(count)

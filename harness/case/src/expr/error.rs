@@ -1,18 +1,18 @@
-//! What is wrong with an expression. Left out: saying it of a case file (`template`).
+//! Errors in expressions. See `template` for reporting them in a case file.
 
 use std::ops::Range;
 
 use cerith_memory::TorchError;
 
-/// What is wrong with an expression, and where in its text.
+/// An error in an expression, with its location in the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ExprError {
     /// Bytes of the expression's text.
     pub range: Range<usize>,
-    /// One line, no full stop; torch's own words where torch would have raised.
+    /// One line, no full stop; torch's own message if torch would have raised.
     pub message: String,
-    /// The mend, where one is known.
+    /// How to fix it, if known.
     pub help: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What names, attributes, calls and indices mean. Left out: the walk over the tree, which is [`cerith_python::walk`]'s.
+//! The meaning of names, attributes, calls and indices. See [`cerith_python::walk`] for the walk over the tree.
 
 use std::mem;
 use std::ops::Range;
@@ -329,7 +329,7 @@ impl Scope for Evaluator<'_> {
     }
 }
 
-/// The module that an expression names, `triton` or `triton.language` say.
+/// The module that an expression names, for example `triton` or `triton.language`.
 fn find_module(expr: &Expr) -> Option<Module> {
     match expr {
         Expr::Name(name) => Module::from_name(&name.id),
@@ -338,7 +338,7 @@ fn find_module(expr: &Expr) -> Option<Module> {
     }
 }
 
-/// What Python calls a construct.
+/// Python's name for a construct.
 fn construct(expr: &Expr) -> &'static str {
     match expr {
         Expr::Named(_) => "an assignment",

@@ -164,7 +164,7 @@ const QUERIES: [&str; 12] = [
     "stride",
 ];
 
-/// What a query answers.
+/// The result of a query.
 fn query(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, ExprError> {
     if name == "size" || name == "stride" {
         return read_extent(tensor, name, arguments);

@@ -1,4 +1,4 @@
-//! What can be known of an expression without evaluating it: the names it needs.
+//! Names that an expression needs, found without evaluating it.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! What Python's operators mean for the values that are not Python's (dtypes, tensors, addresses), and how errors of Python's
-//! are said of an expression. Left out: the operators themselves ([`cerith_python::operator`]).
+//! Python's operators for values that Python does not have (dtypes, tensors, addresses), and the conversion of
+//! Python's errors to errors of an expression. See [`cerith_python::operator`] for the operators themselves.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -94,7 +94,7 @@ impl Object for Value {
             (Operator::Sub, Self::Address(a), Self::Address(b)) if a.storage == b.storage => {
                 Ok(Self::Int(i128::from(a.offset) - i128::from(b.offset)))
             }
-            // Every engine aligns storages alike, and knows no more of an address than that.
+            // Storages have the same alignment in every engine, and nothing else about their addresses is fixed.
             (Operator::Mod, Self::Address(address), Self::Int(by))
                 if *by > 0 && cerith_memory::ALIGNMENT as i128 % by == 0 =>
             {
@@ -153,7 +153,7 @@ fn move_address(address: Address, by: Option<i128>) -> Result<Value, Error> {
         .ok_or_else(|| Error::overflow("the address leaves the address space"))
 }
 
-/// An error of Python's as a case file is told of it.
+/// Converts an error of Python's to an error of the case file's expression.
 pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
     let message = match (error.kind, error.reason) {
         (ErrorKind::Limit, Reason::WideInt) => "the integer does not fit 128 bits".to_owned(),
@@ -171,7 +171,7 @@ pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
     ExprError::new(range.clone(), message).help(error.help)
 }
 
-/// An error about one value, which the message shows where that says more.
+/// An error about one value. The message shows the value if that helps.
 pub(super) fn convert_value_error(error: Error, value: &Value, range: &Range<usize>) -> ExprError {
     let described = value.describe();
     let message = match error.reason {

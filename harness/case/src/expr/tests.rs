@@ -2,7 +2,7 @@ use super::*;
 use cerith_tile::DType;
 use proptest::prelude::*;
 
-/// What an expression gives over `x` (f32, 4 x 6), `v` (i64, 8), `scalar` (f16) and the variables `n`, `dtype`.
+/// The result of an expression over `x` (f32, 4 x 6), `v` (i64, 8), `scalar` (f16) and the variables `n`, `dtype`.
 fn evaluate(text: &str) -> Result<String, ExprError> {
     let mut storages = Storages::new();
     let mut names = Names::new();
@@ -346,7 +346,7 @@ fn copies_are_storages_named_after_their_text() {
 #[test]
 fn deep_and_long_text_is_refused_without_a_deep_stack() {
     let refused = |text: String| {
-        // The stack of a test thread, whatever the harness runs this one on.
+        // The default stack of a test thread, even if the harness runs this test on another thread.
         let run = std::thread::Builder::new()
             .stack_size(2 << 20)
             .spawn(move || evaluate(&text).is_err());

@@ -1,4 +1,4 @@
-//! What an expression evaluates to. Left out: how (see [`super::Expression`]).
+//! Values of expressions. See [`super::Expression`] for the evaluation.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use cerith_python::repr::repr_of;
 use cerith_tile::DType;
 use indexmap::IndexMap;
 
-/// What names mean in an expression: tensors by name (a storage's name is the tensor over all of it) and matrix
+/// The names that an expression can use: tensors by name (a storage's name is the tensor over all of it) and matrix
 /// variables. A name of [`is_reserved`](super::is_reserved) is never looked up here.
 pub type Names = IndexMap<String, Value>;
 
@@ -46,7 +46,7 @@ pub struct Address {
 }
 
 impl Value {
-    /// What it is, as messages call it: Python's name of the type.
+    /// Its type in messages: Python's name of the type.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::None => "None",

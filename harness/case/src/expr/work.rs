@@ -1,5 +1,5 @@
-//! What one evaluation works on and may use up: the text, the storages that copies are added to, and a budget.
-//! Left out: what names mean (`eval`).
+//! State of one evaluation: the text, the storages that copies are added to, and the budget. See `eval` for the
+//! meaning of names.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ impl<'a> Work<'a> {
         self.storages
     }
 
-    /// The expression's own text, as the name of what it makes.
+    /// The expression's own text, which names the tensor that it creates.
     pub fn name_of(&self, range: &Range<usize>) -> String {
         self.text.get(range.clone()).unwrap_or_default().to_owned()
     }

@@ -1,4 +1,4 @@
-//! What all fills have in common: elements, addresses, and what is wrong with either. Left out: the fills themselves.
+//! Elements and addresses, which all fills share, and errors in them.
 
 use cerith_memory::StorageId;
 use cerith_tile::DType;
@@ -7,7 +7,7 @@ use cerith_tile::source::Span;
 
 use crate::expr::Value;
 
-/// Refuses addresses in a storage of another dtype than theirs.
+/// Rejects addresses in a storage whose dtype can't hold them.
 pub(super) fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic> {
     if matches!(dtype, DType::I64 | DType::U64) {
         return Ok(());
@@ -16,7 +16,7 @@ pub(super) fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic
     Err(Diagnostic::error("wrong-dtype", span, message).help("give the storage the dtype i64 or u64"))
 }
 
-/// The place that a value points to; `Some(None)` for the null pointer, `None` for what is no address.
+/// The address that a value points to: `Some(None)` for the null pointer, `None` if the value is not an address.
 #[allow(
     clippy::option_option,
     reason = "no address is another thing than the null pointer"
@@ -30,7 +30,7 @@ pub(super) fn to_address(value: &Value) -> Option<Option<(StorageId, i64)>> {
     }
 }
 
-/// A value of another kind than is wanted.
+/// Reports a value of the wrong type.
 pub(super) fn reject_type(span: Span, value: &Value, wanted: &str) -> Diagnostic {
     Diagnostic::error(
         "wrong-type",

@@ -1,4 +1,4 @@
-//! Literal values of a fill: numbers, raw bits, addresses. Left out: fills that are rules (see [`super::Fill`]).
+//! Literal values of a fill: numbers, raw bits, addresses. See [`super::Fill`] for fills by a rule.
 
 use cerith_memory::{StorageId, Storages, Tensor};
 use cerith_tile::DType;

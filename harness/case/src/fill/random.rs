@@ -1,4 +1,4 @@
-//! Seeded random contents and edge values. Left out: how a file asks for them (see [`super::Fill`]).
+//! Seeded random contents and edge values. See [`super::Fill`] for their syntax.
 
 use cerith_memory::Storages;
 use cerith_tile::DType;

@@ -1,5 +1,5 @@
-//! Recorded bytes: an entry of a data archive, as a storage's first contents or as what a run left in it.
-//! Left out: archives themselves ([`crate::archive`]).
+//! Recorded bytes: an entry of a data archive, as a storage's first contents or as its contents after a recorded run.
+//! See [`crate::archive`] for archives themselves.
 
 use std::collections::HashSet;
 
@@ -85,7 +85,7 @@ impl RecordedBytes {
             .any(|(_, _, value)| value.mentions_any(names, wanted))
     }
 
-    /// In words, at a point.
+    /// A description at a point.
     pub fn describe(&self, names: &Names) -> Result<String, Diagnostic> {
         let count = self.addresses.len();
         let text = self.source.render(names)?;
@@ -119,7 +119,7 @@ impl RecordedBytes {
         Ok((bytes, found.into_source()))
     }
 
-    /// Writes bytes and addresses. They lie in the storage as they were recorded, whatever its tensor is.
+    /// Writes bytes and addresses. They lie in the storage as they were recorded, regardless of its tensor.
     pub fn write(
         &self,
         tensor: &Tensor,

@@ -1,4 +1,4 @@
-//! A JSON schema (draft 7) of case files, for editors. Left out: what the text says about keys ([`super::about`]).
+//! A JSON schema (draft 7) of case files, for editors. Descriptions of keys come from the text.
 
 use cerith_tile::DType;
 use cerith_tile::quirk::Quirk;
@@ -313,7 +313,7 @@ fn build_dtype() -> Value {
     json!({ "anyOf": [{ "enum": once }, { "type": "string", "pattern": "\\{" }] })
 }
 
-/// Text that is no expression; a number is taken as it is written.
+/// Text that is not an expression; a number is taken as it is written.
 fn build_text() -> Value {
     json!({ "type": ["string", "number"] })
 }
@@ -341,7 +341,7 @@ fn build_mapping(section: &str, keys: &[&str], required: &[&str], holds: impl Fn
     for &key in keys {
         let mut property = holds(key);
         if let Some(reference) = property.get("$ref").cloned() {
-            // What stands beside a reference is ignored.
+            // JSON Schema ignores the siblings of `$ref`.
             property = json!({ "allOf": [{ "$ref": reference }] });
         }
         if let Some(about) = find_description(section, key) {
@@ -368,7 +368,7 @@ fn add(to: &mut Value, more: Value) {
 mod tests {
     use super::*;
 
-    /// Every key that the reader knows holds something, and its table says what.
+    /// Checks that every key has a schema for its value, and a description from its table.
     fn complete(schema: &Value, at: &str) {
         for (key, property) in schema["properties"].as_object().expect("properties") {
             assert!(property.is_object(), "{at}.{key} holds nothing");

@@ -1,4 +1,4 @@
-//! Values of a matrix, and how ids and expressions name them. Left out: points (see [`super::Matrix`]).
+//! Values of a matrix, and their names in ids and expressions. See [`super::Matrix`] for points.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
@@ -118,7 +118,7 @@ pub(super) fn label(value: &Value) -> Option<String> {
         Value::None => Some("none".to_owned()),
         Value::Bool(value) => Some(value.to_string()),
         Value::Str(text) => to_slug(text),
-        // Ids are on record as they were first written, which was not always as Python writes.
+        // Recorded ids keep their first notation of floats, which is not always Python's.
         Value::Float(value) if !value.is_nan() => Some(format!("{value:?}")),
         Value::List(items) if items.is_empty() => Some("empty".to_owned()),
         Value::List(items) => {
@@ -174,8 +174,8 @@ pub(super) fn reject_label(variable: &str, value: &Value, span: Span) -> Diagnos
     ))
 }
 
-/// Whether a variable, a storage or a tensor may have this name: letters, digits and `_`, none of Python's keywords, and
-/// nothing that expressions know by themselves.
+/// Whether a variable, a storage or a tensor may have this name: letters, digits and `_`, but neither a keyword of
+/// Python nor a reserved name of expressions.
 pub fn is_name(name: &str) -> bool {
     is_python_name(name) && !is_reserved(name)
 }

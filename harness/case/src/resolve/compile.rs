@@ -1,4 +1,4 @@
-//! `compile` at one point of the matrix, held against the launches. Left out: reading it (`schema`).
+//! Resolves `compile` at one point of the matrix and checks it against the launches. See `schema` for reading it.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
@@ -14,7 +14,7 @@ use crate::yaml::Key;
 use cerith_python::nearest::suggest_spelling;
 
 impl Resolver<'_> {
-    /// Makes it, or none when a problem was found.
+    /// Resolves `compile`; `None` if there was a problem.
     pub(super) fn resolve_compile(&mut self, schema: &CompileSchema, launches: &[Launch]) -> Option<Compile> {
         let before = self.problems.len();
         if launches.is_empty() {

@@ -1,4 +1,4 @@
-//! `gives` at one point of the matrix. Left out: reading it (`schema`).
+//! Resolves `gives` at one point of the matrix. See `schema` for reading it.
 
 use cerith_memory::{ByteState, Storages};
 use cerith_tile::diagnostic::Diagnostic;

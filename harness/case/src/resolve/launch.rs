@@ -1,4 +1,5 @@
-//! A launch at one point of the matrix: its kernel, its grid, its arguments and options. Left out: reading it (`schema`).
+//! Resolves a launch at one point of the matrix: its kernel, its grid, its arguments and options. See `schema` for
+//! reading it.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::rules::Version;

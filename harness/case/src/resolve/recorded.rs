@@ -1,4 +1,4 @@
-//! `recorded` at one point of the matrix: the bytes that a recorded run left. Left out: reading it (`schema`).
+//! Resolves `recorded` at one point of the matrix: the bytes after a recorded run. See `schema` for reading it.
 
 use cerith_memory::{Pointer, Storage, StorageId};
 use cerith_tile::diagnostic::Diagnostic;
@@ -15,7 +15,7 @@ use cerith_python::nearest::suggest_spelling;
 const ADDRESS: usize = 8;
 
 impl Resolver<'_> {
-    /// Reads what was left, or none when a problem was found.
+    /// Resolves the recorded run; `None` if there was a problem.
     pub(super) fn resolve_recorded(
         &mut self,
         schema: &RecordedSchema,

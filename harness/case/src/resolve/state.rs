@@ -1,5 +1,4 @@
-//! What resolving a case has made so far, and evaluating with it. Left out: the parts of a case (the modules beside this
-//! one).
+//! State of resolving a case, and evaluation of expressions with it. See the sibling modules for the parts of a case.
 
 use std::collections::HashSet;
 
@@ -14,10 +13,10 @@ use crate::fill::ArchiveLookup;
 use crate::template::ValueTemplate;
 use crate::variant::Layout;
 
-/// What is made so far, and what is wrong with it.
+/// The parts resolved so far, and their problems.
 pub(super) struct Resolver<'a> {
     pub(super) names: Names,
-    /// Where recorded bytes are found.
+    /// Where to look for recorded bytes.
     pub(super) archive_lookup: ArchiveLookup<'a>,
     pub(super) layout: Option<Layout>,
     pub(super) storages: Storages,

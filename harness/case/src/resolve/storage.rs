@@ -1,4 +1,5 @@
-//! Storages and named tensors at one point of the matrix, and their first contents. Left out: contents themselves (`fill`).
+//! Resolves storages and named tensors at one point of the matrix, with their first contents. See `fill` for the
+//! contents themselves.
 
 use cerith_memory::{NamedTensor, Storage, StorageId, Tensor};
 use cerith_tile::DType;
@@ -117,7 +118,7 @@ impl Resolver<'_> {
     }
 }
 
-/// A hash of a storage's bytes that does not know where other storages are.
+/// A hash of a storage's bytes that does not depend on the addresses of other storages.
 pub(crate) fn without_addresses(storage: &Storage) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let mut rest = 0;

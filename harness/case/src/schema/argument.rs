@@ -1,5 +1,5 @@
-//! Reading an argument: a value, or a mapping that describes a tensor descriptor. Left out: what becomes of it at a
-//! point of the matrix (`resolve`).
+//! Reads an argument: a value, or a mapping that describes a tensor descriptor. See `resolve` for its value at a
+//! point of the matrix.
 
 use std::collections::HashSet;
 
@@ -77,7 +77,7 @@ impl DescriptorSchema {
     }
 }
 
-/// Whether there is a mapping in a value, so that it is no plain one.
+/// Whether a value contains a mapping, so that it is not a plain value.
 fn has_mapping(node: &Node) -> bool {
     match &node.value {
         Yaml::Map(_) => true,

@@ -1,5 +1,5 @@
-//! Reading `compile`: how a case is compiled under `torch.compile`. Left out: what becomes of it at a point of the matrix
-//! (`resolve`).
+//! Reads `compile`: how a case is compiled under `torch.compile`. See `resolve` for its value at a point of the
+//! matrix.
 
 use cerith_tile::source::Span;
 
@@ -7,7 +7,7 @@ use super::reader::Reader;
 use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};
 
-/// What a file says under `compile`.
+/// The key `compile` of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct CompileSchema {
     pub span: Span,

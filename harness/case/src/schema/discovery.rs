@@ -1,4 +1,4 @@
-//! Reading `found:`. Left out: what it is for (see [`crate::discovery`]).
+//! Reads `found:`. See [`crate::discovery`] for its purpose.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
@@ -10,7 +10,7 @@ use cerith_python::nearest::list;
 
 pub(crate) const FOUND_KEYS: [&str; 4] = ["by", "engine", "upstream", "state"];
 
-/// What `upstream` says of what nobody has told yet.
+/// The value of `upstream` for an unreported bug.
 pub(crate) const NEW: &str = "new";
 
 impl Reader<'_> {

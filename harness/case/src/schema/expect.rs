@@ -1,4 +1,4 @@
-//! Reading `expect:`. Left out: the other keys of a file (see [`super::Schema`]).
+//! Reads `expect:`. See [`super::Schema`] for the other keys of a file.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::quirk::{Quirk, Quirks};
@@ -63,7 +63,7 @@ impl Reader<'_> {
         let has_quirk = fields.get("quirk").is_some();
         let verdict = match fields.get("verdict") {
             Some(node) => self.parse_verdict(node),
-            // What a bug explains is a difference.
+            // A bug explains a difference, so `differ` is the default with one.
             None => has_quirk.then_some(VerdictKind::Differ),
         };
         let outcome = fields.get("outcome").and_then(|node| self.parse_outcome(node));
@@ -97,7 +97,7 @@ impl Reader<'_> {
             quirks.collect()
         });
         let why = match (fields.get("why"), quirks.iter().next()) {
-            // A bug that is known says itself what is wrong.
+            // A known bug has a summary, which is the default.
             (None, Some(quirk)) => Some(quirk.summary().trim().to_owned()),
             _ => self
                 .require_field(&fields, "why", what, start, "give the reason in words: `why: …`")
@@ -122,7 +122,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The items of a list, or the node itself. An empty list is a problem: it would be met by anything.
+    /// The items of a list, or the node itself. An empty list is a problem: anything would match it.
     fn list_items<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
         match &node.value {
             Yaml::Seq(items) => {

@@ -1,4 +1,4 @@
-//! Reading `launches:`. Left out: single arguments (`argument`), and what becomes of them at a point of the matrix (`resolve`).
+//! Reads `launches:`. See `argument` for single arguments, and `resolve` for their values at a point of the matrix.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
@@ -26,7 +26,7 @@ pub(crate) struct LaunchSchema {
 
 pub(crate) const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
 
-/// The launch options that some Triton version knows (`CUDAOptions` of 3.0.0 to 3.9.0).
+/// The launch options of any Triton version (`CUDAOptions` of 3.0.0 to 3.9.0).
 pub(crate) const OPTIONS: [&str; 24] = [
     "num_warps",
     "num_stages",

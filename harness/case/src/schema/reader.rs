@@ -1,5 +1,5 @@
-//! Reading nodes of a case file as what a key holds, with a problem where they are something else.
-//! Left out: which keys there are (the modules beside this one).
+//! Reads nodes of a case file as the values of keys, and reports values of another kind. See the sibling modules for
+//! the keys.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// What reads: the file's text, and where problems go.
+/// State of reading: the file's text, and its problems so far.
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) problems: &'a mut Vec<Diagnostic>,
@@ -89,7 +89,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Text that is no expression. A number is taken as it is written.
+    /// Reads text that is not an expression. A number is taken as it is written.
     pub(super) fn parse_text(&mut self, node: &Node, what: &str) -> Option<String> {
         match &node.value {
             Yaml::Str(text) if !text.trim().is_empty() => Some(text.clone()),

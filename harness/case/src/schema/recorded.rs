@@ -1,4 +1,4 @@
-//! Reading `recorded`: what is on record of a case. Left out: the bytes (`resolve`).
+//! Reads `recorded`, the recorded outcome of a case. See `resolve` for the bytes.
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
@@ -7,7 +7,7 @@ use super::reader::Reader;
 use crate::fill::RecordedBytes;
 use crate::yaml::{Key, Node, Yaml};
 
-/// What a file says under `recorded`.
+/// The key `recorded` of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedSchema {
     pub engine: String,
@@ -15,7 +15,7 @@ pub(crate) struct RecordedSchema {
     pub raised: Option<RaisedSchema>,
 }
 
-/// What a file says under `raised`.
+/// The key `raised` of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct RaisedSchema {
     pub kind: String,
@@ -84,7 +84,7 @@ impl Reader<'_> {
             .and_then(|node| self.parse_text(node, "kind"));
         let message = match fields.get("message").map(|node| (node, &node.value)) {
             None | Some((_, Yaml::Null)) => String::new(),
-            // An exception may say nothing.
+            // An exception may have an empty message.
             Some((_, Yaml::Str(text))) => text.clone(),
             Some((node, _)) => self.parse_text(node, "message").unwrap_or_default(),
         };
@@ -97,5 +97,5 @@ impl Reader<'_> {
     }
 }
 
-/// The engine that answers with what is on record.
+/// The engine that replays the recorded outcome.
 const RECORDED: &str = "recorded";

@@ -1,4 +1,4 @@
-//! What case files expand to: ids, storages, arguments, launches and expectations of good files.
+//! Expansion of good case files: ids, storages, arguments, launches and expectations.
 
 use cerith_case::{ArgValue, Case, Corpus, Entry, Filter, Input, Shard};
 use cerith_tile::rules::Version;
@@ -157,7 +157,7 @@ fn values_that_are_mappings_bind_their_keys() {
     assert_eq!(seen, [("x", 0, Some(1)), ("x[2:]", 2, Some(3))]);
 }
 
-/// What one storage holds, as its canonical form says.
+/// The content of one storage in the case's canonical form.
 fn describe_content(dtype: &str, shape: &str, fill: &str) -> String {
     let case = resolve_cases(&format!(
         "kernel: k.py:kernel\nlaunches: [{{ grid: 1, args: [1] }}]\ntensors: {{ tail: 'x[1:]' }}\nstorages:\n  \

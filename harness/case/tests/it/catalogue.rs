@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The catalogued discrepancies, by issue, or by what was observed; an entry of several issues by its first.
+/// The catalogued discrepancies, by issue or by observation. An entry of several issues is listed by its first.
 const ENTRIES: [&str; 102] = [
     "triton#5965",
     "observed:loop_var_to",
@@ -110,7 +110,7 @@ const ENTRIES: [&str; 102] = [
     "wheel-diff 3.8.0->3.9.0 (umulhi)",
 ];
 
-/// What the case files in a folder say of where they are from, one line each.
+/// Collects the origins that the case files in a folder give, one line each.
 fn collect_origins(folder: &Path, lines: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder of case files") {
         let path: PathBuf = entry.expect("an entry of it").path();

@@ -1,4 +1,4 @@
-//! What a user is told about every kind of bad input: one blessed diagnostic each, under `snapshots/case`.
+//! Diagnostics for every kind of bad input: one blessed diagnostic each, under `snapshots/case`.
 
 use crate::common;
 use cerith_case::{Corpus, Input, Missing};

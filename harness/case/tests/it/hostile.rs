@@ -6,8 +6,8 @@ use proptest::prelude::*;
 /// A case file that uses much of the format.
 const CASE: &str = SEEDS[0];
 
-/// What came of a case file: its good cases and its problems. What the format must do with any text is
-/// [`case_file::read`]'s to say.
+/// The numbers of good cases and problems of a case file. [`case_file::read`] checks what the format must do with any
+/// text.
 fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
     swallow_with(case, kernel, ARCHIVE)
 }
@@ -115,7 +115,7 @@ fn what_once_looked_dangerous() {
     }
 }
 
-/// Words of the format, and characters that YAML, Python and placeholders care about.
+/// Keywords of the format, and characters that are special in YAML, Python and placeholders.
 fn build_fragment() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{0,12}",

@@ -1,4 +1,4 @@
-//! Corpora on disk: which files are read, and what is said about those that cannot be.
+//! Corpora on disk: which files are read, and the errors for files that can't be read.
 #![cfg(unix)]
 
 use std::fs;

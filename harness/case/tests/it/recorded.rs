@@ -1,4 +1,4 @@
-//! Recorded bytes: what good archives give, and what a user is told about bad ones (blessed under `snapshots/case`).
+//! Recorded bytes: the contents of good archives, and diagnostics for bad ones (blessed under `snapshots/case`).
 
 use std::io::{Cursor, Read as _, Write as _};
 
@@ -36,7 +36,7 @@ fn encode_x() -> Vec<u8> {
     X.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// The addresses that the recorded process had, and then the first of them with something else behind it.
+/// The addresses that the recorded process had, and the same table with its second address overwritten.
 fn build_tables() -> [Vec<u8>; 2] {
     [[0x7000_u64, 0x7008], [0x7000, 0x7100]]
         .map(|table| table.iter().flat_map(|at| at.to_le_bytes()).collect())
@@ -130,7 +130,7 @@ fn a_recorded_case_holds_the_bytes_of_its_archive() {
     };
     assert_eq!((left[0].storage, left[0].bytes.as_slice()), (out, &[0; 16][..]));
     assert_eq!(left[0].pointers, []);
-    // Of the two addresses, the second was written over.
+    // The second of the two addresses was overwritten.
     let kept = Pointer {
         offset: 0,
         target: x_id,
@@ -179,7 +179,7 @@ fn a_recorded_case_is_itself_after_printing() {
     assert_eq!(again.content_hash(), case.content_hash(), "{text}");
     assert_eq!(again.recorded, case.recorded, "{text}");
     assert_eq!(again.inspectable, case.inspectable);
-    // What a reducer changed is written out.
+    // Changes by a reducer are written out.
     let mut changed = case.clone();
     changed.storages.write(StorageId(0), 4, &7_f32.to_le_bytes());
     let text = changed.to_case_file().expect("it can be written");
@@ -358,7 +358,7 @@ fn find_central_entry(archive: &[u8], name: &str) -> usize {
 
 #[test]
 fn archives_that_are_made_to_harm() {
-    // 256 MiB of zeros in 260 KB, and the same that says it has 16 bytes.
+    // 256 MiB of zeros in 260 KB, and the same entry with a declared size of 16 bytes.
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     zip.start_file("before", build_options()).expect("a new entry");
     std::io::copy(&mut std::io::repeat(0).take(256 << 20), &mut zip).expect("memory");
@@ -381,7 +381,7 @@ fn archives_that_are_made_to_harm() {
         GOOD,
         &patch_entry("before", 20, &u32::MAX.to_le_bytes()[..3]),
     );
-    // The second entry is said to be where the first one is.
+    // The second entry claims the offset of the first.
     check("overlapping_entries", GOOD, &patch_entry("table", 42, &[0; 4]));
     check(
         "entry_behind_the_end",
@@ -400,7 +400,7 @@ fn two_of_a_name() -> Vec<u8> {
     archive
 }
 
-/// An archive of nothing but a directory of so many entries, which says that it has `claimed`.
+/// An archive that consists of a directory of `entries` entries, and declares `claimed`.
 fn build_directory(entries: u64, claimed: u64) -> Vec<u8> {
     let good = good_archive();
     let entry = find_central_entry(&good, "moved");
@@ -438,16 +438,16 @@ fn what_leaves_the_corpus_or_is_no_file_is_not_opened() {
     symlink("../../data.zip", root.join("k/data.zip")).expect("a link");
     write("nowhere.yaml", GOOD.replace("data.zip", "nowhere.zip").as_bytes());
     symlink("gone.zip", root.join("k/nowhere.zip")).expect("a link");
-    // Whoever opens a pipe waits for somebody to write to it.
+    // Opening a pipe blocks until another process opens it for writing.
     for pipe in ["pipe.zip", "pipe.py", "other.yaml"] {
         let made = Command::new("mkfifo").arg(root.join("k").join(pipe)).status();
         assert!(made.expect("mkfifo").success());
     }
     write("pipe.yaml", GOOD.replace("data.zip", "pipe.zip").as_bytes());
-    // What cannot be text of a corpus is not read to its end.
+    // A file that is too large for a text of the corpus is not read to its end.
     let huge = std::fs::File::create(root.join("k/huge.yaml")).expect("a file");
     huge.set_len(1 << 40).expect("a sparse file");
-    // 5 GiB are too many for an archive, whatever is in them.
+    // 5 GiB are too many for an archive, regardless of its contents.
     let large = std::fs::File::create(root.join("k/large.zip")).expect("a file");
     large.set_len(5 << 30).expect("a sparse file");
     write("large.yaml", GOOD.replace("data.zip", "large.zip").as_bytes());

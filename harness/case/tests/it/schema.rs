@@ -22,7 +22,7 @@ fn short_integers(text: &str) -> String {
     kept.collect()
 }
 
-/// What the schema says against a file, one line for each.
+/// Validates a file against the schema; one line for each error.
 fn find_faults(schema: &Validator, text: &str) -> Vec<String> {
     let yaml: serde_yaml::Value = serde_yaml::from_str(&short_integers(text)).expect("YAML");
     let json: Value = serde_json::to_value(yaml).expect("a mapping");
@@ -152,7 +152,7 @@ fn mistakes_are_refused() {
     check_refused("about", "timeout: 601\nabout", "/timeout:");
 }
 
-/// Options that no Triton knows are an error of the file, unless the launch is unchecked.
+/// Options that no Triton version has are an error of the file, unless the launch is unchecked.
 #[test]
 fn an_unchecked_launch_has_any_options() {
     let text = GOOD.replace(

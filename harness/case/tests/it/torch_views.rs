@@ -1,5 +1,5 @@
-//! Every view that real torch 2.11 was asked for: the expression gives what torch gave, or an error where it raised.
-//! The lines were read off torch; `cerith-memory` keeps them in `tests/golden`, with what recorded the second file.
+//! Every recorded view of torch 2.11: the expression must produce torch's result, or an error if torch raised.
+//! `cerith-memory` keeps the recorded lines in `tests/golden`, with the script that recorded the second file.
 
 use cerith_case::expr::{ExprError, Expression, Names, Value};
 use cerith_memory::{Storages, Tensor};
@@ -96,7 +96,7 @@ fn check(text: &str, expected_lines: usize) {
                 line.storage_bytes.expect("storage_bytes")
             ),
         };
-        // Two of our messages say more than torch's.
+        // Two of Cerith's messages contain more than torch's.
         let worded_otherwise = line.error.is_some()
             && (found.contains("negative dimension")
                 || found.contains("isn't allowed in a leading")

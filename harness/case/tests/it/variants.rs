@@ -44,7 +44,7 @@ fn parse_variant(text: &str) -> Variant {
     text.parse().expect(text)
 }
 
-/// What decides what a case does, in lines.
+/// The properties that decide what a case does, one line each.
 fn describe_case(case: &Case) -> String {
     let mut text = String::new();
     for named in &case.tensors {

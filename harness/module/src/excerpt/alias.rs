@@ -1,5 +1,6 @@
-//! Other names of `triton.jit`: `from triton import jit as j`, `j = triton.jit`. A text with such names becomes one with `jit`, which
-//! everything that reads kernels knows. Left out: names that a function binds, and those that another module gives.
+//! Other names of `triton.jit`: `from triton import jit as j`, `j = triton.jit`. A text with such names is rewritten
+//! to use `jit`, which every reader of kernels recognises. Names that a function binds, and names from other modules,
+//! are not rewritten.
 
 use std::borrow::Cow;
 use std::ops::Range;

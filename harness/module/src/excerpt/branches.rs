@@ -1,6 +1,6 @@
-//! Conditions of a module that depend on the machine: which GPU it has, whether Triton is installed. An excerpt decides them: a
-//! kernel that is wanted is defined, Triton is there and new, and the GPU is NVIDIA's. Left out: conditions that can be computed
-//! anywhere, of Triton's version for example.
+//! Conditions of a module that depend on the machine: which GPU it has, whether Triton is installed. An excerpt
+//! decides them: a requested kernel is defined, Triton is installed and recent, and the GPU is NVIDIA's. Conditions
+//! that can be computed anywhere stay, for example those on Triton's version.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use ruff_python_ast::{self as ast, BoolOp, Expr, Stmt, UnaryOp};
 use super::decorators::{is_kernel, makes_kernels};
 use super::imports::{Import, ImportedItem, range_of, visit_bodies};
 
-/// How far names are followed to what is assigned to them.
+/// Maximum number of assignments that a name is followed through.
 const DEPTH_MOST: usize = 4;
 
-/// Functions that give the same on every machine.
+/// Functions that return the same on every machine.
 const PURE: [&str; 12] = [
     "bool",
     "float",
@@ -70,7 +70,8 @@ pub(super) fn decide_conditions(
     decider.edits
 }
 
-/// Where the version of another machine's tools is asked of torch: `torch.version.hip`, which is `None` where the GPU is NVIDIA's.
+/// Locations that read the version of another vendor's tools from torch: `torch.version.hip`, which is `None` for an
+/// NVIDIA GPU.
 struct Builds(Vec<Range<usize>>);
 
 impl<'a> Visitor<'a> for Builds {
@@ -164,7 +165,7 @@ impl<'a> Decider<'a> {
         })
     }
 
-    /// Whether a condition depends on what is not known without the machine.
+    /// Whether a condition depends on facts about the machine.
     fn is_machine_dependent(&self, test: &Expr, depth: usize) -> bool {
         let mut walk = Depends {
             decider: self,

@@ -41,7 +41,7 @@ pub fn is_static_kernel(def: &ast::StmtFunctionDef) -> bool {
     is_kernel(def) && !takes_instance
 }
 
-/// What a decorator is, without its arguments.
+/// A decorator without its arguments.
 pub fn strip_arguments(decorator: &Expr) -> &Expr {
     match decorator {
         Expr::Call(call) => &call.func,

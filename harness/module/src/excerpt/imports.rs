@@ -1,4 +1,5 @@
-//! Import statements of a module: what each name that they bind is, and where. Left out: which files there are ([`super`]).
+//! Import statements of a module: the meaning and the location of each name that they bind. See [`super`] for the
+//! files.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -24,7 +25,7 @@ pub(super) struct Alias {
     dotted: Option<String>,
 }
 
-/// What a name is imported as.
+/// The meaning of an imported name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ImportedItem {
     /// A module, by its dotted name.
@@ -66,7 +67,7 @@ impl ImportedItem {
         matches!(self, Self::From { module, .. } if module == "__future__")
     }
 
-    /// The same without levels, as the module at `path` means it; none if it leads out of the package.
+    /// The absolute form of an import in the module at `path`; `None` if it leads out of the package.
     pub fn to_absolute(&self, path: &str) -> Option<Self> {
         let Self::From { level, module, name } = self else {
             return Some(self.clone());
@@ -204,7 +205,7 @@ pub(super) fn range_of(node: &impl Ranged) -> Range<usize> {
     node.range().start().to_usize()..node.range().end().to_usize()
 }
 
-/// The attributes of a name that statements use; none if they use the name by itself too.
+/// The attributes of a name that statements use; `None` if they also use the name by itself.
 pub(super) fn attributes_of(
     body: &[Stmt],
     name: &str,

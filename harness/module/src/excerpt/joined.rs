@@ -1,5 +1,5 @@
-//! A module joined with the functions that it imports from its package, as one text, so that calls of them can be evaluated.
-//! Left out: modules imported as a whole, and imports inside of functions.
+//! A module joined with the functions that it imports from its package, as one text, so that calls of them can be
+//! evaluated. Modules imported as a whole, and imports inside of functions, are not joined.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,9 +20,9 @@ pub struct Joined {
     pub lines_before: u32,
 }
 
-/// Joins the module at `path` with the functions that it imports from its package. `kernels` is the module with the kernels that it
-/// launches, and its text, if that is another module. Returns `None` if the module imports nothing from the package, or has a syntax
-/// error.
+/// Joins the module at `path` with the functions that it imports from its package. `kernels` is the module with the
+/// kernels that it launches, and its text, if that is another module. Returns `None` if the module imports nothing
+/// from the package, or has a syntax error.
 pub fn join_modules(path: &str, kernels: Option<(&str, &str)>, read: &Read<'_>) -> Option<Joined> {
     let text = read(path)?;
     let names = list_names(&text)?;

@@ -1,5 +1,5 @@
-//! The configurations that an autotuner tries, as far as a module's text tells. Left out: which of them is the fastest, and those
-//! that are computed from what a GPU has.
+//! The configurations that an autotuner tries, as far as a module's text shows them. Configurations that are computed
+//! from properties of a GPU are not read, and nothing here decides which one is the fastest.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,19 +9,19 @@ use ruff_python_ast::{self as ast, Expr, Number, Operator, PySourceType, Stmt};
 use super::decorators::{is_autotune, is_gluon, is_heuristics, is_kernel, is_static_kernel, strip_arguments};
 use crate::module;
 
-/// The most configurations of a kernel that are read.
+/// Maximum number of configurations that are read for a kernel.
 const CONFIGS_MOST: usize = 64;
 
-/// The most expressions and statements that are read for a kernel.
+/// Maximum number of expressions and statements that are read for a kernel.
 const STEPS_MOST: usize = 4096;
 
 /// How deep names lead to others.
 const DEPTH_MOST: usize = 12;
 
-/// A configuration: what it gives for parameters, in a case file's words; none where that is not known.
+/// A configuration: the value of each parameter, as written in a case file; `None` if the value is unknown.
 pub type Config = BTreeMap<String, Option<String>>;
 
-/// What a module's text tells about a kernel besides what the kernel does.
+/// Facts about a kernel in a module's text, other than what the kernel computes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelMetadata {
     /// The configurations of its autotuner.
@@ -38,7 +38,7 @@ pub struct KernelMetadata {
     pub thresholds: Vec<(String, i64)>,
 }
 
-/// What a module's text tells of its kernels, by their names.
+/// Reads the metadata of a module's kernels, by name.
 pub fn read_metadata(text: &str) -> HashMap<String, KernelMetadata> {
     module::with_stack(text, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
@@ -93,7 +93,8 @@ pub fn read_metadata(text: &str) -> HashMap<String, KernelMetadata> {
     })
 }
 
-/// The parts of an autotuner that change memory around a launch: its own, and the hooks of configurations that stand in the call.
+/// The parts of an autotuner that change memory around a launch: its own, and the hooks of configurations inside the
+/// call.
 fn hooks_of(call: &ast::ExprCall) -> Vec<&'static str> {
     let given = |call: &ast::ExprCall, name: &str| {
         let argument = call.arguments.find_keyword(name);
@@ -249,7 +250,7 @@ fn visit_kernels<'a>(
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Int(i64),
-    /// Anything else that a case file can say, in its words.
+    /// Any other value that a case file can contain, as written there.
     Text(String),
     List(Vec<Value>),
 }
@@ -495,7 +496,7 @@ fn bind(target: &Expr, value: Value, names: &mut Names) {
     }
 }
 
-/// What a module assigns to a name.
+/// The value that a module assigns to a name.
 fn find_assignment<'a>(body: &'a [Stmt], name: &str) -> Option<&'a Expr> {
     body.iter().rev().find_map(|stmt| match stmt {
         Stmt::Assign(assign) => assign

@@ -1,5 +1,5 @@
-//! Contracts of a kernel that its text states without a launch: axes of the grid and strides that no address depends on, and blocks that
-//! overlap.
+//! Contracts of a kernel that its text states without a launch: axes of the grid and strides that no address depends
+//! on, and blocks that overlap.
 
 use std::collections::BTreeSet;
 
@@ -34,8 +34,8 @@ const BUILTINS: [&str; 8] = [
     "isinstance",
 ];
 
-/// Finds axes of the grid that no address, mask, condition or loop depends on: their programs all do the same. An axis that the kernel
-/// does not name is one if it names a higher one.
+/// Finds axes of the grid that no address, mask, condition or loop depends on: their programs all do the same. An
+/// axis that the kernel does not name is one if it names a higher one.
 pub(super) fn find_repeated_axes(body: &[Stmt], control: &BTreeSet<String>) -> Vec<Contract> {
     let mut finder = AxisFinder::default();
     finder.visit_body(body);
@@ -137,7 +137,8 @@ fn read_number(expr: &Expr) -> Option<i64> {
     literal.value.as_int()?.as_i64()
 }
 
-/// Finds stores at which the blocks of two programs overlap: the number of the program and a lane are added, and neither is multiplied.
+/// Finds stores at which the blocks of two programs overlap: the number of the program and a lane are added, and
+/// neither is multiplied.
 pub(super) fn find_overlaps<'a>(
     stores: impl Iterator<Item = (&'a Polynomial, Option<u32>)>,
 ) -> Vec<Contract> {
@@ -188,7 +189,8 @@ fn without_atom(product: &[Atom], at: usize) -> Product {
     others.map(|(_, atom)| atom.clone()).collect()
 }
 
-/// Finds a stride that nothing is multiplied with, although a later stride of the same tensor is used: `stride_am` beside `stride_ak`.
+/// Finds a stride that nothing is multiplied with, although a later stride of the same tensor is used: `stride_am`
+/// beside `stride_ak`.
 pub(super) fn find_unused_stride(
     parameters: &[String],
     unused: &BTreeSet<String>,

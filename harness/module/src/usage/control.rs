@@ -1,4 +1,5 @@
-//! Which names of a kernel decide where it accesses memory and what it executes. A number that only reaches stored values may be any.
+//! Which names of a kernel decide where it accesses memory and what it executes. A number that only reaches stored
+//! values may be any.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +40,7 @@ const OF_VALUES: [&str; 30] = [
     "zeros_like",
 ];
 
-/// Finds the names that an address, a mask, a condition, a loop or a shape may depend on. What it finds may be too much.
+/// Finds the names that an address, a mask, a condition, a loop or a shape may depend on. It may return too many.
 pub(super) fn find_control(body: &[Stmt]) -> BTreeSet<String> {
     let mut finder = Finder::default();
     finder.visit_body(body);
@@ -61,7 +62,7 @@ pub(super) fn find_control(body: &[Stmt]) -> BTreeSet<String> {
 #[derive(Default)]
 struct Finder {
     control: BTreeSet<String>,
-    /// Variables, and the names in what they are assigned.
+    /// Variables, and the names in their assigned values.
     assigned: Vec<(String, BTreeSet<String>)>,
 }
 

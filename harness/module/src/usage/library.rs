@@ -35,7 +35,7 @@ enum Entry<'a> {
     Module(String),
 }
 
-/// What a module defines.
+/// The definitions of a module.
 struct Defined<'a> {
     body: &'a [Stmt],
     entries: HashMap<&'a str, Entry<'a>>,
@@ -43,7 +43,7 @@ struct Defined<'a> {
     inner: HashMap<(&'a str, &'a str), &'a ast::StmtFunctionDef>,
 }
 
-/// What the modules define.
+/// The definitions of all modules.
 pub struct Library<'a> {
     modules: HashMap<&'a str, Defined<'a>>,
 }
@@ -82,8 +82,8 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// The function with `@triton.jit` that a name means, or an attribute of a module that is one; and the module that it is in.
-    /// `outer` is the function that the name stands in, if it stands in one.
+    /// Finds the `@triton.jit` function that a name or an attribute of a module refers to, and the module that it is
+    /// in. `outer` is the function that contains the name, if any.
     pub fn find_function(
         &self,
         module: &str,

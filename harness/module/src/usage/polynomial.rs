@@ -1,9 +1,9 @@
-//! Sums of products of what is not known before a launch: program ids, lanes, turns of loops, parameters. Left out: what is neither
-//! added nor multiplied, which is one unknown as a whole.
+//! Sums of products of values that are unknown before a launch: program ids, lanes, iterations of loops, parameters.
+//! The result of any operator other than addition and multiplication is a single unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most terms that a sum keeps; a larger one is an unknown.
+/// Maximum number of terms of a sum; a larger one is an unknown.
 const TERMS_MOST: usize = 64;
 
 /// Something unknown.
@@ -15,9 +15,9 @@ pub enum Atom {
     Program(u8),
     /// A lane of `tl.arange(0, end)`.
     Lane(Extent),
-    /// Which turn of a loop it is, from 0. Loops are numbered as they are met.
+    /// The iteration of a loop, from 0. Loops are numbered in the order of reading.
     Turn(usize),
-    /// The value of a further expression, by its text with what it is made of.
+    /// The value of any other expression, identified by its text and the values in it.
     Other {
         /// Expressions with the same text of the same values have the same value.
         text: String,
@@ -32,7 +32,7 @@ pub enum Atom {
     },
 }
 
-/// Where a range of lanes ends.
+/// The end of a range of lanes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
     /// A number in the text.
@@ -122,7 +122,7 @@ impl Polynomial {
         }
     }
 
-    /// The sum of two; none if it is too long.
+    /// The sum of two; `None` if it has too many terms.
     pub fn plus(&self, other: &Self) -> Option<Self> {
         let mut sum = self.clone();
         for (product, factor) in other.terms() {
@@ -131,7 +131,7 @@ impl Polynomial {
         (sum.0.len() <= TERMS_MOST).then_some(sum)
     }
 
-    /// The difference of two; none if it is too long.
+    /// The difference of two; `None` if it has too many terms.
     pub fn minus(&self, other: &Self) -> Option<Self> {
         self.plus(&other.times_number(-1))
     }
@@ -143,7 +143,7 @@ impl Polynomial {
         )
     }
 
-    /// The product of two; none if it is too long.
+    /// The product of two; `None` if it has too many terms.
     pub fn times(&self, other: &Self) -> Option<Self> {
         if self.0.len().saturating_mul(other.0.len()) > TERMS_MOST * TERMS_MOST {
             return None;
@@ -164,7 +164,7 @@ impl Polynomial {
         self.0.keys().flatten()
     }
 
-    /// What an unknown is multiplied with.
+    /// The factor of an unknown.
     #[must_use]
     pub fn factor_of(&self, atom: &Atom) -> Self {
         let terms = self.terms().filter_map(|(product, factor)| {
@@ -211,7 +211,7 @@ impl Polynomial {
     }
 }
 
-/// What is left of a product without the atoms of another one; none if it does not have them all.
+/// Removes the atoms of another product from a product; `None` if it does not have them all.
 pub fn divide_product(product: &[Atom], by: &[Atom]) -> Option<Product> {
     let mut rest = product.to_vec();
     for atom in by {

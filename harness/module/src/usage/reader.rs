@@ -1,5 +1,5 @@
-//! Reads a kernel's statements in order, keeping what each variable is as a sum of products. Calls are read in [`call`]. Left out:
-//! what is made of it ([`super`]).
+//! Reads a kernel's statements in order, keeping the value of each variable as a sum of products. See [`call`] for
+//! calls, and [`super`] for the conclusions.
 
 mod call;
 mod unknown;
@@ -18,7 +18,7 @@ use super::{Access, Flags, Usage};
 const CALLS_DEEP: usize = 12;
 const CALLS_MOST: usize = 512;
 
-/// What the statements so far have said.
+/// State of reading: everything learned from the statements so far.
 pub(super) struct Reader<'a> {
     library: &'a Library<'a>,
     /// The module of the function that is read.
@@ -28,7 +28,7 @@ pub(super) struct Reader<'a> {
     /// How many functions are around the statement, the kernel left out.
     depth: usize,
     calls: usize,
-    /// What the function that is read returns.
+    /// The values that the current function returns.
     returned: Option<Vec<Polynomial>>,
     /// Block pointers and descriptors, by the number in their names.
     blocks: Vec<Block>,
@@ -56,7 +56,7 @@ pub(super) struct Reader<'a> {
     pub axes: usize,
     /// Axes whose number of programs is a step.
     pub persistent: BTreeSet<u8>,
-    /// What needs no further thought.
+    /// Facts that need no further analysis.
     pub usage: Usage,
     /// Tensors whose values are indices.
     pub indexing: BTreeSet<String>,
@@ -64,7 +64,7 @@ pub(super) struct Reader<'a> {
     pub integers: BTreeSet<String>,
 }
 
-/// What a loop counts to: `for k in range(0, K, BLOCK)`, or `for k in range(0, tl.cdiv(K, BLOCK))`.
+/// The end of a loop: `for k in range(0, K, BLOCK)`, or `for k in range(0, tl.cdiv(K, BLOCK))`.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     /// The parameter that no index exceeds which rises by `step` in each turn.
@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The start, the end and the step of `range(…)`; a start of 0 and a step of 1 where they are not told.
+    /// The start, the end and the step of `range(…)`; by default, the start is 0 and the step is 1.
     fn read_range(&mut self, iter: &Expr) -> (Polynomial, Option<Polynomial>, Polynomial) {
         let one = Polynomial::from_number(1);
         let Expr::Call(call) = iter else {
@@ -367,7 +367,8 @@ impl<'a> Reader<'a> {
         (start, end, step)
     }
 
-    /// The body of a loop. What it adds to a variable at every turn is told by the number of the turn.
+    /// Reads the body of a loop. A variable that each iteration increases is its start plus the step times the
+    /// iteration number.
     fn read_loop_body(&mut self, body: &[Stmt], variable: Option<(String, Polynomial, Polynomial)>) {
         let turn = Polynomial::from_atom(Atom::Turn(self.loops.len().saturating_sub(1)));
         if let Some((name, start, step)) = variable {
@@ -378,7 +379,7 @@ impl<'a> Reader<'a> {
         let mut sums = Vec::new();
         collect_sums(body, &mut sums);
         for (name, op, value) in sums {
-            // Its accesses are those of the body, where what it is made of goes on too.
+            // Drop the accesses of this evaluation: reading the body records them again.
             let noted = (self.accesses.len(), self.compared.len());
             let step = self.evaluate(value).times(&turn).unwrap_or_default();
             self.accesses.truncate(noted.0);
@@ -552,8 +553,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What variables are after a branch: as after its last part that gives one a value which is not read from memory. Where that is
-/// counted in programs, the values that are read are indices too; the tensors that they are read from come second.
+/// Merges the variables of a branch's parts. A variable gets its value from the last part whose value is not loaded
+/// from memory. If one part's value depends on a program id, loaded values of the variable are indices too; the
+/// second result lists the tensors that they are loaded from.
 fn join_branches(ends: Vec<HashMap<String, Polynomial>>) -> (HashMap<String, Polynomial>, BTreeSet<String>) {
     let loaded_from = |value: &Polynomial| {
         value.atoms().find_map(|atom| match atom {
@@ -581,7 +583,7 @@ fn join_branches(ends: Vec<HashMap<String, Polynomial>>) -> (HashMap<String, Pol
     (all, indexing)
 }
 
-/// Whether a function is `cdiv`, of whatever module.
+/// Whether a function is `cdiv`, of any module.
 fn is_cdiv(func: &Expr) -> bool {
     match func {
         Expr::Name(name) => name.id.as_str() == "cdiv",

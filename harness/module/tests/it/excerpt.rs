@@ -1,4 +1,4 @@
-//! Kernels are taken out of their package with what they need.
+//! Extracting kernels from their package with their dependencies.
 
 use cerith_module::excerpt::{extract_functions, join_modules};
 

@@ -93,13 +93,13 @@ fn sizes_dtypes_and_padding_are_varied_in_a_matrix() {
 
 #[test]
 fn what_has_no_launches_to_vary_has_no_matrix() {
-    // A descriptor is made by the host; the text does not tell of which tensor.
+    // The host creates the descriptor, and the text does not show its tensor.
     assert_eq!(build_case_file(KERNELS, "tma"), None);
     // A parameter has the name of a variable of the matrix.
     let taken = KERNELS.replace("n_elements", "padding");
     assert_ne!(taken, KERNELS);
     assert_eq!(build_case_file(&taken, "add_kernel"), None);
-    // What stands before `/` is passed by position alone.
+    // Parameters before `/` can only be passed by position.
     let positional = "\
 @triton.jit
 def k(x, /, n):
@@ -125,7 +125,7 @@ fn what_cannot_be_made_is_said() {
     check("def k(:\n", "k", "syntax error in a kernel file");
 }
 
-/// Whatever stands in a kernel, what is written is a case file.
+/// A skeleton is a valid case file for any kernel.
 #[test]
 fn odd_kernels_have_skeletons_too() {
     for text in [

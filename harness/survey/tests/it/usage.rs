@@ -1,4 +1,4 @@
-//! What kernels do with their parameters, as far as their text says, and that every launch made of it is a good case.
+//! How kernels use their parameters, according to their text; every launch that results is a good case.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -135,7 +135,7 @@ fn what_is_large_is_left_alone() {
     assert_eq!(all[0].not_tried, None);
 }
 
-/// What an access outside of a tensor says about the kernel depends on whether the text tells the tensor's size.
+/// An access out of bounds is the kernel's fault only if the text determines the tensor's size.
 #[test]
 fn sizes_that_the_text_does_not_tell_are_not_certain() {
     let check = |parameters: &str, body: &str, certain: &[&str]| {
@@ -152,7 +152,7 @@ fn sizes_that_the_text_does_not_tell_are_not_certain() {
         &format!("{load}    tl.store(out + at, v, mask=at < n)\n"),
         &["out", "x"],
     );
-    // Nothing else in the text says that the output has one more than the size.
+    // Only the mask of the store shows that the output has one element more than the size.
     check(
         "B: tl.constexpr",
         &format!("{load}    tl.store(out + at, v, mask=at <= n)\n"),
@@ -196,7 +196,7 @@ fn arguments_are_what_the_text_wants() {
          tl.store(x + tl.program_id(0) * stride_m + at * stride_n, 1, mask=at < n)\n",
         &["stride_n: \"(x).stride(1)\""],
     );
-    // What a branch may load, and another may count, is an index.
+    // A value is an index if one branch loads it and another counts it.
     check(
         "@triton.jit\ndef f(x, starts, n, VARLEN: tl.constexpr, B: tl.constexpr):\n    i = tl.program_id(0)\n    if VARLEN:\n        \
          bos = tl.load(starts + i)\n    else:\n        bos = i * n\n    tl.store(x + bos + tl.arange(0, B), 1)\n",

@@ -1,8 +1,8 @@
-//! What a run over a corpus says, blessed under `snapshots/case`.
+//! The problems that reading a corpus reports, blessed under `snapshots/case`.
 
 use cerith_case::{Corpus, Problems};
 
-/// Everything that is said of a corpus, and how many of its cases are good.
+/// Renders all problems of a corpus, and the number of its good cases.
 pub fn report(corpus: &Corpus) -> String {
     let mut problems = Problems::default();
     let mut good = 0;
@@ -18,7 +18,7 @@ pub fn report(corpus: &Corpus) -> String {
     shown.join("\n\n")
 }
 
-/// Holds that to what was accepted under a name.
+/// Compares the report with the snapshot of this name.
 pub fn bless(name: &str, corpus: &Corpus) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../../../../snapshots/case");

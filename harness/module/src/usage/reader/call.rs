@@ -1,5 +1,5 @@
-//! Calls in a kernel: of the language's functions, which access memory or make ranges of lanes, of methods, and of other kernels.
-//! Left out: what is neither, whose value is unknown ([`super::unknown`]).
+//! Calls in a kernel: of the language's functions, which access memory or create ranges of lanes, of methods, and of
+//! other kernels. Any other call has an unknown value, see [`super::unknown`].
 
 use std::collections::BTreeSet;
 
@@ -155,7 +155,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A block pointer or a descriptor that is made: its dimensions are what it says they are.
+    /// Reads the creation of a block pointer or a descriptor, whose arguments give its dimensions.
     fn read_block(&mut self, call: &ast::ExprCall) -> Polynomial {
         let argument = |name, at| call.arguments.find_argument_value(name, at);
         let is_pointer = argument("offsets", usize::MAX).is_some()
@@ -235,7 +235,7 @@ impl Reader<'_> {
         known.written |= stores;
     }
 
-    /// Arguments but for the pointer.
+    /// Evaluates all arguments except the pointer.
     fn read_other_arguments(&mut self, call: &ast::ExprCall, from: usize) {
         for value in call.arguments.args.iter().skip(from) {
             self.evaluate(value);

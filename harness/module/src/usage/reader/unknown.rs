@@ -1,4 +1,5 @@
-//! Values that are no sums of products: each is one unknown, known again by its text. Left out: where they come from ([`super`]).
+//! Values that are not sums of products: each is one unknown, identified by its text. See [`super`] for where they
+//! come from.
 
 use ruff_python_ast::Operator;
 
@@ -29,7 +30,7 @@ fn program_of(value: &Polynomial) -> Option<u8> {
     }
 }
 
-/// What an operator makes of two values.
+/// The result of an operator on two values.
 pub(super) fn apply_operator(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomial {
     let sum = match op {
         Operator::Add => a.plus(b),
