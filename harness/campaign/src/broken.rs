@@ -1,8 +1,8 @@
-//! Cases that break one rule on purpose: the reference must report the breach, and no engine may crash. Left out: the rules
-//! (`cerith_gen::case::breach`), and the check of what the reference says (`cerith_laws::broken`).
+//! Cases that break one rule on purpose: the reference must report the breach, and no engine may crash. See
+//! `cerith_gen::case::breach` for the rules, and `cerith_laws::broken` for the check of the reference's report.
 //!
-//! An interpreter that crashes on a program without a defined answer is no finding, because that program may reach any memory. An
-//! interpreter that crashes on an illegal program is a finding. So is a compiler that crashes on either, or accepts an illegal
+//! An interpreter that crashes on a program without a defined answer is not a finding, because that program may reach any memory.
+//! An interpreter that crashes on an illegal program is a finding. So is a compiler that crashes on either, or accepts an illegal
 //! one.
 
 use std::path::Path;
@@ -111,7 +111,7 @@ fn judge_broken(
     })
 }
 
-/// What an engine may not do with a case that breaks a rule.
+/// Classifies forbidden behaviour of an engine with a case that breaks a rule.
 fn classify_fault(record: &EngineRun, is_illegal: bool) -> Option<&'static str> {
     let compiles = matches!(
         record.id,

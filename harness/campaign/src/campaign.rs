@@ -1,4 +1,4 @@
-//! A campaign's state, kept in its folder so that it can go on where it ended. Left out: the findings themselves.
+//! A campaign's state, stored in its folder so that it can resume. See `finding` for the findings.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ const FORMAT: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Campaign {
     format: u32,
-    /// What the cases are made of.
+    /// The seed of the cases.
     pub seed: u64,
     /// The engines, the reference among them.
     pub engines: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Campaign {
     pub broken: bool,
     /// How many cases are done, which is the next one's number.
     pub done: u64,
-    /// The number after the last case that is in a bundle, where a compiler was asked and there was no GPU.
+    /// The number after the last case that is in a bundle, if a compiler ran without a GPU.
     #[serde(default)]
     pub bundled: u64,
     /// How many ended in each verdict.
@@ -50,7 +50,7 @@ pub struct Campaign {
     /// The features of the kernels so far, by which the next ones are chosen; `None` if kernels are not chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<CoverageHistory>,
-    /// The same for kernels in bundles, which are chosen before their results are known.
+    /// The features of kernels in bundles, which are chosen before their results are known; `None` if kernels are not chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<CoverageHistory>,
 }
@@ -71,7 +71,7 @@ pub enum BadFolder {
     /// There is none to go on with.
     #[error("{0} has no campaign\n  = help: leave `--resume` out to begin one")]
     Missing(String),
-    /// What is there cannot be read.
+    /// The existing campaign cannot be read.
     #[error("the campaign in {0} cannot be read: {1}")]
     Unreadable(String, String),
     /// It is one of another seed or of other engines.
@@ -98,7 +98,7 @@ impl Campaign {
         }
     }
 
-    /// The same, with cases that break a rule on purpose or without.
+    /// Sets whether cases break a rule on purpose.
     #[must_use]
     pub fn with_broken_cases(self, broken: bool) -> Self {
         Self { broken, ..self }
@@ -117,7 +117,7 @@ impl Campaign {
         Ok(Self::new(seed, engines))
     }
 
-    /// The same, with kernels chosen by what the ones before had in them, or not.
+    /// Sets whether kernels are chosen by the features of previous kernels.
     #[must_use]
     pub fn with_steering(mut self, steered: bool) -> Self {
         self.seen = steered.then(CoverageHistory::default);
@@ -172,7 +172,7 @@ impl Campaign {
         self.merged.insert(gone, first.to_owned());
     }
 
-    /// What a signature is counted as.
+    /// The signature that this signature is counted as.
     pub fn counted_as(&self, signature: String) -> String {
         self.merged.get(&signature).cloned().unwrap_or(signature)
     }
@@ -183,10 +183,11 @@ impl Campaign {
     }
 }
 
-/// The engines asked for and the reference, without which nothing is explained; or it and the newest interpreter.
+/// The requested engines and the reference, which is needed to explain differences; by default, the reference and the newest
+/// interpreter.
 pub fn with_reference(asked: &[EngineId]) -> Vec<EngineId> {
     let newest = EngineId::interpreter(ToolchainId::from_triton(Version::NEWEST));
-    // The reference alone is held to itself.
+    // The reference alone is compared with itself.
     let others = if asked.is_empty() {
         std::slice::from_ref(&newest)
     } else {

@@ -1,4 +1,4 @@
-//! A case made from texts, as if read from a folder. Left out: where the texts come from.
+//! A case created from texts, as if it were read from a folder.
 
 use std::path::Path;
 
@@ -30,9 +30,9 @@ pub struct CaseSource {
     pub kernel: String,
     /// The case's file.
     pub yaml: String,
-    /// What both say.
+    /// The case that both files define.
     pub case: Case,
-    /// What its places are places in.
+    /// The corpus that its source locations refer to.
     pub corpus: Corpus,
 }
 
@@ -40,12 +40,12 @@ impl CaseSource {
     /// The case of two texts, as it would be read from the folder `name` in `folder`.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The texts are wrong.
     pub fn read(name: &str, kernel: &str, yaml: &str, folder: &Path) -> Result<Self, SourceError> {
         Self::read_named(name, CASE, kernel, yaml, folder)
     }
 
-    /// The same, of a case file with another name.
+    /// Reads the case of two texts from a case file with another name.
     pub fn read_named(
         name: &str,
         case: &str,

@@ -1,5 +1,5 @@
-//! Campaigns against a compiler where there is no GPU: bundles of generated cases, and their results from elsewhere. Left out:
-//! executing them (`cerith exec`).
+//! Campaigns against a compiler without a GPU: bundles of generated cases, and their results from another machine. See
+//! `cerith exec` for executing a bundle.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -38,7 +38,7 @@ pub enum BundleError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
     /// The file of the bundle cannot be written.
@@ -49,7 +49,7 @@ pub enum BundleError {
     Bundle {
         /// Its file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: bundle::BundleError,
     },
     /// A compiler cannot run.
@@ -70,7 +70,7 @@ pub enum ResultsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: bundle::BundleError,
     },
     /// The compiler has no result.
@@ -78,7 +78,7 @@ pub enum ResultsError {
     Nothing(EngineId),
 }
 
-/// What a bundle is made of.
+/// The contents of a bundle.
 pub struct Order<'a> {
     /// The compilers.
     pub engines: &'a [EngineId],
@@ -173,7 +173,7 @@ pub fn write_bundle(
                         console.note(&format!("error: {why}"));
                         Ok(())
                     }
-                    // What a campaign makes is read before it is compiled, and is not swept.
+                    // Generated cases have valid files and are not swept, so these results do not occur.
                     CompileResult::Note(_) | CompileResult::Unswept | CompileResult::Wrong(..) => Ok(()),
                 };
                 if let Err(error) = written {
@@ -199,7 +199,7 @@ pub fn write_bundle(
     Ok((path, end))
 }
 
-/// What came of a case elsewhere.
+/// The result of a case on another machine.
 enum RemoteResult {
     Ran(Ran),
     Decided(Record),

@@ -1,5 +1,5 @@
-//! `cerith coverage --campaign DIR`: which features the kernels of a campaign had, with counts, and which none had. Left out:
-//! whether a kernel could have them.
+//! `cerith coverage --campaign DIR`: the features that the kernels of a campaign had, with counts, and the features that none
+//! had. Does not check whether a kernel could have them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use cerith_runner::coverage::{CoverageFormat, CoverageOptions};
 use cerith_runner::exit::Exit;
 use cerith_runner::host::Console;
 
-/// What stands for nothing.
+/// The cell of a combination that no kernel had.
 const HOLE: &str = ".";
 
 /// In how many kernels an operation is with each word of one kind.
@@ -27,7 +27,7 @@ const KINDS: usize = 4;
 #[derive(Default)]
 struct Row<'a> {
     counts: [Counts<'a>; KINDS],
-    /// What made its operands.
+    /// The operations that produced its operands.
     after: BTreeSet<&'a str>,
 }
 
@@ -122,7 +122,7 @@ fn collect_columns<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> [Vec<&'a str>; KIND
     })
 }
 
-/// Each operation with what it was never seen with, though another one was.
+/// Each operation with the words that it never occurred with, although another operation did.
 fn find_holes<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> Vec<(&'a str, &'a str)> {
     let mut holes = Vec::new();
     for (kind, words) in collect_columns(rows).into_iter().enumerate() {

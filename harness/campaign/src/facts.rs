@@ -1,4 +1,4 @@
-//! The facts about a finding, as its folder keeps them. Left out: the folder (`finding`).
+//! The facts about a finding, as stored in its folder. See `finding` for the folder.
 
 use cerith_report::event::Stage;
 use serde::{Deserialize, Serialize};
@@ -14,45 +14,45 @@ pub const REPRO: &str = "repro.py";
 pub struct Facts {
     /// The version of this form.
     pub format: u32,
-    /// What it is called.
+    /// Its signature.
     pub signature: Signature,
     /// The verdict in one word.
     pub verdict: String,
     /// The engines that are blamed.
     pub blame: Vec<String>,
-    /// Where it came from: case and seed.
+    /// Its origin: case and seed.
     pub origin: String,
     /// The lines of the kernel that it was found with, before it was reduced.
     pub lines: usize,
-    /// Which stage of Triton's compiler is wrong, of a finding in a compiled engine; none where the stages were not asked, and empty
-    /// where they are all right as far as is known.
+    /// For a finding in a compiled engine: the wrong stages of Triton's compiler. `None` if the stages were not run, and empty if
+    /// no stage is known to be wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<Vec<Stage>>,
-    /// What is expected.
+    /// The expected result.
     pub expected: String,
-    /// What there is in place of it.
+    /// The actual result.
     pub got: String,
-    /// What Cerith says of the trial.
+    /// The description of the trial.
     pub observed: String,
-    /// What the engine runs in, a line each.
+    /// The environment of the engine, a line each.
     pub environment: Vec<String>,
-    /// What other versions do with it, where they were asked.
+    /// The results of other versions, if they were run.
     pub range: Vec<VersionResult>,
 }
 
-/// What one engine did with a case.
+/// The result of one engine for a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VersionResult {
     /// Who.
     pub engine: String,
-    /// Whether it differs as the finding does: in the same way, and with words of the same kind.
+    /// Whether its difference is the same as the finding's: the same kind, and the same kind of message.
     pub same: bool,
     /// The verdict of the case with it and the reference.
     pub verdict: String,
-    /// What it did, in one word.
+    /// Its outcome in one word.
     pub outcome: String,
-    /// What the reference did, by its rules.
+    /// The outcome of the reference, by its rules.
     pub reference: String,
     /// Its message.
     pub message: Option<String>,

@@ -1,5 +1,5 @@
-//! A difference that no known bug explains, and its folder. Left out: its name (`signature`), the script (`repro`), the page
-//! (`page`), and making it smaller.
+//! A difference that no known bug explains, and its folder. See `signature` for its name, `repro` for the script, `page` for the
+//! page, and `hunt::smaller` for the reduction.
 //!
 //! | file | holds |
 //! |---|---|
@@ -26,7 +26,7 @@ use crate::signature::Signature;
 /// The page's file.
 pub const PAGE: &str = "report.md";
 
-/// What is known of a finding, in a file of its own.
+/// The file of the facts about a finding.
 const FACTS: &str = "finding.json";
 
 /// The version of that file's form.
@@ -35,15 +35,15 @@ const FORMAT: u32 = 1;
 /// A finding with its texts.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What is known of it.
+    /// The facts about it.
     pub facts: Facts,
     kernel: String,
     yaml: String,
-    /// The script, where the case can be written as one.
+    /// The script, if the case can be written as one.
     repro: Option<String>,
 }
 
-/// Why a folder is no finding.
+/// The reason that a folder is not a finding.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFinding {
     /// A file is not there or cannot be read.
@@ -59,7 +59,7 @@ pub enum NoFinding {
     Strange {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
     },
 }
@@ -178,7 +178,7 @@ impl Finding {
         &self.yaml
     }
 
-    /// What it is called: its folder's name.
+    /// Its name, which is the name of its folder.
     pub fn name(&self) -> String {
         self.facts.signature.name()
     }
@@ -227,7 +227,7 @@ impl Finding {
     }
 }
 
-/// What Cerith says of a trial, as `cerith explain` shows it.
+/// Renders a trial as `cerith explain` shows it.
 fn render_trial(made: &CaseSource, trial: &Trial, panel: &Panel) -> String {
     let event = describe::to_verdict(&made.case, trial, panel, made.corpus.sources());
     let mut human = Human::new(Palette { colour: false });

@@ -49,7 +49,7 @@ pub enum FindingError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
     /// The case has kernels in several files.

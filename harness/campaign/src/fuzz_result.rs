@@ -1,4 +1,4 @@
-//! The result of one case of a campaign, and what of it is kept. Left out: how the case is tried.
+//! The result of one case of a campaign, and the part of it that is kept. See `hunt` for running the case.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ pub enum FuzzResult {
         verdict: String,
         /// The known bugs that explain what differs.
         explained: Vec<String>,
-        /// What is to be kept of it.
+        /// The part of it that is kept.
         news: Option<News>,
     },
     /// Cerith itself failed at it.
     Failed(String),
 }
 
-/// What is kept.
+/// The part of a result that is kept.
 pub enum News {
     /// A difference between engines.
     Finding(Box<Finding>),
@@ -29,7 +29,7 @@ pub enum News {
 }
 
 impl News {
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> String {
         match self {
             Self::Finding(finding) => finding.name(),

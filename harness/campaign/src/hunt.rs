@@ -1,6 +1,6 @@
 //! `cerith fuzz`: runs generated cases through engines. Differences that known bugs explain are counted; any other is kept, once
-//! for each signature, and reduced. Without another engine the reference is compared with itself; without a GPU a compiler's
-//! cases go into bundles. Left out: how cases are made smaller (`cerith reduce`).
+//! for each signature, and reduced. Without another engine, the reference is compared with itself; without a GPU, a compiler's
+//! cases go into bundles. See `cerith reduce` for the reduction.
 
 mod smaller;
 mod stage;
@@ -110,7 +110,7 @@ pub fn run_campaign(options: &FuzzOptions, host: Host<'_>) -> Exit {
         return judge_results(options, out, &selected, &wanted, campaign, host);
     }
     let compilers: Vec<EngineId> = wanted.iter().filter(|id| is_compiler(id)).cloned().collect();
-    // Of a rule that is broken, what the compiler says is enough.
+    // If a rule is broken, the compiler's outcome is enough, and no GPU is needed.
     if !compilers.is_empty() && !campaign.broken && !has_gpu() {
         if compilers.len() + 1 < wanted.len() {
             console.note(
@@ -148,7 +148,7 @@ pub fn run_campaign(options: &FuzzOptions, host: Host<'_>) -> Exit {
             "error: there is no engine to compare the reference with\n  = help: `--engine interpret@3.9.0` \
              names one, and `--engine reference` compares kernels with their twins alone",
         );
-        // What was made for a campaign that does not begin goes again, if nothing is in it.
+        // Remove the folders of a campaign that does not begin, if they are empty.
         let _ = cerith_files::remove_folder(&findings).and_then(|()| cerith_files::remove_folder(&out));
         return Exit::Nothing;
     }
@@ -298,7 +298,7 @@ fn judge_results(
     let findings = out.join("findings");
     let mut hunt = Hunt::new(out, findings, campaign, host);
     if !options.no_reduce {
-        // Results are of the cases that were sent, and of no smaller ones. What a compiler says needs no GPU.
+        // Results apply to the cases in the bundle, not to reduced cases. The outcome of a compiler needs no GPU.
         let offline = options.engines.offline;
         let asked = set_up(Reference::default(), wanted, offline, jobs, selected, host);
         for silent in asked.left_out.iter().chain(&asked.failed) {
@@ -328,7 +328,7 @@ struct Hunt<'a> {
     saved: Instant,
     /// Why something could not be kept.
     unwritten: Option<io::Error>,
-    /// What chooses among kernels.
+    /// Chooses among kernels.
     steer: Option<Arc<Steer>>,
     /// How many case numbers share one kernel.
     cases_per_kernel: u64,
@@ -409,7 +409,7 @@ impl<'a> Hunt<'a> {
         let asked = self.smaller.take();
         let without_gpu = asked.is_some();
         let asked = asked.as_ref().unwrap_or(panel);
-        // Twins are no engine's.
+        // Without another engine, findings come from twins, and are neither reduced nor run through stages.
         let asks = !asked.other_engines().is_empty();
         if asks && !breaks && !options.no_reduce && self.unwritten.is_none() {
             self.shrink(asked, without_gpu, jobs);
@@ -569,7 +569,7 @@ fn try_number(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Opt
             )));
         }
         if finding::find_unexplained(&trial).is_some() && !finding::is_repeatable(&made, &trial, panel) {
-            // A worker that died for want of memory, say: nothing that could be shown to anybody.
+            // For example, a worker crashed because memory ran out: the difference cannot be reproduced.
             return Some(FuzzResult::Judged {
                 verdict: UNREPEATED.to_owned(),
                 explained: collect_known_bugs(&trial),

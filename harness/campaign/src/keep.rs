@@ -1,5 +1,5 @@
-//! `cerith fuzz keep`: makes a finding of any case, reduced or written by hand. Left out: cases without news, unless the user
-//! asks for known bugs.
+//! `cerith fuzz keep`: creates a finding from any case, reduced or written by hand. Cases without new differences are rejected,
+//! unless the user asks for known bugs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

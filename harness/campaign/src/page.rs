@@ -1,5 +1,5 @@
-//! `report.md` of a finding, in the shape of Triton's issue template: "Describe the bug" with a program, what is expected and
-//! what is observed, and "Environment details". Left out: sending it; somebody must read it first.
+//! `report.md` of a finding, in the shape of Triton's issue template: "Describe the bug" with a program, the expected and the
+//! actual result, and "Environment details". Cerith does not send it; a person must read it first.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,16 @@ use cerith_verdict::{Difference, Trial, Zone};
 use crate::facts::{Facts, REPRO};
 use crate::signature::Signature;
 
-/// Where Triton documents its functions, and what operators mean.
+/// The documentation of Triton's functions and operators.
 const DOCS: &str = "https://triton-lang.org/main/python-api";
 
-/// What every kernel that is rejected is told to do instead.
+/// The result of a kernel whose launches all finish.
 const FINISHES: &str = "All launches finish.";
 
-/// The longest words of an engine in a title, in characters.
+/// The maximum length of an engine's message in a title, in characters.
 const LONGEST_WORDS: usize = 120;
 
-/// What a finding is, in a line, as the title of an issue. `expected` is the first half of [`describe_contrast`].
+/// Describes a finding in a line, as the title of an issue. `expected` is the first half of [`describe_contrast`].
 pub fn build_title(signature: &Signature, expected: &str) -> String {
     let engine = &signature.engine;
     let is_valid = expected == FINISHES;
@@ -67,7 +67,7 @@ fn error_words(first: &str) -> String {
     }
 }
 
-/// The operation that goes wrong, as a kernel calls it, with its dtypes and axis; none if that is not known.
+/// The operation that is wrong, as a kernel calls it, with its dtypes and axis; `None` if it is unknown.
 fn describe_operation(signature: &Signature) -> Option<String> {
     let (name, dtypes) = signature.first.split_once(' ').unwrap_or((&signature.first, ""));
     if signature.remaining.len() > 1 {
@@ -101,7 +101,7 @@ pub fn count_lines(kernel: &str) -> usize {
     kernel.lines().filter(counts).count()
 }
 
-/// What is expected and what there is, a line for each element that is kept; or the engine's own words.
+/// The expected and the actual result, a line for each stored element; or the engine's message.
 pub fn describe_contrast(trial: &Trial, news: &Difference) -> (String, String) {
     let record = |id: &EngineId| {
         let mut records = trial.references.iter().chain(&trial.other_records);
@@ -148,7 +148,7 @@ pub fn describe_contrast(trial: &Trial, news: &Difference) -> (String, String) {
     (wanted.trim_end().to_owned(), got.trim_end().to_owned())
 }
 
-/// Where Triton documents what a finding is about.
+/// The link to Triton's documentation of the finding's operation.
 fn link(signature: &Signature) -> String {
     const OPERATORS: [&str; 20] = [
         "floordiv",
@@ -184,7 +184,7 @@ fn link(signature: &Signature) -> String {
     }
 }
 
-/// What the engine runs in, a line each.
+/// Describes the engine's environment, a line each.
 pub fn describe_environment(engine: &EngineId) -> Vec<String> {
     let toolchain = match engine {
         EngineId::Jit { version } => Some(ToolchainId::from_triton(*version)),

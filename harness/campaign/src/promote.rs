@@ -1,5 +1,5 @@
-//! `cerith fuzz promote`: turns a finding into a case of the corpus, with expectations for every installed version. Left out: a
-//! model of the bug, which is written by hand.
+//! `cerith fuzz promote`: turns a finding into a case of the corpus, with expectations for every installed version. A model of
+//! the bug must be written by hand.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub struct PromoteOptions {
     pub cases: Option<PathBuf>,
     /// The case's id.
     pub name: Option<String>,
-    /// What the case shows, in a sentence.
+    /// A sentence about the case.
     pub about: Option<String>,
     /// Why the engine is wrong.
     pub why: Option<String>,
@@ -38,7 +38,7 @@ pub struct PromoteOptions {
     pub state: FoundState,
 }
 
-/// Where promoted cases go when nobody says where.
+/// The default area of promoted cases.
 const AREA: &str = "fuzz";
 
 /// The longest name that is made up.
@@ -85,7 +85,7 @@ fn promote_finding(options: &PromoteOptions, host: Host<'_>) -> Result<String, F
     let written = write_files(&files, &[&yaml, finding.kernel()])
         .and_then(|()| check_expected(&root, &id, &finding, host));
     if let Err(error) = written {
-        // A case that does not hold is no case.
+        // A case that does not behave as expected is not added.
         for file in &files {
             let _ = cerith_files::remove_file(file);
         }
@@ -116,7 +116,7 @@ fn check_id(id: &str) -> Result<&str, FindingError> {
     }
 }
 
-/// What a finding is called as a case: without its engine, which may be several.
+/// The name of a finding as a case, without its engine, because a case may concern several engines.
 fn build_name(finding: &Finding) -> String {
     let (name, engine) = (finding.name(), finding.facts.signature.engine.replace('@', "-"));
     let name = name.strip_prefix(&engine).unwrap_or(&name);
@@ -146,7 +146,7 @@ fn write_files(files: &[PathBuf], texts: &[&str]) -> Result<(), FindingError> {
     Ok(())
 }
 
-/// The case file: that of the finding, with what is known of it.
+/// The case file: the finding's, with the facts about it.
 fn build_case_file(finding: &Finding, name: &str, options: &PromoteOptions) -> Result<String, FindingError> {
     let facts = &finding.facts;
     let about = match &options.about {
@@ -184,7 +184,7 @@ fn build_case_file(finding: &Finding, name: &str, options: &PromoteOptions) -> R
     Ok(text)
 }
 
-/// What is expected of whom: a line for each thing that versions do.
+/// The expectations: a line for each distinct result of the versions.
 fn build_expectations(range: &[VersionResult], why: &str) -> Result<Vec<String>, FindingError> {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     let mut versions = Vec::new();
@@ -273,7 +273,7 @@ fn format_ranges(members: &[usize], versions: &[String]) -> String {
     parts.join(" or ")
 }
 
-/// Whether the case is as expected with all that were asked.
+/// Checks that all engines that were run behave as the case expects.
 fn check_expected(root: &Path, id: &str, finding: &Finding, host: Host<'_>) -> Result<(), FindingError> {
     let selected = Selected::open(Some(root), &[id.to_owned()])?;
     let own = |path: &str| path.strip_suffix(".yaml") == Some(id);

@@ -1,4 +1,4 @@
-//! `cerith fuzz range`: what every installed version does with a finding's case. Left out: versions that are not installed.
+//! `cerith fuzz range`: the result of every installed version for a finding's case. Versions that are not installed are skipped.
 
 use std::path::{Path, PathBuf};
 

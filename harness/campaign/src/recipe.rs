@@ -1,4 +1,4 @@
-//! Makes a campaign's cases: each from its number. Left out: what is done with them.
+//! Generates a campaign's cases, each from its number.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -23,11 +23,11 @@ const VARIED: u64 = 4 * CASES_PER_KERNEL;
 /// Which cases a campaign makes.
 #[derive(Clone)]
 pub struct Recipe {
-    /// What they are made of.
+    /// The seed of the cases.
     pub seed: u64,
-    /// What the engines can do.
+    /// The limits of the engines.
     pub limits: Limits,
-    /// What chooses among kernels; without it the first ones are taken.
+    /// Chooses among kernels; if it is missing, the first ones are taken.
     pub steer: Option<Arc<Steer>>,
     /// How many cases have one kernel.
     pub cases_per_kernel: u64,
@@ -38,9 +38,9 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// That of a campaign with these engines.
+    /// Creates the recipe of a campaign with these engines.
     pub fn new(seed: u64, engines: &[EngineId]) -> Self {
-        // Without another engine the reference is asked, by the newest version's rules.
+        // Without another engine, only the reference runs, by the newest version's rules.
         let limits = engines
             .iter()
             .filter_map(|engine| match (engine, engine.version()) {
@@ -89,10 +89,10 @@ impl Recipe {
         Generated::new(&format!("k{kernel}"), form, &mut Unstructured::new(&bytes))
     }
 
-    /// Of the kernels that there are to choose from for a number, one with a rule that it breaks.
+    /// Generates one of the candidate kernels for a number, with a rule that it breaks.
     ///
     /// # Errors
-    /// None that are known.
+    /// No known errors.
     pub fn generate_broken(&self, number: u64, candidate: u64) -> arbitrary::Result<Broken> {
         let bytes = seeded::generate_candidate(self.seed, number, candidate);
         let form = Form {
@@ -102,7 +102,7 @@ impl Recipe {
         Broken::new(&format!("k{number}"), form, &mut Unstructured::new(&bytes))
     }
 
-    /// What the case of a number is made for.
+    /// Chooses the form of the case with this number.
     fn choose_form(&self, number: u64, detail: Detail) -> Form {
         let kernel = number / self.cases_per_kernel;
         let limits = self.limits;
@@ -152,17 +152,17 @@ enum MakeReason {
     Source(#[from] SourceError),
 }
 
-/// The case of a number, as it would be read from a folder. Some numbers together have one kernel, so that an engine that keeps
-/// what it compiled compiles once.
+/// The case of a number, as it would be read from a folder. Several consecutive numbers share a kernel, so that an engine with a
+/// cache compiles it once.
 ///
 /// # Errors
-/// What is wrong with what was made: a bug of the generator.
+/// The generated files are wrong: a bug of the generator.
 pub fn make(recipe: &Recipe, number: u64, detail: Detail, folder: &Path) -> Result<CaseSource, MakeError> {
     let (kernel, one) = (number / recipe.cases_per_kernel, number % recipe.cases_per_kernel);
     make_case(recipe, kernel, recipe.choose_form(number, detail), one, folder)
 }
 
-/// A kernel and all its twins that are not just itself, each with what was twisted.
+/// A kernel and all its twins that differ from it, each with the twist that was applied.
 ///
 /// # Errors
 /// As [`make`].

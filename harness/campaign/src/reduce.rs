@@ -1,5 +1,4 @@
-//! `cerith reduce`: makes a case as small as possible while its difference stays. Left out: how candidates are made
-//! (`cerith_gen::reduce`).
+//! `cerith reduce`: makes a case as small as possible while its difference stays. See `cerith_gen::reduce` for the candidates.
 
 mod candidate_tester;
 mod mark;
@@ -48,7 +47,7 @@ const KERNEL: &str = "kernel.py";
 /// The name of a case's file.
 const CASE: &str = "case.yaml";
 
-/// What bounds a reduction.
+/// The limits of a reduction.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
     /// How long it may take.
@@ -67,9 +66,9 @@ pub struct Smaller {
     pub reduced: Reduced,
     /// How large the case was.
     pub before: Size,
-    /// What stayed the same, a line for each engine.
+    /// The properties that stayed the same, a line for each engine.
     pub preserved: Vec<String>,
-    /// What was done for it.
+    /// The work that was done for it.
     pub tally: Tally,
     /// How long it took.
     pub took: Duration,
@@ -126,7 +125,7 @@ pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Sma
     if marks.is_empty() {
         return Err(Unreduced::NoDifference(describe_verdict(&trial)));
     }
-    // Nothing is on record of a smaller case.
+    // Records have no outcome for a smaller case.
     let on_record = |mark: &Mark| {
         mark.engine == EngineId::Recorded
             || trial
@@ -353,7 +352,7 @@ fn find_only_case(options: &ReduceOptions, selected: &Selected, console: &dyn Co
     })
 }
 
-/// The engines that are asked of every candidate, or how the command ends without one of them.
+/// Opens the engines that run every candidate, or returns the exit code if one of them is missing.
 fn open_panel(
     options: &ReduceOptions,
     selected: &Selected,
@@ -362,7 +361,7 @@ fn open_panel(
     console: &dyn Console,
 ) -> Result<Panel, Exit> {
     let mut wanted = options.engines.engines.clone();
-    // It says what candidates are worth, whoever else was asked for.
+    // The reference judges candidates, so it is always included.
     if !wanted.is_empty() && !wanted.contains(&EngineId::Reference) {
         wanted.insert(0, EngineId::Reference);
     }

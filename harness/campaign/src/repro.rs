@@ -1,5 +1,5 @@
 //! `repro.py` of a finding: a script that needs torch and triton but not Cerith. It runs the kernel interpreted and compiled, and
-//! prints what each leaves beside what is expected. Left out: running it.
+//! prints each result next to the expected one.
 //!
 //! Data are written as a person would (`torch.arange(12)`), or as packed bytes where that would be long. The expected values are
 //! the reference's, for the elements that differ.
@@ -19,7 +19,7 @@ use cerith_verdict::{Difference, Element, Kind, Trial, Zone};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// What every script ends with.
+/// The end of every script.
 const FRAME: &str = include_str!("repro_frame.py");
 
 /// The names that a script has beside the kernel's own.
@@ -100,7 +100,7 @@ pub fn build_script(title: &str, case: &Case, trial: &Trial, news: &Difference) 
     Some(script)
 }
 
-/// What is expected: whether the launches finish, and elements.
+/// Writes the expectation: whether the launches finish, and elements.
 fn write_expectation(script: &mut String, trial: &Trial, news: &Difference) {
     let baseline = trial
         .references
@@ -145,7 +145,7 @@ fn choose_capability(engine: &EngineId) -> u32 {
     }
 }
 
-/// One element as the script has it.
+/// Formats one element for the script.
 fn format_element(element: &Element, trial: &Trial) -> String {
     let size = |trial: &Trial| {
         let record = trial
@@ -184,7 +184,7 @@ fn format_element(element: &Element, trial: &Trial) -> String {
 /// Writes a case's launches.
 struct Writer<'a> {
     case: &'a Case,
-    /// What each storage is called in the script.
+    /// The name of each storage in the script.
     names: Vec<String>,
 }
 
@@ -424,7 +424,7 @@ fn format_storage(storage: &Storage, dtype: DType) -> String {
     format!("packed(\"{}\")", STANDARD.encode(packed.unwrap_or_default()))
 }
 
-/// An element as Python has it, if torch makes the same bits of it.
+/// Formats an element as a Python literal, if torch converts it to the same bits.
 fn format_number(dtype: DType, bits: u64) -> Option<String> {
     if dtype == DType::I1 {
         return Some(format_bool(bits != 0).to_owned()).filter(|_| bits < 2);

@@ -1,7 +1,7 @@
-//! A finding's signature: findings with the same signature count as one. Left out: what is kept of them.
+//! A finding's signature: findings with the same signature count as one. See `finding` for the contents of a finding.
 //!
 //! The signature of a generated case has the first operation that two engines disagree about: the same bytes make the same kernel
-//! with every value stored, and the first storage that differs tells the operation. The signature of a reduced case has all
+//! with every value stored, and the first storage that differs identifies the operation. The signature of a reduced case has all
 //! operations that remain, because a reduced kernel has few.
 
 use std::collections::BTreeSet;
@@ -21,31 +21,31 @@ use crate::recipe::{Recipe, make};
 /// The longest name of a folder.
 const LONGEST: usize = 96;
 
-/// What every kernel does, whatever it shows.
+/// Operations in every kernel, which do not identify a finding.
 const PLUMBING: [&str; 6] = ["load", "store", "arange", "program_id", "num_programs", "getitem"];
 
-/// What is done to addresses in every kernel, and to the indices in them: of interest where nothing else is left.
+/// Operations on addresses in every kernel, and on the indices in them. They count only if there are no other operations.
 const ADDRESSES: [&str; 2] = ["add", "radd"];
 const INDICES: [&str; 2] = ["mul", "rmul"];
 
-/// Functions whose last argument is an axis, where no keyword says so.
+/// Functions whose last argument is an axis if no keyword names one.
 const AXIS_LAST: [&str; 4] = ["expand_dims", "flip", "gather", "cumsum"];
 
-/// What tells findings apart.
+/// The properties that distinguish findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
-    /// Who differs.
+    /// The engine that differs.
     pub engine: String,
-    /// In what way.
+    /// The kind of difference.
     pub kind: String,
-    /// The first operation that differs, with its dtypes; or the words of the error, where nothing was computed.
+    /// The first operation that differs, with its dtypes; or the error's message, if nothing was computed.
     pub first: String,
     /// For a reduced case: the operations that remain, with their dtypes.
     pub remaining: Vec<String>,
-    /// Along which axis that operation goes, where it names one: of a reduced case, where all that remain name the same.
+    /// The axis of that operation, if it names one. For a reduced case: the axis that all remaining operations name.
     pub axis: Option<String>,
-    /// The stage of the compiler that is wrong, and its pass, where that is known.
+    /// The stage of the compiler that is wrong, and its pass, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
 }
@@ -71,7 +71,7 @@ impl Signature {
         }
     }
 
-    /// The signature of a difference in any case, told by the operations that remain.
+    /// The signature of a difference in any case, from the operations that remain.
     pub fn of_reduced(case: &Case, trial: &Trial, news: &Difference, panel: &Panel) -> Self {
         let remaining = collect_operations(
             case,
@@ -139,7 +139,7 @@ impl Signature {
         if full.len() <= LONGEST {
             return full;
         }
-        // What is cut off still tells two of them apart.
+        // The hash keeps signatures distinct if only the removed part differs.
         let hash = full.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -148,7 +148,7 @@ impl Signature {
     }
 }
 
-/// What a case's kernels use of the language beside loads and stores, with dtypes.
+/// The operations in a case's kernels except loads and stores, with dtypes.
 fn collect_operations(case: &Case, panel: &Panel, rules: Rules) -> Vec<String> {
     let Some(reference) = panel.reference() else {
         return Vec::new();
@@ -219,7 +219,7 @@ fn find_axis(expression: &str) -> Option<&str> {
     find_axes(expression).next()
 }
 
-/// The axis that all of a text's operations name, where there is but one.
+/// The axis that all of a text's operations name, if there is exactly one.
 fn only_axis(text: &str) -> Option<String> {
     let mut named = find_axes(text);
     let first = named.next()?;
@@ -244,7 +244,7 @@ fn find_axes(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a line assigns to a name, alone or among others.
+/// The expression that a line assigns to a name, alone or among others.
 fn parse_assignment<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (targets, expression) = line.trim().split_once(" = ")?;
     targets
@@ -277,7 +277,7 @@ fn stored_value(line: &str) -> Option<&str> {
         .then(|| line.strip_suffix(')')?.rsplit(", ").next())?
 }
 
-/// What an expression does: the outermost function of the language in it, or its operators; and the dtypes of the values in it.
+/// Describes an expression: the outermost function of the language in it, or its operators; and the dtypes of the values in it.
 fn describe_operation(expression: &str, dtype: impl Fn(&str) -> Option<&'static str>) -> String {
     let function = expression.split("tl.").skip(1).find_map(|rest| {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
@@ -322,7 +322,8 @@ fn describe_operators(expression: &str) -> String {
     }
 }
 
-/// What an engine said, without what differs from case to case, and the operation of the line that it is about; and its axis.
+/// The message of an engine without the parts that depend on the case, and the operation on the line of the message; and its
+/// axis.
 fn describe_error(trial: &Trial, engine: &str) -> (String, Option<String>) {
     let record = trial
         .other_records

@@ -1,6 +1,6 @@
-//! Steering: out of a few kernels, a campaign runs the one with the most features that few others had. The same seed gives the
-//! same cases on every machine, with any number of jobs, in one go or in several, because features count by whole epochs. Left
-//! out: a kernel's features, and what they are worth (`cerith_gen::case`).
+//! Steering: out of a few kernels, a campaign runs the one with the most features that few others had. The same seed produces the
+//! same cases on every machine, with any number of jobs, in one run or in several, because features count by whole epochs. See
+//! `cerith_gen::case` for a kernel's features and their weights.
 //!
 //! The choice goes by the epochs before the last one. So a job waits for the end of an epoch only if there are more jobs than an
 //! epoch has cases.
@@ -17,7 +17,7 @@ pub const EPOCH: u64 = 32;
 /// How many kernels there are to choose from.
 pub const CANDIDATES: u64 = 3;
 
-/// What a campaign has seen, as its file keeps it.
+/// The features that a campaign has seen, as stored in its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoverageHistory {
@@ -41,15 +41,15 @@ impl CoverageHistory {
     }
 }
 
-/// What is known as kernels come out, in order.
+/// The coverage of a campaign, updated in the order of kernels.
 struct Book {
     history: CoverageHistory,
     current: Coverage,
-    /// For each epoch that may be asked for, what was seen two epochs before it.
+    /// For each epoch that may be requested, the features seen two epochs before it.
     known_coverage: BTreeMap<u64, Arc<Coverage>>,
-    /// What was chosen for kernels that are not out yet, and what is in it.
+    /// The kernels that were chosen but not yet generated, with their features.
     chosen: BTreeMap<u64, (u64, BTreeSet<String>)>,
-    /// Whether nothing more comes out.
+    /// Whether no more kernels are generated.
     ended: bool,
 }
 
@@ -104,7 +104,7 @@ impl Steer {
         Some(best as u64)
     }
 
-    /// What kernels of an epoch are chosen by.
+    /// Waits for the coverage by which kernels of this kernel's epoch are chosen. `None` if the campaign ended.
     fn wait_for_coverage(&self, kernel: u64) -> Option<Arc<Coverage>> {
         let epoch = kernel / EPOCH;
         let mut book = self.book();
@@ -132,13 +132,13 @@ impl Steer {
             book.turn();
             self.moved.notify_all();
         }
-        // Nobody asks for those before it any more.
+        // Previous kernels are not requested again.
         book.chosen = book.chosen.split_off(&kernel);
         let features = book.chosen.get(&kernel).map(|(_, features)| features.clone());
         book.current.add(features.iter().flatten());
     }
 
-    /// What was seen, to be kept.
+    /// The observed features, for saving.
     pub fn history(&self) -> CoverageHistory {
         let book = self.book();
         CoverageHistory {
@@ -163,7 +163,7 @@ impl Book {
             epoch: self.history.epoch + 1,
         };
         self.known_coverage.insert(self.history.epoch + 1, Arc::new(next));
-        // Whoever is still asked for belongs to the epoch that has just ended, or to a later one.
+        // Pending requests belong to the epoch that has just ended, or to a later one.
         let oldest = self.history.epoch.saturating_sub(2);
         self.known_coverage.retain(|&epoch, _| epoch >= oldest);
     }

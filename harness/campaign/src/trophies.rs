@@ -1,5 +1,5 @@
-//! `cerith fuzz trophies`: the table of what Cerith has found, made from the case files that say so (`found:`). Left out:
-//! findings that are not promoted.
+//! `cerith fuzz trophies`: the table of bugs that Cerith has found, generated from the case files with a `found:` key. Findings
+//! that are not promoted are not listed.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

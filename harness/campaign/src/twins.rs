@@ -1,5 +1,5 @@
-//! Generated kernels against their twins, with the reference alone. A difference is a bug in Cerith. Left out: twins where there
-//! are other engines; there they are ordinary cases.
+//! Compares generated kernels with their twins, with the reference alone. A difference is a bug in Cerith. If there are other
+//! engines, twins are ordinary cases instead.
 
 use std::io;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub struct Unlike {
 pub struct Compared {
     /// How many twins there were to compare.
     pub twins: u64,
-    /// Whether the kernel says nothing: it does not finish, or depends on an order.
+    /// Whether the kernel has no comparable result: it does not finish, or depends on an order.
     pub silent: bool,
     /// The first twin that stores something else.
     pub unlike: Option<Unlike>,
@@ -78,7 +78,7 @@ pub fn compare(
 }
 
 impl Unlike {
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> String {
         format!("reference-twin-{}", self.twist.name())
     }
@@ -86,7 +86,7 @@ impl Unlike {
     /// Keeps it: both kernels, both case files, and what differs.
     ///
     /// # Errors
-    /// What the system says.
+    /// The files cannot be written.
     pub fn keep(&self, findings: &Path) -> io::Result<()> {
         let folder = findings.join(self.name());
         for (made, folder) in [(&self.plain, folder.clone()), (&self.twin, folder.join("twin"))] {

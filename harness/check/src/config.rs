@@ -365,7 +365,7 @@ impl Reader<'_> {
             accept(self.read_glob(pattern).map(|glob| {
                 exclude.add(glob);
             }));
-            // A folder stands for its files.
+            // A folder includes its files.
             let inside = Spanned::new(
                 pattern.span(),
                 format!("{}/**", pattern.get_ref().trim_end_matches('/')),

@@ -1,8 +1,8 @@
-//! What was found in the launches of a kernel: each thing once, with the launches that show it.
+//! The findings in the launches of a kernel, each once, with the launches that show it.
 //!
-//! A trap of an honest launch is the kernel's mistake. Arguments are read off the kernel's text, so there is doubt: if the kernel
-//! leaves a tensor of which the text does not tell the size, or a number is guessed, it is not judged. If it finishes with other
-//! arguments only, these are a precondition.
+//! A trap of an honest launch is the kernel's mistake. Arguments are inferred from the kernel's text, so there is doubt: if the
+//! kernel accesses memory outside a tensor whose size the text does not determine, or a number is guessed, it is not judged. If
+//! it finishes with other arguments only, these are a precondition.
 
 use std::fmt::Write as _;
 
@@ -21,10 +21,10 @@ use super::subject::{Subject, format_case_id};
 /// The most bytes of a finding's text.
 const MAX_TEXT: usize = 1400;
 
-/// The code of a finding of another engine than the reference.
+/// The code of a finding of an engine other than the reference.
 const ENGINE_DIFFERS: &str = "engine-differs";
 
-/// What two launches have in common if they show the same thing.
+/// The properties that two launches share if they show the same finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The engine that shows it.
@@ -33,7 +33,7 @@ pub struct Key {
     pub outcome: Option<OutcomeKind>,
     /// The kind of error, or in what way engines differ.
     pub code: String,
-    /// The file and the line, where they are known.
+    /// The file and the line, if they are known.
     pub place: String,
 }
 
@@ -59,18 +59,18 @@ impl Key {
     }
 }
 
-/// Something that launches show.
+/// A finding in the launches of a kernel.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What it is.
+    /// Its identity.
     pub key: Key,
-    /// The words for it, of the first launch that shows it.
+    /// Its message, from the first launch that shows it.
     pub text: String,
-    /// The same on one line, and its position, for reports that show it beside the line.
+    /// Its message on one line, and its position, for reports that show it next to the line.
     pub summary: Summary,
-    /// The kind of outcome; none for anything else.
+    /// The kind of outcome; `None` if it is not an outcome.
     outcome: Option<OutcomeKind>,
-    /// The launches that show it; an empty name stands for all of the file.
+    /// The launches that show it; an empty name means all launches of the file.
     cases: Vec<String>,
 }
 
@@ -126,16 +126,16 @@ impl Finding {
 #[derive(Default)]
 pub struct Findings {
     entries: Vec<Finding>,
-    /// What launches are warned of that show nothing else.
+    /// The warnings about launches without findings.
     warned: Vec<Finding>,
     /// The preconditions of kernels, by their names.
     preconditions: Vec<(String, Precondition)>,
 }
 
-/// What must hold for a kernel to be defined.
+/// A condition under which a kernel is defined.
 #[derive(Clone, Debug)]
 pub struct Precondition {
-    /// What the launches that finish have in common.
+    /// The properties that the finishing launches share.
     pub unless: Vec<String>,
     /// The failure of the honest launch.
     pub finding: Finding,
@@ -143,7 +143,7 @@ pub struct Precondition {
     pub launch: Vec<String>,
 }
 
-/// What came of a kernel.
+/// The overall result for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Nothing was found, and at least half of the launches were judged.
@@ -238,7 +238,7 @@ impl Findings {
         }
     }
 
-    /// Takes what other launches of a kernel show in place of what is known of it.
+    /// Replaces the findings of a kernel with those of other launches.
     pub fn replace(&mut self, survey: &Survey, other: Self) {
         let ids: Vec<String> = (0..survey.attempts.len())
             .map(|nth| format_case_id(survey, nth))
@@ -512,7 +512,7 @@ fn note(
     }
 }
 
-/// What is to be said about a kernel.
+/// The report about a kernel.
 pub struct KernelReport<'a> {
     /// The file as the user names it.
     pub file: &'a str,
@@ -520,15 +520,15 @@ pub struct KernelReport<'a> {
     pub kernel: &'a str,
     /// How many launches there were.
     pub launches: usize,
-    /// What they show.
+    /// The findings of the launches.
     pub findings: Vec<KernelFinding<'a>>,
-    /// What they are warned of.
+    /// The warnings about the launches.
     pub warned: Vec<KernelFinding<'a>>,
-    /// What must hold for the kernel to be defined.
+    /// The conditions under which the kernel is defined.
     pub preconditions: Vec<KernelPrecondition<'a>>,
     not_tried: Option<NotTried>,
     guessed: &'a [String],
-    /// What is passed otherwise than the text suggests, in words.
+    /// The arguments that differ from the kernel's text, described.
     pub changed: &'a [String],
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: &'a [&'static str],
@@ -556,7 +556,7 @@ pub struct KernelReport<'a> {
 pub struct KernelFinding<'a> {
     /// The finding.
     pub finding: &'a Finding,
-    /// What is special about the launches.
+    /// The special properties of the launches.
     pub launches: Vec<&'a str>,
     /// Whether it is the kernel's mistake.
     pub wrong: bool,
@@ -767,7 +767,7 @@ impl<'a> KernelReport<'a> {
         wrong.flat_map(|one| std::iter::once(one).chain(&one.others))
     }
 
-    /// What came of the kernel.
+    /// The overall result for the kernel.
     pub fn standing(&self) -> Standing {
         if let Some(why) = self.not_tried {
             return Standing::NotTried(why);
@@ -946,9 +946,9 @@ const DEFINITE: [(OutcomeKind, &str); 2] = [
     (OutcomeKind::Rejected, "undefined-name"),
 ];
 
-/// Whether it is the kernel's mistake. `passed` launches showed nothing. Nobody launches a kernel on nothing, and a kernel may be
-/// meant for some flags and sizes only: that it does not compile with others is not a mistake. If it compiles with nothing that was
-/// tried, it is one.
+/// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,
+/// because kernels are not launched on them. A kernel may support only some flags and sizes, so a compile error with others is
+/// not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
 fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
     let is_all = |change: Change| list_changes(finding, survey).all(|one| one == change);
     if is_all(Change::EmptySize) {
@@ -972,7 +972,7 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
                 && finding.key.code != "division-by-zero"
         }
         Some(OutcomeKind::Rejected) => {
-            // Flags may exclude each other, and which of them belongs to which dtype is not told.
+            // Flags may exclude each other, and the text does not say which flag belongs to which dtype.
             let flags = survey
                 .attempts
                 .iter()
@@ -1094,7 +1094,7 @@ fn add_text(text: &mut String, diagnostic: &str) {
     }
 }
 
-/// Joins the kernel's mistakes at one line. The first one stands for the others.
+/// Joins the kernel's mistakes on one line. The first one represents the others.
 fn join_lines(findings: Vec<KernelFinding<'_>>) -> Vec<KernelFinding<'_>> {
     let mut joined: Vec<KernelFinding<'_>> = Vec::new();
     for one in findings {

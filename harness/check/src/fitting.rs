@@ -1,9 +1,9 @@
 //! Finds a launch to judge a kernel by.
 //!
-//! The honest launch passes what the kernel's text says. If the kernel does not compile with it, or does not finish, other dtypes,
-//! flags and numbers are tried: these are guesses of ours, and the kernel's own mistakes do not depend on them. A kernel that traps
-//! is honestly launched all the same. Only then does [`find_passing`] look for arguments with which it passes, and what they have in
-//! common is a precondition of the kernel, not an excuse.
+//! The honest launch passes the arguments that the kernel's text implies. If the kernel does not compile with it, or does not
+//! finish, the search tries other dtypes, flags and numbers: these are guesses, and the kernel's own mistakes do not depend on
+//! them. A launch with which a kernel traps is still honest. Only then does [`find_passing`] look for arguments with which it
+//! passes, and their common properties are a precondition of the kernel, not an excuse.
 //!
 //! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_survey::Draft`] for the
 //! changes that there are.
@@ -189,7 +189,7 @@ fn find_assumed(subject: &Subject, draft: &Draft) -> Option<Survey> {
         })
 }
 
-/// The launches around a plain one with which a kernel finishes; none if none was found. `survey` has its honest launches.
+/// The launches around a plain one with which a kernel finishes; `None` if none was found. `survey` has its honest launches.
 pub fn find_passing(subject: &Subject, draft: &Draft, survey: &Survey) -> Option<Survey> {
     if survey.host.is_some() {
         return None;

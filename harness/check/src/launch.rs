@@ -180,7 +180,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// What launches without a finding cover, as lines of 80 columns.
+    /// Describes the coverage of launches without a finding, as lines of 80 columns.
     pub fn render(&self, survey: &Survey) -> Vec<String> {
         let known = || self.launches.iter().flatten();
         let mut lines = Vec::new();

@@ -1,5 +1,6 @@
-//! What `cerith check` decides: which launches of a kernel are honest, what their results show, and what a configuration or a
-//! baseline accepts. Reads files, and writes baselines; see `cerith-survey` for drafts of launches, and `cerith` for the command.
+//! Decides the results of `cerith check`: which launches of a kernel are honest, their findings, and the findings that a
+//! configuration or a baseline accepts. Reads files, and writes baselines; see `cerith-survey` for drafts of launches, and
+//! `cerith` for the command.
 
 pub mod baseline;
 pub mod code;

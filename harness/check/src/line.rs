@@ -1,10 +1,10 @@
-//! What was found in a kernel as a line of JSON.
+//! The findings in a kernel as a line of JSON.
 
 use serde::Serialize;
 
 use super::finding::{KernelFinding, KernelPrecondition, KernelReport, Standing};
 
-/// One kernel. Fields that have nothing to say are left out.
+/// One kernel. Empty fields are omitted.
 #[derive(Serialize)]
 pub struct Line<'a> {
     file: &'a str,
@@ -16,10 +16,10 @@ pub struct Line<'a> {
     why: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingLine<'a>>,
-    /// What launches are warned of.
+    /// The warnings about launches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<FindingLine<'a>>,
-    /// What must hold for the kernel to be defined.
+    /// The conditions under which the kernel is defined.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     preconditions: Vec<Condition<'a>>,
     /// The function of the file whose launches these are.
@@ -28,13 +28,13 @@ pub struct Line<'a> {
     /// The version of Triton by whose language the kernel is judged, if not the newest.
     #[serde(skip_serializing_if = "Option::is_none")]
     triton: Option<String>,
-    /// What is passed otherwise than the text suggests: with other arguments no launch got through.
+    /// The arguments that differ from the kernel's text, because no launch passed without the change.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     changed: &'a [String],
     /// The parts of the kernel's autotuner that the launches omit.
     #[serde(skip_serializing_if = "<[&str]>::is_empty")]
     omitted: &'a [&'static str],
-    /// What kept launches from being judged.
+    /// The reasons that launches were not judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_judged: Vec<FindingLine<'a>>,
     /// The launches that were not made, because there was no time left.
@@ -57,7 +57,7 @@ struct HiddenLine<'a> {
     reason: &'a str,
 }
 
-/// What must hold, and the failure if it does not.
+/// A condition, and the failure if it does not hold.
 #[derive(Serialize)]
 struct Condition<'a> {
     id: &'a str,
@@ -96,7 +96,7 @@ struct FindingLine<'a> {
     /// The arguments of the first launch that shows it.
     #[serde(skip_serializing_if = "String::is_empty")]
     launch: String,
-    /// What is special about the launches that show it.
+    /// The special properties of the launches that show it.
     launches: Vec<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! A file whose kernels are checked: taken out of their package, with the launches to try.
+//! A file whose kernels are checked: the kernels are extracted from their package, with the launches to try.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -58,8 +58,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Reads a file; none if it was found in a folder and has no kernels. Fails with what to tell the user.
-    /// `edited` replaces the text of the file.
+    /// Reads a file; `None` if it was found in a folder and has no kernels. Fails with a message for the user. `edited` replaces
+    /// the text of the file.
     pub fn open(asked: &CheckTarget, config: &Config, edited: Option<&str>) -> Result<Option<Self>, String> {
         let is_stdin = asked.file == Path::new(STDIN);
         let name = if is_stdin {
@@ -337,7 +337,7 @@ impl Subject {
         Some(text)
     }
 
-    /// Launches with which a kernel finishes, other than its honest ones; none if none were found.
+    /// Launches with which a kernel finishes, other than its honest ones; `None` if none were found.
     pub fn find_passing(&self, survey: &Survey) -> Option<Survey> {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel)?;
         fitting::find_passing(self, draft, survey)
@@ -402,7 +402,7 @@ impl Subject {
         self.build_corpus(files)
     }
 
-    /// Where the module is that imports start from.
+    /// The folder that the module's imports start from.
     pub fn root(&self) -> &Path {
         &self.root
     }

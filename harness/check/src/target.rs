@@ -1,4 +1,4 @@
-//! What `cerith check` is asked for: files and kernels, and the files with kernels of folders.
+//! The targets of `cerith check`: files and kernels, and the files with kernels in folders.
 
 use cerith_runner::corpus::{folder_of, is_python};
 use cerith_runner::kernels::{find_launched_kernels, is_case_file};
@@ -23,8 +23,8 @@ pub struct CheckTarget {
     pub explicit: bool,
 }
 
-/// The files that are named or are in folders that are named, and those whose kernels a named case file launches, each once, in the
-/// order in which they are. Fails with what to tell the user of a case file.
+/// The named files, the files in named folders, and the files whose kernels a named case file launches, each once, in their
+/// order. Fails with a message for the user about a case file.
 pub fn find_targets(names: &[String]) -> Result<Vec<CheckTarget>, String> {
     let mut all: Vec<CheckTarget> = Vec::new();
     for name in names {
@@ -74,7 +74,7 @@ fn add(all: &mut Vec<CheckTarget>, file: PathBuf, kernel: Option<&str>) {
     }
 }
 
-/// The Python files of a folder and of those in it, by name. Hidden ones and links to folders are left out.
+/// The Python files of a folder and of its subfolders, by name. Hidden files and links to folders are skipped.
 fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<fs::DirEntry> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
     entries.sort_by_key(fs::DirEntry::file_name);

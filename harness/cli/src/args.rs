@@ -1,4 +1,4 @@
-//! What can be asked on the command line, and the help that teaches it.
+//! Command-line arguments and their help.
 
 mod bad_value;
 mod bump;

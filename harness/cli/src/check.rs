@@ -122,7 +122,7 @@ impl Settings {
                     .to_owned(),
             );
         }
-        // What a baseline is written from hides nothing.
+        // A baseline does not hide findings from the run that writes it.
         let baseline = match args.baseline.as_ref().or(config.baseline.as_ref()) {
             Some(path) if args.write_baseline.is_none() => Baseline::read(path)?,
             _ => Baseline::default(),
@@ -142,7 +142,7 @@ impl Settings {
     }
 }
 
-/// What several files come to: bad input before findings, findings before none, anything before nothing at all.
+/// The exit code of several files: bad input before findings, findings before none, anything before an empty result.
 fn pick_worse(a: Exit, b: Exit) -> Exit {
     let rank = |exit: Exit| match exit {
         Exit::Nothing => 0,
@@ -226,7 +226,7 @@ fn write_edits(file: &Path, before: &str, after: &str) -> Result<(), String> {
     cerith_files::write(file, after).map_err(failed)
 }
 
-/// The engines, of which the reference speaks the language of a version.
+/// The engines, with the reference in the language of a version.
 fn in_language(panel: &Arc<Panel>, version: Option<Version>) -> Arc<Panel> {
     version.map_or_else(
         || Arc::clone(panel),
@@ -234,7 +234,7 @@ fn in_language(panel: &Arc<Panel>, version: Option<Version>) -> Arc<Panel> {
     )
 }
 
-/// How many kernels there were, and what came of them.
+/// The number of kernels, by result.
 #[derive(Default)]
 struct Count {
     kernels: usize,
@@ -557,7 +557,7 @@ impl Checking<'_> {
         Some(coverage)
     }
 
-    /// The engines; none if one that was asked for cannot be had.
+    /// The engines; `None` if a requested engine is not available.
     fn open_panel(&mut self, selected: &Selected) -> Option<Arc<Panel>> {
         if let Some(panel) = &self.panel {
             return Some(Arc::clone(panel));

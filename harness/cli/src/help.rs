@@ -1,4 +1,4 @@
-//! `cerith help`: the help of a command, and the case format in the terminal. Left out: manual pages ([`crate::manual`]).
+//! `cerith help`: the help of a command, and the case format in the terminal. See [`crate::manual`] for manual pages.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use clap::{Command, CommandFactory as _};
 use crate::args::{Cli, HelpArgs};
 use crate::terminal::Terminal;
 
-/// The topic that is no command.
+/// The topic that is not a command.
 const CASES: &str = "cases";
 
 /// The widest line of a paragraph, in characters.
@@ -101,7 +101,7 @@ fn render_page(markdown: &str, palette: Palette) -> String {
     text
 }
 
-/// A row of a table: what it is about, and the rest below it. The row of headings and the line below it are left out.
+/// A row of a table: the first cell, and the others below it. The row of headings and the line below it are omitted.
 fn table_row(text: &mut String, line: &str, palette: Palette) {
     let inner = line.trim_start_matches("| ").trim_end_matches(" |");
     let Some((key, about)) = inner.split_once(" | ") else {
@@ -123,7 +123,7 @@ fn flush(text: &mut String, paragraph: &mut String, palette: Palette) {
     paragraph.clear();
 }
 
-/// A line without marks for bold text. Backticks tell what to type from what is said, unless colours do.
+/// Renders a line without marks for bold text. Code keeps its backticks, unless it is coloured.
 fn render_line(line: &str, palette: Palette) -> String {
     let mut painted = String::new();
     for (nth, part) in line.split('`').enumerate() {

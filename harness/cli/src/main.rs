@@ -40,7 +40,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 fn main() -> ExitCode {
     #[cfg(feature = "planted-faults")]
     fault::plant();
-    // The process that opens a GPU is started by Cerith itself, and is no command for people.
+    // Cerith itself starts the process that opens a GPU, so it is not a public command.
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == child::ARGUMENT)
         && let Some(gpu) = words.next().and_then(|word| word.to_str()?.parse().ok())

@@ -1,5 +1,5 @@
-//! `cerith completions`, `cerith man`, `cerith schema`: what a shell, `man` and an editor want to know about the command line and
-//! about case files. All of it is made of the code. Left out: help for reading in a terminal ([`crate::help`]).
+//! `cerith completions`, `cerith man`, `cerith schema`: descriptions of the command line and of case files for shells, `man` and
+//! editors, generated from the code. See [`crate::help`] for help in a terminal.
 
 use std::io;
 use std::path::Path;

@@ -44,7 +44,7 @@ pub fn report(args: &ReportArgs) -> Exit {
     let ended = joined.finish();
     printer.print_events(ended.events, &mut terminal);
     if args.format != ReportFormat::Human {
-        // The other formats go into a file, which nobody may look at.
+        // The other formats go into a file that the user may not read.
         for fault in &ended.faults {
             terminal.note(&safe::escape_lines(&fault.rendered));
         }
@@ -107,7 +107,7 @@ impl Printer {
         }
     }
 
-    /// What is printed once all is known.
+    /// The text that is printed at the end.
     fn finish(self) -> Result<String, Unprinted> {
         Ok(match self {
             Self::Human(_) => String::new(),

@@ -33,7 +33,7 @@ pub fn output_failed() -> bool {
     OUTPUT_FAILED.load(Ordering::Relaxed)
 }
 
-/// Where text goes.
+/// Prints text to the terminal.
 #[derive(Debug)]
 pub struct Terminal {
     /// Colours of standard output.
@@ -71,12 +71,12 @@ impl Terminal {
         }
     }
 
-    /// Whether anybody sees a bar.
+    /// Whether a progress bar is visible to a user.
     pub fn is_interactive() -> bool {
         io::stderr().is_terminal() && std::env::var_os("CI").is_none_or(|value| value.is_empty())
     }
 
-    /// Shows how far the run is, as a bar on a terminal and as a line now and then elsewhere.
+    /// Shows the progress of the run: a bar on a terminal, and an occasional line elsewhere.
     pub fn begin(&self, total: u64) {
         let mut progress = self.progress();
         (progress.completed, progress.total, progress.last) = (0, total, Instant::now());

@@ -68,7 +68,7 @@ pub fn manage_toolchains(args: &ToolchainArgs, host: Host<'_>) -> Exit {
     }
 }
 
-/// Prints what came of something, or why it failed.
+/// Prints a result, or the error.
 fn print_result<T, E: Display>(
     terminal: &mut Terminal,
     result: Result<T, E>,
@@ -207,7 +207,7 @@ fn cache(terminal: &mut Terminal, home: &Home, clear: bool) -> Exit {
     Exit::AsExpected
 }
 
-/// What a toolchain holds.
+/// Describes the contents of a toolchain.
 fn describe_contents(contents: &Contents) -> String {
     let Contents {
         triton,

@@ -37,7 +37,7 @@ fn find_scripts(workflow: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The words of every call of `cerith` in a script. What a variable holds is a version, but for the filter and the seed.
+/// The words of every call of `cerith` in a script. Variables are replaced by a version, except the filter and the seed.
 fn find_calls(script: &str) -> Vec<Vec<String>> {
     let mut calls = Vec::new();
     for line in script.lines() {
@@ -86,7 +86,7 @@ fn shell_lines(page: &str) -> String {
         if line.starts_with("```") {
             is_shell = !is_shell && line == "```sh";
         } else if is_shell {
-            // What follows two spaces and a `#` is a comment.
+            // Text after two spaces and a `#` is a comment.
             lines.push_str(line.split("  #").next().unwrap_or_default());
             lines.push('\n');
         }
@@ -138,7 +138,7 @@ fn the_scheduled_job_needs_no_gpu_and_runs_by_itself() {
     assert!(on["schedule"][0]["cron"].is_string() && on.get("workflow_dispatch").is_some());
     for script in find_scripts(&workflow) {
         assert!(!script.contains("cuda@") && !script.contains("jit"), "{script}");
-        // What an expression puts into a script may be anybody's words.
+        // An expression may put untrusted text into a script.
         assert!(!script.contains("${{"), "{script}");
     }
 }

@@ -1,4 +1,4 @@
-//! `cerith accept`: puts a GPU's outcomes on record for machines that have none.
+//! `cerith accept`: records a GPU's outcomes for machines without one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -57,7 +57,7 @@ pub fn accept(options: &AcceptOptions, console: &dyn Console) -> Exit {
             exit = Exit::Wrong;
         }
     }
-    // A bundle that cannot be read to its end says nothing about the rest of it: nothing of it is put on record.
+    // A truncated bundle may lack anything in its missing part, so nothing of it is recorded.
     if exit != Exit::AsExpected {
         return exit;
     }
@@ -142,7 +142,7 @@ fn find_case_file(id: &str) -> &str {
 
 type RecordKey = (Release, Target, String);
 
-/// What all the bundles hold.
+/// The contents of all bundles.
 #[derive(Default)]
 struct Pile {
     records: BTreeMap<RecordKey, Vec<(Record, Provenance)>>,
@@ -183,7 +183,7 @@ impl Pile {
             }
         }
         for note in reader.take_notes() {
-            // What it is about is of a sweep, and refused.
+            // Notes come from a sweep, and are rejected.
             self.resolve_case(&note.label, entries);
         }
         for decided in reader.take_decided() {

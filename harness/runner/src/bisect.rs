@@ -1,5 +1,5 @@
-//! `cerith bisect`: finds the first version that gets a case wrong, or right, by halving the range. Left out: several cases at once
-//! (`cerith matrix`), and other changes between versions (`cerith bump`).
+//! `cerith bisect`: finds the first version that gets a case wrong, or right, by halving the range. See `cerith matrix` for
+//! several cases at once, and `cerith bump` for other changes between versions.
 
 mod commits;
 
@@ -172,7 +172,7 @@ fn run_bisection(options: &BisectOptions, host: Host<'_>) -> Result<Exit, Bisect
     Ok(print_result(found, &names, &case.id, host))
 }
 
-/// The releases that are asked for.
+/// The releases that the options select.
 fn select_releases(options: &BisectOptions) -> Result<Vec<Version>, BisectError> {
     let read = |text: &Option<String>, otherwise: Version| match text {
         None => Ok(otherwise),
@@ -193,14 +193,14 @@ fn select_releases(options: &BisectOptions) -> Result<Vec<Version>, BisectError>
     Ok(between)
 }
 
-/// What a version does with the case.
+/// The result of a version for the case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stand {
     /// Right.
     Right,
     /// Wrong, with the difference in words.
     Wrong(String),
-    /// It says nothing, for this reason.
+    /// It has no outcome, for this reason.
     Silent(String),
 }
 
@@ -220,7 +220,7 @@ impl fmt::Display for Stand {
     }
 }
 
-/// What is asked of every version.
+/// The query to run with every version.
 struct BisectQuery<'a> {
     case: &'a Case,
     selected: &'a Selected,
@@ -229,7 +229,7 @@ struct BisectQuery<'a> {
 }
 
 impl BisectQuery<'_> {
-    /// What an engine does with the case.
+    /// Judges the case with an engine.
     fn judge_engine(&self, engine: &EngineId) -> Result<Stand, BisectError> {
         let wanted = [EngineId::Reference, engine.clone()];
         let setup = set_up(
@@ -266,26 +266,26 @@ impl BisectQuery<'_> {
 /// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BisectResult {
-    /// The first version that does otherwise than all before it, with what it and they do. Versions between it and the last one
-    /// that was asked before it say nothing.
+    /// The first version whose result differs from all before it, with both results. Versions between it and the last tested
+    /// version before it have no outcome.
     First {
-        /// The place of the last one before.
+        /// The index of the last version before it.
         before: usize,
-        /// Its place.
+        /// Its index.
         index: usize,
-        /// What the versions before it do.
+        /// The result of the versions before it.
         old: Stand,
-        /// What it does.
+        /// Its result.
         new: Stand,
     },
-    /// Both ends do the same.
+    /// Both ends have the same result.
     Alike(Stand),
-    /// An end says nothing.
+    /// An end has no outcome.
     Silent(usize, String),
 }
 
-/// Finds the place where versions begin to do otherwise: asks both ends, and then the middle of what is left. A version that
-/// says nothing is replaced by its neighbours.
+/// Finds the first version whose result differs. Tests both ends, and then the middle of the remaining range. A version without
+/// an outcome is replaced by its neighbours.
 fn search(
     names: &[String],
     host: Host<'_>,
@@ -384,7 +384,7 @@ mod tests {
     use super::*;
     use crate::{Interrupt, SilentConsole};
 
-    /// `.` is right, `X` wrong, `?` silent. The answer, and how many were asked.
+    /// `.` is right, `X` wrong, `?` has no outcome. Checks the result, and the number of versions tested.
     fn check(versions: &str, expected: &str, most: usize) {
         let names: Vec<String> = (0..versions.len()).map(|n| n.to_string()).collect();
         let mut asked = 0;

@@ -1,5 +1,5 @@
-//! `cerith bump`: what a version of Triton fixed and broke. Left out: who is right in a case (`cerith run`), and how changes
-//! are grouped and printed (`cerith_report::bump`).
+//! `cerith bump`: the bugs that a version of Triton fixed and introduced. See `cerith run` for finding the engine that is wrong,
+//! and `cerith_report::bump` for grouping and printing changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufReader};
@@ -60,9 +60,9 @@ pub struct BumpOptions {
     pub only: Vec<Change>,
     /// Exit with 1 if a case has one of these changes.
     pub fail_on: Vec<Change>,
-    /// What to print.
+    /// Output format.
     pub format: BumpFormat,
-    /// Where the stream and the reports of the run go.
+    /// The folder of the stream and the reports of the run.
     pub out: Option<PathBuf>,
     /// How many cases to run at once.
     pub jobs: Option<u16>,
@@ -284,7 +284,7 @@ struct StoredVerdicts {
     engines: BTreeSet<String>,
 }
 
-/// The verdicts of stored runs. Each run must have asked one of the wanted engines.
+/// The verdicts of stored runs. Each run must have at least one of the wanted engines.
 fn read_verdicts(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<StoredVerdicts, StreamError> {
     let sides: BTreeSet<String> = pairs
         .iter()
@@ -339,7 +339,7 @@ fn read_run(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), StreamError> {
     }
 }
 
-/// The first line of `--format jsonl`: all but the groups, of which each has a line of its own.
+/// The first line of `--format jsonl`: everything except the groups, which have a line each.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line<'c> {

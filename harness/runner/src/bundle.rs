@@ -42,7 +42,7 @@ pub struct BundleOptions {
     pub sweep: bool,
     /// Which axes.
     pub axes: Vec<String>,
-    /// Where the bundle goes.
+    /// The path of the bundle.
     pub out: PathBuf,
     /// How many cases to compile at once.
     pub jobs: Option<u16>,
@@ -86,7 +86,7 @@ pub enum CompileResult {
     Unswept,
     /// The case file is wrong.
     Wrong(String, Vec<cerith_tile::diagnostic::Diagnostic>),
-    /// Nothing can be put on record: Cerith failed, or the compiler could not be asked.
+    /// Nothing can be recorded: Cerith failed, or the compiler could not run.
     Failed(String),
 }
 
@@ -406,7 +406,7 @@ fn record_outcome(
 ) -> CompileResult {
     match Record::from_outcome(case, "", outcome, 1) {
         Some(record) => {
-            // As it is put on record: without the names of files that are gone.
+            // As it is recorded: without the names of files that are gone.
             let kept = record.to_outcome(case).ok();
             let complaint = kept.as_ref().unwrap_or(outcome).complaint();
             let said = CompilerMessage {

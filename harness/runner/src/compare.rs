@@ -1,4 +1,4 @@
-//! `cerith compare`: compares two engines, bit for bit and word for word. Left out: who is right (`cerith run`).
+//! `cerith compare`: compares two engines, bit for bit and word for word. See `cerith run` for finding the engine that is wrong.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct CompareOptions {
     pub offline: bool,
     /// How many cases to run at once.
     pub jobs: Option<u16>,
-    /// What to print: text for people, or a line of JSON for every case.
+    /// Output format: text for people, or a line of JSON for every case.
     pub format: PrintFormat,
 }
 
@@ -42,14 +42,14 @@ pub struct CompareOptions {
 struct Compared {
     case: String,
     same: bool,
-    /// What each did, in one word.
+    /// The outcome of each engine, in one word.
     outcomes: [&'static str; 2],
     /// Seconds that each took.
     seconds: [f64; 2],
     /// The difference, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<String>,
-    /// Why the program has no defined answer; only asked where they differ.
+    /// The reason that the program has no defined answer; only determined if the engines differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     undefined: Option<String>,
     /// Why the case's file expects of one of them what it does not expect of the other.
@@ -63,7 +63,7 @@ struct Counts {
     engines: [String; 2],
     cases: u64,
     same: u64,
-    /// Of those that are the same, the ones that finished.
+    /// The cases with equal results that finished.
     finished: u64,
     differ: u64,
     /// Differences in programs that have no defined answer, not among `differ`.
@@ -305,7 +305,7 @@ fn describe_outcome(outcome: &Outcome, placed: bool) -> String {
     };
     match (outcome, outcome.complaint()) {
         (_, None) => kind,
-        // Where it was when its time was over is chance, and how long it had is the engine's.
+        // The location at a timeout is arbitrary, and the time limit depends on the engine.
         (Outcome::Exhausted(_), Some(complaint)) => format!("{kind}: {}", complaint.kind),
         (_, Some(complaint)) => kind + &describe_complaint(complaint, placed),
     }

@@ -1,4 +1,4 @@
-//! The corpus that a command works on: found, read and narrowed to what was asked for.
+//! Finds and reads the corpus of a command, and selects the cases.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ pub enum CorpusError {
     Link {
         /// The link.
         path: PathBuf,
-        /// Where it leads.
+        /// Its target.
         real: PathBuf,
     },
 }
@@ -85,7 +85,7 @@ pub struct Selected {
     subset: Option<HashSet<String>>,
 }
 
-/// Where the reports of a command go when nobody says where.
+/// The default location of a command's reports.
 pub struct ReportFolder {
     /// The folder.
     pub path: PathBuf,
@@ -146,8 +146,8 @@ impl Selected {
         })
     }
 
-    /// The cases of a file that the first pattern is the path of: a case file, or the kernels that case files beside it name. None
-    /// if it is no such file, or is one of the nearest corpus.
+    /// The cases of a file whose path is the first pattern: a case file, or the kernels that case files next to it name. `None`
+    /// if it is not such a file, or belongs to the nearest corpus.
     fn open_file(patterns: &[String]) -> Result<Option<Self>, CorpusError> {
         let Some((first, rest)) = patterns.split_first() else {
             return Ok(None);
@@ -288,8 +288,8 @@ impl Selected {
             .collect()
     }
 
-    /// Where the reports of a command go when nobody says where: beside the corpus, and never into it. Beside one that was
-    /// named as a filter, in a folder of Cerith's own.
+    /// The default location of a command's reports: next to the corpus, and never inside it. If the corpus was named as a filter,
+    /// a folder of Cerith's own.
     pub fn report_folder(&self, command: &str) -> ReportFolder {
         if !self.named_by_filter {
             return ReportFolder {
@@ -310,7 +310,7 @@ impl Selected {
         }
     }
 
-    /// Where outcomes of GPUs are on record.
+    /// The folder of recorded outcomes of GPUs.
     pub fn shelf(&self) -> PathBuf {
         self.parent_folder().join("snapshots").join("cuda")
     }
@@ -320,7 +320,7 @@ impl Selected {
     }
 }
 
-/// Lets no output follow links in a corpus or in the folder around it, whose files somebody else may have made.
+/// Prevents output from following links in a corpus or in the folder around it, because their files may be untrusted.
 fn forbid_links(root: &Path) {
     cerith_files::distrust(root);
     cerith_files::distrust(root.parent().unwrap_or(Path::new("")));
@@ -362,7 +362,7 @@ fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, CorpusErro
     let of_nearest = nearest.is_some_and(|root| {
         let inside = root.canonicalize().is_ok_and(|root| real.starts_with(root));
         let stem = filter.trim_end_matches('/');
-        // An absolute path is no area: joined to the corpus's folder it would be itself.
+        // An absolute path is not an area: joined to the corpus's folder, it stays the same path.
         let named = || root.join(stem).exists() || root.join(format!("{stem}.yaml")).exists();
         inside || path.is_relative() && named()
     });
@@ -414,7 +414,7 @@ fn find_nearest_corpus() -> Result<Option<PathBuf>, CorpusError> {
     Ok(None)
 }
 
-/// Where a folder really is, if that is outside of the checkout that `around` is in, or of `around` if it is in none.
+/// The real path of a folder, if it is outside the checkout that contains `around`, or outside `around` if there is no checkout.
 fn find_outside_folder(folder: &Path, around: &Path) -> Option<PathBuf> {
     let real = folder.canonicalize().ok()?;
     let around = around.canonicalize().ok()?;

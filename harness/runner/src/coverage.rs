@@ -28,7 +28,7 @@ pub struct CoverageOptions {
     pub triton: ToolchainId,
     /// Show only names that the reference lacks, or does not know on some dtype.
     pub holes: bool,
-    /// What to print.
+    /// Output format.
     pub format: CoverageFormat,
     /// The folder of case files, as in `cerith run`.
     pub cases: Option<PathBuf>,
@@ -77,7 +77,7 @@ const KINDS: [(&str, &[DType]); 7] = [
     ("fp8", &[DType::F8E4NV, DType::F8E5, DType::F8E4B15]),
 ];
 
-/// A public name and what is known of it.
+/// A public name and its coverage.
 struct Row {
     name: String,
     /// By dtype. A name that does not depend on dtypes has one answer without a dtype.
@@ -225,7 +225,7 @@ const fn describe_support(answer: &Support) -> &'static str {
     }
 }
 
-/// What a kind's cell says: one word where all dtypes have the same answer, or the dtypes that have the better one.
+/// The cell of a kind: one word if all dtypes have the same answer, or the dtypes that have the better one.
 fn render_cell(row: &Row, dtypes: &[DType]) -> String {
     let answers: Vec<(DType, &str)> = row
         .answers

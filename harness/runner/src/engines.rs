@@ -36,7 +36,7 @@ pub struct Setup {
     pub left_out: Vec<LeftOut>,
     /// The engines among these that answer from records, or with what their compiler rejects.
     pub recorded: Vec<String>,
-    /// Engines that were asked for but cannot run, with why.
+    /// Requested engines that cannot run, with the reason.
     pub failed: Vec<LeftOut>,
     /// Further messages for the user.
     pub warnings: Vec<Problem>,
@@ -55,14 +55,13 @@ impl Setup {
         }
     }
 
-    /// Errors for the engines that were asked for and cannot run.
+    /// Errors for the requested engines that cannot run.
     pub fn problems(&self) -> Vec<Problem> {
         self.failed.iter().map(build_problem).collect()
     }
 }
 
-/// Sets up the engines asked for, or the default ones of a corpus, with this reference. At most `jobs` workers are used by
-/// each.
+/// Sets up the requested engines, or the default ones of a corpus, with this reference. Each uses at most `jobs` workers.
 pub fn set_up(
     reference: Reference,
     wanted: &[EngineId],
@@ -119,7 +118,7 @@ pub fn set_up(
     setup
 }
 
-/// What opening an id gave.
+/// The result of opening an id.
 enum Opened {
     /// The reference.
     Reference(Arc<Reference>),
@@ -134,10 +133,10 @@ enum Opened {
     },
 }
 
-/// What engines are opened with.
+/// The requirements for opening engines.
 struct Opener<'a> {
     reference: Arc<Reference>,
-    /// Whether nobody named an engine: then nothing is installed for a compiler.
+    /// Whether no engine was named: then nothing is installed for a compiler.
     by_default: bool,
     offline: bool,
     jobs: usize,
@@ -149,7 +148,7 @@ struct Opener<'a> {
 }
 
 impl Opener<'_> {
-    /// The engines of a corpus for which nobody named one.
+    /// The default engines of a corpus.
     fn choose_defaults(&self, selected: &Selected) -> Vec<EngineId> {
         let mut defaults = vec![EngineId::Reference];
         defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
@@ -227,8 +226,8 @@ impl Opener<'_> {
         Ok(Arc::new(Ttir::new(compiler, stage)))
     }
 
-    /// Triton's PTX, executed here. The assembler is told to make what `cuda@…:sm_80` keeps, so that both share it. If nobody named
-    /// it, it is asked where nothing is on record.
+    /// Triton's PTX, executed here. The assembler produces what `cuda@…:sm_80` caches, so that both share it. If the engine was
+    /// not named by the user, it runs only without a record.
     fn open_ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, OpenError> {
         let offline = self.offline || self.by_default;
         let compiler = open_compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.host)?;
@@ -274,7 +273,7 @@ impl Opener<'_> {
                 Err(_) => {}
             }
         }
-        // A toolchain is not installed for what is on record.
+        // Don't install a toolchain if there is a record.
         let gpu = Target::HOPPER;
         let compiler = open_compiler(id, gpu, true, self.jobs, self.corpus, self.host).ok();
         let compiles = compiler.is_some();
@@ -304,8 +303,8 @@ pub fn check_containment() -> Option<Problem> {
     })
 }
 
-/// The engines of a run that were asked for: an Inductor's launches are executed by others, so the reference joins it, and
-/// one that executes with everything brings those that execute with one thing.
+/// The requested engines of a run, and the reference if an Inductor is among them, because other engines execute its launches. An
+/// Inductor with all executors includes those with one executor, so these are removed.
 fn add_reference(wanted: &[EngineId]) -> Vec<EngineId> {
     let brought = |id: &EngineId| match id {
         EngineId::Inductor { torch, executor: by } => {
@@ -441,7 +440,7 @@ pub fn open_compiler(
         return Err(OpenError::WrongTarget { gpu, target });
     }
     let toolchain = find_or_add_compiler(toolchain, offline, host)?;
-    // Without a cache everything is compiled anew.
+    // Without a cache, everything is compiled from scratch.
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
         .map_err(OpenError::start("compilers"))?
@@ -521,7 +520,7 @@ pub fn repair_toolchain(
     home.repair(id, &installation)
 }
 
-/// Registers a Python that somebody else made, showing how it goes.
+/// Registers an existing Python that Cerith did not create, and shows the progress.
 pub fn adopt(
     home: &Home,
     python: &OsStr,

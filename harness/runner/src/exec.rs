@@ -22,7 +22,7 @@ use crate::part::{Part, PartError};
 pub struct ExecOptions {
     /// The bundle that `cerith bundle` wrote.
     pub cases: PathBuf,
-    /// Where the bundle of results goes.
+    /// The path of the bundle of results.
     pub out: PathBuf,
     /// How often each case is launched, each time with its first memory.
     pub repeat: u32,

@@ -1,17 +1,17 @@
-//! How a command ends: the exit codes that every help text names. Left out: what decides it (the commands).
+//! The exit codes of commands, which every help text names. Each command decides its own exit.
 
 /// How a command ends. Later ones go before earlier ones where a command has several reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// 0: everything is as expected.
     AsExpected,
-    /// 1: a disagreement that nobody expected, or whatever a command was asked to fail for.
+    /// 1: an unexpected disagreement, or another condition that the command was asked to fail for.
     Unexpected,
     /// 2: the input is bad, or the output cannot be written.
     Wrong,
     /// 3: nothing was done, or nothing was compared.
     Nothing,
-    /// 130: somebody pressed Ctrl-C.
+    /// 130: the user pressed Ctrl-C.
     Interrupted,
     /// The exit code of a program that was run.
     Program(u8),
@@ -41,7 +41,7 @@ impl Exit {
 }
 
 impl From<u8> for Exit {
-    /// The end that a summary's code stands for.
+    /// Converts the exit code in a summary.
     fn from(code: u8) -> Self {
         match code {
             0 => Self::AsExpected,

@@ -1,5 +1,6 @@
-//! `cerith expect`: reviews the unexpected differences of the last run, writes them into case files, and removes expectations that no
-//! longer happen. Left out: what can be written (`expect::proposal`), and the text of a file (`cerith_case::edit`).
+//! `cerith expect`: reviews the unexpected differences of the last run, writes them into case files, and removes expectations
+//! that no longer happen. See `expect::proposal` for the possible expectations, and `cerith_case::edit` for editing the text of a
+//! file.
 
 mod proposal;
 
@@ -36,7 +37,7 @@ pub struct ExpectOptions {
     pub list: bool,
     /// As --list, and exit with 1 if there is something to do.
     pub check: bool,
-    /// Review even if standard input is no terminal: it has one line for each difference, with one of the letters.
+    /// Review even if standard input is not a terminal: it has one line for each difference, with one of the letters.
     pub review: bool,
     /// The reason to write.
     pub why: Option<String>,
@@ -88,7 +89,7 @@ pub fn expect(options: &ExpectOptions, console: &dyn Console) -> Exit {
     }
 }
 
-/// What is done with all proposals.
+/// How proposals are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Show,
@@ -96,7 +97,7 @@ enum Mode {
     Ask,
 }
 
-/// What became of proposals.
+/// The numbers of written, removed and refused expectations.
 #[derive(Debug, Default)]
 struct Count {
     written: usize,
@@ -428,7 +429,7 @@ impl OneFile<'_> {
     }
 }
 
-/// The lines that are not in both texts, with what stands above them: a mark, the line's number, the line.
+/// The lines that are only in one of the texts, with the lines above them as context: a mark, the line's number, the line.
 fn diff_lines<'a>(before: &'a str, after: &'a str) -> Vec<(char, usize, &'a str)> {
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let same = before

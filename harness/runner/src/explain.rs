@@ -180,7 +180,7 @@ pub fn explain(options: &ExplainOptions, host: Host<'_>) -> Exit {
     exit
 }
 
-/// What the stages say of a case, and the passes if they are asked too.
+/// Describes the results of the stages for a case, and of the passes if `passes` is set.
 fn explain_stages(
     stages: &Stages,
     case: &Case,

@@ -1,5 +1,5 @@
-//! What decides whether a run passes, apart from its cases' expectations: a baseline, the failures of the run before, and the
-//! number of failures that ends it. Left out: running (`run`), and what a baseline is (`cerith_report::baseline`).
+//! Decides whether a run passes, in addition to its cases' expectations: a baseline, the failures of the previous run, and the
+//! number of failures that ends it. See `run` for running cases, and `cerith_report::baseline` for the format of a baseline.
 
 use std::collections::HashSet;
 use std::io::{self, BufReader, Write};
@@ -13,7 +13,7 @@ use crate::host::Console;
 use crate::output::{PARTIAL, STREAM};
 use crate::part::{Part, PartError};
 
-/// What fails a run, and when it ends.
+/// The conditions under which a run fails or ends early.
 #[derive(Clone, Debug)]
 pub struct GateOptions {
     /// Let the failures in this baseline pass: a file that `cerith report baseline` wrote, or the stream of a run.
@@ -29,9 +29,9 @@ pub struct GateOptions {
 pub struct BaselineOptions {
     /// The stream of a run.
     pub stream: PathBuf,
-    /// Remove what is mended from this baseline, and add nothing.
+    /// Remove fixed failures from this baseline, and add nothing.
     pub prune: Option<PathBuf>,
-    /// Where the baseline goes.
+    /// The path of the baseline.
     pub output: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ pub enum GateError {
     OpenBaseline {
         /// Its file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
     /// The baseline cannot be read.
@@ -58,7 +58,7 @@ pub enum GateError {
     ReadBaseline {
         /// Its file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: BaselineError,
     },
     /// The stream of the run cannot be opened.
@@ -66,7 +66,7 @@ pub enum GateError {
     OpenStream {
         /// Its file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
     /// The stream of the run cannot be read.
@@ -77,7 +77,7 @@ pub enum GateError {
     ReadStream {
         /// Its file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: ReadError,
     },
     /// The stream of the run is not whole.
@@ -93,7 +93,7 @@ pub enum GateError {
     NoRun {
         /// The folder of reports.
         folder: PathBuf,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
     /// The run before cannot be read.
@@ -101,7 +101,7 @@ pub enum GateError {
     ReadRun {
         /// Its stream.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: ReadError,
     },
     /// The stream has no run.
@@ -128,7 +128,7 @@ const BEFORE_HELP: &str =
 /// The most cases that a message names.
 const MAX_NAMED_CASES: usize = 8;
 
-/// What decides whether a run passes.
+/// The criteria by which a run passes.
 #[derive(Debug, Default)]
 pub struct PassCriteria {
     /// After how many failures it ends.
@@ -138,7 +138,7 @@ pub struct PassCriteria {
     mended: Vec<String>,
 }
 
-/// What the run before left.
+/// The failures of the previous run, and messages about it.
 #[derive(Debug, Default)]
 pub struct PreviousRun {
     /// The cases that were not as expected.
@@ -148,8 +148,8 @@ pub struct PreviousRun {
 }
 
 impl PassCriteria {
-    /// Reads what the arguments name; `folder` is where this run's reports go. Fails with what to tell the user, before anything of
-    /// the run before is gone.
+    /// Reads the files that the arguments name; `folder` is the folder of this run's reports. Fails with a message for the user,
+    /// before any file of the previous run is removed.
     pub fn read(gate: &GateOptions, folder: &Path) -> Result<Self, GateError> {
         let baseline = match &gate.baseline {
             None => None,
@@ -214,7 +214,7 @@ impl PassCriteria {
         }
     }
 
-    /// The message about mended cases, after the last verdict; `stream` is the run's.
+    /// The message about fixed cases, after the last verdict; `stream` is the run's.
     pub fn warn_fixed(&self, stream: &Path) -> Option<Problem> {
         let (name, _) = self.baseline.as_ref()?;
         let count = self.mended.len();
@@ -257,8 +257,8 @@ impl PassCriteria {
     }
 }
 
-/// Reads what the runs before left in a folder of reports: the last run of all cases, and the later run of some cases, whose
-/// verdicts count. Fails with what to tell the user.
+/// Reads the results of previous runs in a folder of reports: the last run of all cases, and the later run of some cases, whose
+/// verdicts count. Fails with a message for the user.
 pub fn read_previous_runs(folder: &Path) -> Result<PreviousRun, GateError> {
     let mut before = PreviousRun::default();
     let part = folder.join(PARTIAL).join(STREAM);
@@ -404,7 +404,7 @@ fn build_baseline(options: &BaselineOptions) -> Result<Baseline, GateError> {
     Ok(old)
 }
 
-/// Reads a baseline. Fails with what to tell the user.
+/// Reads a baseline. Fails with a message for the user.
 fn read_baseline(path: &Path) -> Result<Baseline, GateError> {
     let file = cerith_files::open(path).map_err(|error| GateError::OpenBaseline {
         path: path.to_owned(),

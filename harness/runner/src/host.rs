@@ -8,7 +8,7 @@ use cerith_verdict::Panel;
 
 use crate::interrupt::Interrupt;
 
-/// Where the text of a command goes. Commands of this crate print nothing themselves.
+/// Prints the text of a command. Commands of this crate print nothing themselves.
 pub trait Console: Sync {
     /// The colours of standard output.
     fn palette(&self) -> Palette;
@@ -85,7 +85,7 @@ impl Console for SilentConsole {
 /// The program around a command.
 #[derive(Clone, Copy)]
 pub struct Host<'a> {
-    /// Where text goes.
+    /// Prints the text of the command.
     pub console: &'a dyn Console,
     /// The user's request to stop.
     pub interrupt: &'a Interrupt,

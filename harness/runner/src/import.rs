@@ -128,8 +128,7 @@ fn write_case_file(options: &ImportOptions) -> Result<PathBuf, ImportError> {
     Ok(out)
 }
 
-/// The text of the case file: with a matrix, as the first reading has it with which the kernel compiles, or else with guesses
-/// alone.
+/// The text of the case file: with the matrix of the first reading with which the kernel compiles, or with guesses alone.
 fn build_case_file(
     file: &Path,
     text: &str,
@@ -215,7 +214,7 @@ fn find_relative_path(folder: &Path, file: &Path) -> Option<String> {
     Some(parts?.join("/"))
 }
 
-/// How far the guess goes, in the words of the reference.
+/// Describes how far the reference gets with the guess.
 fn describe_trial(yaml: &Path, options: &ImportOptions) -> String {
     let next = format!(
         "edit it, and run it: cerith run --cases {} {}",
@@ -235,7 +234,7 @@ fn describe_trial(yaml: &Path, options: &ImportOptions) -> String {
     format!("{said}\n{next}")
 }
 
-/// What the reference makes of the cases of a case file.
+/// The reference's results for the cases of a case file.
 #[derive(Default)]
 struct ImportTrial {
     cases: usize,
@@ -248,10 +247,10 @@ struct ImportTrial {
 }
 
 impl ImportTrial {
-    /// Runs the cases of a text that is to be a case file at `out`. Fails with what is wrong with it.
+    /// Runs the cases of a text that will be the case file `out`. Fails with a message about the error in it.
     fn run_cases(yaml: &str, out: &Path, kernel: &Path) -> Result<Self, ImportError> {
         let root = folder_of(out);
-        // What the kernel's file imports lies beside it.
+        // Modules that the kernel's file imports are next to it.
         let modules = modules_in(&folder_of(kernel)).filter_map(|path| {
             Some(Input {
                 path: find_relative_path(&root, &path)?,

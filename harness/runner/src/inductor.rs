@@ -1,5 +1,5 @@
-//! The engines of one torch, which execute the launches that its Inductor generates. Left out: the other engines
-//! ([`crate::engines`]).
+//! The engines of one torch, which execute the launches that its Inductor generates. See [`crate::engines`] for the other
+//! engines.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::host::Host;
 use crate::open_error::OpenError;
 use crate::readable::Readable;
 
-/// What is needed to make the engines of a torch.
+/// The requirements for creating the engines of a torch.
 pub struct Means<'a> {
     /// The reference of the run.
     pub reference: &'a Arc<Reference>,
@@ -25,14 +25,14 @@ pub struct Means<'a> {
     pub gpus: Option<&'a Arc<Executor>>,
     /// How many workers of each kind there may be.
     pub jobs: usize,
-    /// What workers may read of the kernels' folder.
+    /// The files of the kernels' folder that workers may read.
     pub corpus: &'a Readable,
     /// Set when the run is interrupted.
     pub host: Host<'a>,
 }
 
-/// Sets up what `inductor@V` means: the reference, the interpreter and, where there is a GPU, CUDA execute; or the one of
-/// them that was asked for.
+/// Creates the engines of `inductor@V`: the reference, the interpreter and, if there is a GPU, CUDA execute the launches; or only
+/// the requested executor.
 pub fn build_inductors(
     torch: Version,
     by: LaunchExecutor,
@@ -71,7 +71,7 @@ pub fn build_inductors(
     Ok(Inductor::build_engines(inductors, executing, Limits::INDUCTOR))
 }
 
-/// The GPUs of this machine, with the toolchain's own Triton as the compiler; none where there is no GPU.
+/// The GPUs of this machine, with the toolchain's own Triton as the compiler; `None` if there is no GPU.
 fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, OpenError> {
     let Some((executor, gpu)) = means
         .gpus

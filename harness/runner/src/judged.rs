@@ -1,5 +1,5 @@
-//! Runs all selected cases through some engines, for commands that use the verdicts. Left out: how they use them (`cerith bump`,
-//! `cerith matrix`), and whether all is as expected (`cerith run`).
+//! Runs all selected cases through some engines, for commands that use the verdicts (`cerith bump`, `cerith matrix`). See `run`
+//! for comparing them with expectations.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -90,9 +90,10 @@ pub fn judge_all(
     (judged, 0)
 }
 
-/// What else these operations stand for: operations on a class of dtypes, and the operations that Triton turns some into.
+/// The operations that these operations imply: operations on a class of dtypes, and the operations that Triton converts some
+/// into.
 fn find_implied(used: &[String]) -> BTreeSet<String> {
-    /// The reference has an operation of its own where Triton's Python makes an `xor`.
+    /// Operations of the reference that Triton's Python implements with `xor`.
     const MADE_OF: [(&str, &str); 3] = [
         ("not", "xor"),
         ("tensor.__invert__", "xor"),
@@ -111,10 +112,10 @@ fn find_implied(used: &[String]) -> BTreeSet<String> {
     more
 }
 
-/// What was made of a case, by engine.
+/// The compiled code of a case, by engine.
 type ByEngine = Vec<(String, Compiled)>;
 
-/// What each engine that compiles ahead of time made of a case, and what failed; nothing if the run was stopped.
+/// Compiles a case with each engine that compiles ahead of time, and reports failures; `None` if the run was stopped.
 fn compile_case(case: &Case, panel: &Panel) -> Option<(ByEngine, Vec<Event>)> {
     let (mut compiled, mut failed) = (Vec::new(), Vec::new());
     for engine in panel.other_engines() {

@@ -45,7 +45,7 @@ pub fn is_case_file(path: &Path) -> bool {
 pub fn find_launched_kernels(file: &Path) -> Result<Vec<(PathBuf, String)>, KernelError> {
     let shown = file.display().to_string();
     let selected = Selected::open(None, std::slice::from_ref(&shown))?;
-    // What is wrong with other files of the folder is not asked.
+    // Errors in other files of the folder are ignored.
     let own = file.canonicalize().ok();
     let problems = selected.problems();
     let problem = problems.iter().find(|problem| {

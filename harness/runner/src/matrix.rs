@@ -1,4 +1,4 @@
-//! `cerith matrix`: all versions at once, by cause. Left out: what changed between two of them (`cerith bump`).
+//! `cerith matrix`: all versions at once, by cause. See `cerith bump` for the changes between two versions.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -41,9 +41,9 @@ pub struct MatrixOptions {
     pub cases: Option<PathBuf>,
     /// Which part of Triton is tried.
     pub engine: TritonPart,
-    /// What to print.
+    /// Output format.
     pub format: MatrixFormat,
-    /// Where the stream and the reports of the run go.
+    /// The folder of the stream and the reports of the run.
     pub out: Option<PathBuf>,
     /// How many cases to run at once.
     pub jobs: Option<u16>,
@@ -181,7 +181,7 @@ enum Line<'m> {
     },
     /// A cause.
     Cause(&'m cerith_report::matrix::Row),
-    /// A case in which the engines do not stand alike.
+    /// A case whose results differ between engines.
     Case {
         case: &'m str,
         cells: &'m [cerith_report::matrix::Cell],

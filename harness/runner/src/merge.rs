@@ -1,5 +1,5 @@
-//! `cerith report merge`: merges the streams of a run's shards. Left out: what makes streams belong together
-//! (`cerith_report::Merge`).
+//! `cerith report merge`: merges the streams of a run's shards. See `cerith_report::Merge` for the conditions under which streams
+//! belong together.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -20,7 +20,7 @@ use crate::part::{Part, PartError};
 pub struct MergeOptions {
     /// The streams: `events.jsonl` of each shard.
     pub streams: Vec<PathBuf>,
-    /// Where the merged stream goes.
+    /// The path of the merged stream.
     pub output: Option<PathBuf>,
     /// A folder for the merged stream and the reports made of it.
     pub out: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What to say about a file that cannot be read: the nearest one that is there, or what to name instead.
+//! Suggests a file for one that cannot be read: the nearest existing name, or what to name instead.
 
 use std::fs;
 use std::io::{Error, ErrorKind};
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use cerith_python::nearest::find_nearest;
 
-/// The message about a file that could not be read, with the next thing to type. `otherwise` helps where no file beside it has a
-/// similar name.
+/// The message about a file that could not be read, with a suggestion. `otherwise` is used if no file next to it has a similar
+/// name.
 pub fn describe_read_error(path: &Path, error: &Error, otherwise: &str) -> String {
     let near = (error.kind() == ErrorKind::NotFound)
         .then(|| find_similar(path))

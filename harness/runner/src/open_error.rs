@@ -18,9 +18,9 @@ pub enum OpenError {
     /// Its processes have no folder for their files.
     #[error("failed to start {processes}: {error}")]
     Start {
-        /// What the processes are.
+        /// The kind of processes.
         processes: &'static str,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
     /// Its first worker cannot be started.
@@ -59,7 +59,7 @@ pub enum OpenError {
     Renew {
         /// Why it cannot be used.
         reason: String,
-        /// What failed.
+        /// The cause.
         error: Box<AddError>,
     },
     /// It cannot be installed.
@@ -73,7 +73,7 @@ pub enum OpenError {
     WrongTarget {
         /// The GPU.
         gpu: Target,
-        /// What the code is compiled for.
+        /// The GPU that the code is compiled for.
         target: Target,
     },
     /// The engine needs a GPU.

@@ -24,10 +24,10 @@ pub struct EngineChoice {
     pub offline: bool,
 }
 
-/// What is printed, and where reports go.
+/// Output format, and the folder of reports.
 #[derive(Clone, Debug)]
 pub struct ReportOptions {
-    /// What to print.
+    /// Output format.
     pub format: PrintFormat,
     /// The folder of the reports. Without it, one beside the corpus.
     pub out: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub struct ReportOptions {
     pub known_detail: KnownDetail,
 }
 
-/// What a run prints.
+/// The format of a run's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrintFormat {
     /// Text for people.
@@ -58,7 +58,7 @@ pub enum TritonPart {
 }
 
 impl TritonPart {
-    /// That engine of a toolchain.
+    /// The engine of this kind from a toolchain.
     pub fn to_engine_id(self, toolchain: &ToolchainId) -> EngineId {
         match self {
             Self::Interpret => EngineId::interpreter(toolchain.clone()),

@@ -1,4 +1,4 @@
-//! Where the events of a run go: the terminal, and a folder with the stream and the reports made of it.
+//! The outputs of a run's events: the terminal, and a folder with the stream and its reports.
 
 use std::io;
 use std::path::Path;
@@ -21,24 +21,24 @@ use crate::host::{Console, Host};
 use crate::options::{PrintFormat, ReportOptions};
 pub use crate::store::{Blocked, PARTIAL, STREAM, find_latest_stream};
 
-/// Where the events of a run go: the terminal, and the stream on disk.
+/// The outputs of a run's events: the terminal, and the stream on disk.
 pub struct Output<'a> {
     /// The terminal.
     pub console: &'a dyn Console,
     printer: EventPrinter,
     summary: Summary,
     store: Option<Store>,
-    /// What decides whether the run passes.
+    /// The criteria by which the run passes.
     pub criteria: PassCriteria,
 }
 
-/// What the terminal hears of events.
+/// The format in which the terminal shows events.
 enum EventPrinter {
     /// Text for people.
     Human(Box<Human>),
     /// A line of JSON for each.
     Lines(Box<Writer<Vec<u8>>>),
-    /// Nothing: the command prints what it made of them.
+    /// Nothing: the command prints its own results.
     Nothing,
 }
 
@@ -143,7 +143,7 @@ impl<'a> Output<'a> {
         Self::with_printer(shown, options.out.as_deref(), otherwise, partial, console)
     }
 
-    /// The same, which shows nothing but the progress.
+    /// Creates an output that shows only the progress.
     ///
     /// # Errors
     /// As for [`Self::new`].
@@ -186,7 +186,7 @@ impl<'a> Output<'a> {
                         "; `--out DIR` names a folder that can be written"
                     }
                 ));
-                // Where nobody asked for reports, a place without room for any is as good as none.
+                // Unless the user asked for reports, a folder that cannot be written is not an error.
                 summary.unwritten += u64::from(asked);
                 None
             }
@@ -250,7 +250,7 @@ impl<'a> Output<'a> {
         self.finish_after(began.elapsed().as_secs_f64(), interrupted)
     }
 
-    /// The same for a run that took so many seconds.
+    /// Finishes a run that took this number of seconds.
     pub fn finish_after(mut self, seconds: f64, interrupted: bool) -> Exit {
         self.summary.seconds = seconds;
         self.summary.interrupted = interrupted;

@@ -14,7 +14,7 @@ pub enum PartError {
     Create {
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
     /// It cannot be written.
@@ -22,7 +22,7 @@ pub enum PartError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
 }

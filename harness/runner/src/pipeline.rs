@@ -1,4 +1,4 @@
-//! Many cases at once, their events in the order of the corpus. Left out: what is done with a case.
+//! Processes many cases in parallel, with events in the order of the corpus. The caller passes the work for a case.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -50,7 +50,7 @@ impl<T, I: Iterator<Item = T>> Queue<I> {
     }
 }
 
-/// The number of jobs: as many as asked for, or as there are cores.
+/// The number of jobs: the requested number, or the number of cores.
 pub fn count_jobs(asked: Option<u16>) -> usize {
     asked.map_or_else(count_cores, usize::from)
 }
@@ -99,7 +99,7 @@ pub fn in_order<T: Send, R: Send>(
             };
             let spawned = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, job);
             if spawned.is_err() {
-                // The system has no more threads to give: the jobs that there are do the work.
+                // The system cannot start more threads: the existing jobs do the work.
                 break;
             }
         }

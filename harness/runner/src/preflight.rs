@@ -1,5 +1,5 @@
-//! Launches judged by the reference alone: those that a recorder asks about before they run (`cerith preflight`), and those that were
-//! running when their process died. Left out: the recorder's side (`cerith-recording`).
+//! Judges launches by the reference alone: launches that a recorder asks about before they run (`cerith preflight`), and launches
+//! that were running when their process crashed. See `cerith-recording` for the recorder's side.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Write};
@@ -17,7 +17,7 @@ use crate::exit::Exit;
 struct Answer {
     /// Whether the reference could run it.
     judged: bool,
-    /// What is undefined about it, in words.
+    /// The description of its undefined behaviour.
     undefined: Option<String>,
 }
 
@@ -63,13 +63,13 @@ fn answer_request(reference: &Reference, follower: &mut Follower) -> Answer {
     })
 }
 
-/// What the reference says of a case.
+/// The reference's judgement of a case.
 pub enum Judged {
-    /// It has no defined meaning.
+    /// The case is undefined, for this reason.
     Undefined(Box<Complaint>),
-    /// It has one.
+    /// The case is defined.
     Defined,
-    /// Nothing, for this reason.
+    /// The reference has no outcome, for this reason.
     Silent(String),
 }
 
@@ -95,7 +95,7 @@ pub fn find_kernel_name(case: &Case) -> String {
     launch.map_or_else(String::new, |launch| launch.kernel.name.clone())
 }
 
-/// What is undefined, in words: what, where, and the line.
+/// Describes undefined behaviour: its kind, its location, and the line.
 pub fn describe_undefined(kernel: &str, complaint: &Complaint) -> String {
     let mut text = format!("{kernel} is undefined: {}: {}", complaint.kind, complaint.message);
     if let Some(at) = &complaint.position {

@@ -1,5 +1,5 @@
-//! The files of a corpus that workers may read: the modules that its cases execute, and the modules beside them that those import.
-//! Left out: enforcing it (`cerith-toolchain`).
+//! The files of a corpus that workers may read: the modules that its cases execute, and the modules next to them that those
+//! import. See `cerith-toolchain` for the enforcement.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -148,7 +148,7 @@ fn parse_imports(text: &str) -> Vec<Name> {
     let statements = text.split(['\n', ';', ':']).map(str::trim_start);
     let mut rest = text;
     for statement in statements {
-        // Where the statement is in the text: names in parentheses may go on over lines.
+        // The offset of the statement in the text: names in parentheses may span lines.
         let start = statement.as_ptr() as usize - text.as_ptr() as usize;
         rest = text.get(start..).unwrap_or(rest);
         if let Some(list) = statement.strip_prefix("import ") {

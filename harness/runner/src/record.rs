@@ -1,5 +1,5 @@
-//! `cerith record`: runs a program as it is, with a recorder beside its Triton, and makes cases of its launches. Left out: what it
-//! says at the end (`words`).
+//! `cerith record`: runs an unchanged program with a recorder attached to its Triton, and converts its launches into cases. See
+//! `words` for the final messages.
 
 mod words;
 
@@ -43,8 +43,8 @@ pub struct RecordOptions {
     pub command: Vec<OsString>,
 }
 
-/// Where part files are while the program runs, in the folder that becomes the recording. Its name begins with a dot, so
-/// that it is no part of a corpus.
+/// The folder of part files while the program runs, in the folder that becomes the recording. Its name begins with a dot, so that
+/// it is not part of a corpus.
 const PARTS: &str = ".parts";
 
 /// Why a program cannot be recorded.
@@ -192,7 +192,7 @@ fn run_program(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<
 /// would end Cerith are passed on to it.
 fn wait_for_program(child: &mut Child, host: Host<'_>) -> io::Result<ExitStatus> {
     let mut passed_on = io::stdin().is_terminal();
-    // A short program is not kept waiting, a long one not asked often.
+    // The pause grows, so that a short program is not delayed, and a long one is polled rarely.
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait()? {
@@ -209,7 +209,7 @@ fn wait_for_program(child: &mut Child, host: Host<'_>) -> io::Result<ExitStatus>
     }
 }
 
-/// How the program ended, as a shell has it.
+/// Converts the program's exit status as a shell does.
 fn convert_status(status: ExitStatus) -> Exit {
     use std::os::unix::process::ExitStatusExt;
     let code = status
@@ -236,7 +236,8 @@ fn make_recording(options: &RecordOptions, parts: &Path) -> Result<Collected, Re
     Ok(collect::collect(&options)?)
 }
 
-/// Removes a recording without a case: what it knows was said, and it would be in the way of the next one.
+/// Removes a recording without a case: its messages were printed already, and its folder would be in the way of the next
+/// recording.
 fn remove_empty(collected: &Collected, out: &Path) {
     if collected.cases == 0 {
         let _ = cerith_files::remove_file(out.join(collect::MANIFEST));
@@ -244,7 +245,7 @@ fn remove_empty(collected: &Collected, out: &Path) {
     }
 }
 
-/// Removes part files, and the folder if nothing else is in it. What stays behind harms nobody.
+/// Removes part files, and the folder if it is empty. Remaining files are harmless.
 fn remove_parts(out: &Path, parts: &Path) {
     let _ = cerith_files::remove_folder_all(parts);
     let _ = cerith_files::remove_folder(out);

@@ -34,21 +34,23 @@ pub struct RunOptions {
     pub jobs: Option<u16>,
     /// Run one part of N: `2/8` is every eighth case beginning with the second.
     pub shard: Option<Shard>,
-    /// What the reference checks.
+    /// The checks of the reference.
     pub checks: Checks,
     /// Whether a lane that a load masks off without `other` holds zero, and not an undefined value.
     pub masked_zero: bool,
-    /// Warn about accesses that stay inside of a storage and leave the tensor that was passed: a slice's neighbour, the padding behind a row.
+    /// Warn about accesses that stay inside a storage but outside the tensor that was passed: a slice's neighbour, or the padding
+    /// after a row.
     pub views: bool,
-    /// Have the reference launch every case N more times with its programs in other orders: first reversed, then in permutations that are the same in every run.
+    /// Have the reference launch every case N more times with its programs in other orders: first reversed, then in permutations
+    /// that are the same in every run.
     pub schedules: u32,
-    /// Where a compiled engine (`cuda`, `ptx`) is to blame, ask the stages of its compiler which one is wrong, and its passes.
+    /// If a compiled engine (`cuda`, `ptx`) is to blame, find the wrong stage and pass of its compiler.
     pub stages: bool,
-    /// Let engines say nothing.
+    /// Allow engines without an outcome.
     pub allow_unavailable: bool,
-    /// What fails the run, and when it ends.
+    /// The conditions under which the run fails or ends early.
     pub gate: GateOptions,
-    /// What is printed, and where reports go.
+    /// Output format, and the folder of reports.
     pub reports: ReportOptions,
 }
 
@@ -80,7 +82,7 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
     let shard = options.shard.unwrap_or_default();
     let total = asked.selected.entries(shard).count() as u64;
     if let Some(problems) = asked.before.as_ref().filter(|_| total == 0) {
-        // What is known of the run before stays.
+        // Keep the results of the previous run.
         for problem in problems {
             console.note(&problem.rendered);
         }
@@ -145,12 +147,12 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
     output.finish(began, host.is_stopped())
 }
 
-/// What is asked for, as far as files say it: which cases, where reports go, and what is known of runs before.
+/// The cases to run, the folder of reports, and the results of previous runs, as far as files determine them.
 struct RunPlan {
     selected: Selected,
-    /// Where reports go if nobody names another folder.
+    /// The default folder of reports.
     folder: ReportFolder,
-    /// Where they go.
+    /// The folder of this run's reports.
     into: PathBuf,
     criteria: PassCriteria,
     /// With `--last-failed`: the problems of the run before.
@@ -182,7 +184,7 @@ impl RunPlan {
     }
 }
 
-/// The engines, with what they must do. Without a case there is none.
+/// Creates the engines. Without cases, it creates none.
 fn set_up_engines(
     options: &RunOptions,
     selected: &Selected,

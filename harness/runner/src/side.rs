@@ -24,7 +24,7 @@ pub enum BadSide {
     /// It is a torch.
     #[error("`{text}` is a torch; name the Triton in it: {triton}")]
     Torch {
-        /// What was given.
+        /// The text that the user gave.
         text: String,
         /// The Triton that this torch brings.
         triton: Version,

@@ -1,5 +1,5 @@
-//! Asks the stages of Triton's compiler about a case, one after the other: which is the first that leaves what is wrong, and after
-//! which pass. Left out: printing it (`explain::stages`, the printers of events).
+//! Runs the stages of Triton's compiler on a case, in order, and finds the first stage with a wrong result, and the pass. See
+//! `explain::stages` and the printers of events for printing the result.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,22 +18,22 @@ use crate::host::Host;
 use crate::open_error::OpenError;
 use crate::readable::Readable;
 
-/// What stages are opened with.
+/// The requirements for opening stages.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
-    /// What every stage is judged beside.
+    /// The reference that every stage is compared with.
     pub reference: &'a Arc<Reference>,
     /// Whether toolchains are only used, and not installed.
     pub offline: bool,
     /// How many cases are compiled at once.
     pub jobs: usize,
-    /// What workers may read of the cases' folder.
+    /// The files of the cases' folder that workers may read.
     pub corpus: &'a Readable,
     /// Set once a toolchain is not to be installed any more.
     pub host: Host<'a>,
 }
 
-/// The stages of a compiler, or why they cannot be asked.
+/// The stages of a compiler, or the error from opening them.
 type OpenedStages = Result<Arc<Stages>, Arc<OpenError>>;
 
 /// Asks the stages of each compiler that a trial blames.
@@ -92,7 +92,7 @@ impl<'a> Blaming<'a> {
                 continue;
             };
             if let Some(&at) = known.get(&of) {
-                // Of `ptx@V` and `cuda@V:sm_80` the stages are the same.
+                // `ptx@V` and `cuda@V:sm_80` have the same stages.
                 if let Some(stage) = told.stages.get_mut(at) {
                     stage.engines.push(id.to_string());
                 }
@@ -131,12 +131,12 @@ impl<'a> Blaming<'a> {
     }
 }
 
-/// What stages said of the compiled engines of a trial.
+/// The stages that are wrong for the compiled engines of a trial.
 #[derive(Default)]
 pub struct StageBlame {
     /// The stages that are wrong.
     pub stages: Vec<event::Stage>,
-    /// Of which engines none is known to be, and why.
+    /// The engines with no known wrong stage, each with the reason.
     pub notes: Vec<String>,
 }
 
@@ -145,27 +145,27 @@ pub struct Stages {
     toolchain: ToolchainId,
     target: Target,
     reference: Arc<Reference>,
-    /// What executes the IR after the frontend, the TTIR passes, the TTGIR passes.
+    /// Executes the IR after the frontend, the TTIR passes and the TTGIR passes.
     ir: [(Stage, Arc<Ttir>); 3],
-    /// What executes the PTX. For another GPU than [`Ptx::TARGET`] it knows only code that both GPUs have.
+    /// Executes the PTX. For a GPU other than [`Ptx::TARGET`], it supports only code that both GPUs have.
     ptx: Arc<Ptx>,
 }
 
-/// What a stage said.
+/// The result of one stage.
 pub struct StageResult {
-    /// Which.
+    /// The stage.
     pub stage: Stage,
-    /// The engine that was asked, or that would have to be.
+    /// The engine that ran, or that would have run.
     pub engine: String,
-    /// How what it leaves stands beside the reference.
+    /// How its result compares with the reference.
     pub standing: Standing,
-    /// How it ended; none if it was not run.
+    /// Its outcome; `None` if it was not run.
     pub end: Option<OutcomeKind>,
-    /// What came of it, in few words.
+    /// Its result in a few words.
     pub words: String,
 }
 
-/// What all stages said.
+/// The results of all stages.
 pub struct Answer {
     /// One for each stage.
     pub results: Vec<StageResult>,
@@ -173,9 +173,9 @@ pub struct Answer {
     pub blamed: Option<Blamed>,
 }
 
-/// A pass after which the IR gives what is wrong.
+/// A pass after which the IR produces wrong results.
 pub struct Culprit {
-    /// What MLIR calls the passes that may be it: one, or several where what they leave in between says nothing.
+    /// MLIR's names of the passes that may be wrong. There are several if the IR between them has no outcome.
     pub names: Vec<String>,
     /// Its place among the passes, from 1, and how many there are.
     pub place: (usize, usize),
@@ -183,24 +183,24 @@ pub struct Culprit {
     pub ir: (String, String),
 }
 
-/// What the passes said.
+/// The result of a search through the passes.
 pub enum Passes {
     /// This one.
     Culprit(Box<Culprit>),
-    /// None before it leaves what is wrong, and this one fails.
+    /// No pass before this one produces wrong results, and this pass fails.
     Failed(Box<FailedPass>),
-    /// None up to TTGIR: how many were asked.
+    /// No pass up to TTGIR is wrong: how many were tested.
     None(usize),
-    /// What the frontend makes is wrong already.
+    /// The frontend's output is already wrong.
     Before,
-    /// They cannot be asked, for this reason.
+    /// The passes cannot be tested, for this reason.
     Unasked(String),
 }
 
 /// A Triton, and the GPU that it compiles for.
 type Compiles = (ToolchainId, Target);
 
-/// What a compiled engine's code comes from.
+/// The Triton and the GPU of a compiled engine's code.
 fn find_compiler(id: &EngineId) -> Option<Compiles> {
     match id {
         EngineId::Ptx { toolchain } => Some((toolchain.clone(), Ptx::TARGET)),
@@ -226,10 +226,10 @@ pub fn choose_compiler(trial: &Trial) -> Compiles {
 }
 
 impl Stages {
-    /// Of a toolchain, for a GPU.
+    /// Opens the stages of a toolchain, for a GPU.
     ///
     /// # Errors
-    /// Why they cannot be asked: no such Triton is installed, or processes cannot be started.
+    /// No such Triton is installed, or processes cannot be started.
     pub fn open((toolchain, target): Compiles, means: &Means<'_>) -> Result<Self, OpenError> {
         let Means {
             reference,
@@ -266,7 +266,7 @@ impl Stages {
         format!("Triton {} for {}", self.toolchain, self.target)
     }
 
-    /// What each stage says of a case that a trial has judged.
+    /// Runs each stage on a case that a trial has judged.
     pub fn ask(&self, case: &Case, trial: &Trial) -> Result<Answer, Stopped> {
         let mut said = Vec::with_capacity(Stage::ALL.len());
         for (stage, engine) in &self.ir {
@@ -286,7 +286,7 @@ impl Stages {
         })
     }
 
-    /// What the machine code did, if the trial had that.
+    /// The result of the machine code, if the trial ran it.
     fn find_execution(&self, trial: &Trial) -> StageResult {
         let found = trial.other_records.iter().find(|record| match &record.id {
             EngineId::Cuda { toolchain, target } => {
@@ -321,8 +321,8 @@ impl Stages {
         }
     }
 
-    /// What one stage says. Each is judged beside the reference alone: stages share what those before them did, so that they are no
-    /// witnesses for each other.
+    /// Runs one stage. Each stage is compared with the reference alone. Stages share the passes before them, so they cannot
+    /// confirm each other.
     fn run_stage(&self, stage: Stage, case: &Case, engine: Arc<dyn Engine>) -> Result<StageResult, Stopped> {
         let id = engine.id().clone();
         let panel = Panel::new(Some(Arc::clone(&self.reference)), vec![engine]);
@@ -343,7 +343,7 @@ impl Stages {
         })
     }
 
-    /// After which pass the IR of a case gives what is wrong.
+    /// Finds the pass after which the IR of a case produces wrong results.
     ///
     /// # Errors
     /// Cerith was told to stop, or failed.
@@ -406,8 +406,8 @@ impl Stages {
     }
 }
 
-/// Where the compiler dies of a program that the reference rejects, nothing can be said of what a stage leaves that comes to its
-/// end. It is not what dies, and is cleared.
+/// Clears stages that finish before a stage whose compiler crashes, for a program that the reference rejects. Their results
+/// cannot be judged, and they did not crash.
 fn clear_those_before_a_crash(said: &mut [StageResult]) {
     let crashes =
         |one: &StageResult| one.end == Some(OutcomeKind::Crashed) && one.standing == Standing::Differs;
@@ -421,7 +421,7 @@ fn clear_those_before_a_crash(said: &mut [StageResult]) {
     }
 }
 
-/// What came of an engine in few words: how it differs, or why it said nothing.
+/// Describes an engine's result in a few words: how it differs, or why it has no outcome.
 fn describe_result(trial: &Trial, id: &EngineId) -> String {
     let record = trial.other_records.iter().find(|record| record.id == *id);
     let outcome = record.map(|record| &record.outcome);
@@ -439,7 +439,7 @@ fn describe_result(trial: &Trial, id: &EngineId) -> String {
     }
 }
 
-/// An outcome, with the first line of why it is no end of all launches.
+/// An outcome; if not all launches finished, with the first line of the reason.
 fn describe_outcome(outcome: &Outcome) -> String {
     let why = outcome
         .complaint()

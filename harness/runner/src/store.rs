@@ -35,7 +35,7 @@ pub fn find_latest_stream(folder: &Path) -> PathBuf {
     }
 }
 
-/// Where a run writes its reports.
+/// The location of a run's reports.
 #[derive(Debug)]
 pub struct Plan<'a> {
     /// The folder.
@@ -104,7 +104,7 @@ pub enum ReportError {
     Page {
         /// Its name.
         name: &'static str,
-        /// What failed.
+        /// The cause.
         error: io::Error,
     },
 }
@@ -122,7 +122,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Begins a stream. Of what is in the folder, nothing is removed until it is sure that the stream can be written.
+    /// Begins a stream. Removes files from the folder only once the stream can certainly be written.
     pub fn create(plan: &Plan<'_>) -> Result<Self, NoStore> {
         if let Some(own) = plan.cerith_folder {
             let own = Folder::create(own)?;

@@ -1,5 +1,5 @@
-//! `cerith sweep`: the variants of every case must give the same. Compiled and executed here, on a GPU or as PTX; or judged
-//! from the results that `cerith exec` made of a bundle of variants.
+//! `cerith sweep`: the variants of every case must produce the same result. They are compiled and executed here, on a GPU or as
+//! PTX, or judged from the results that `cerith exec` produced from a bundle of variants.
 
 mod results;
 
@@ -47,7 +47,7 @@ pub struct SweepOptions {
     pub jobs: Option<u16>,
     /// Do not install toolchains; use those that are installed.
     pub offline: bool,
-    /// What is printed, and where reports go.
+    /// Output format, and the folder of reports.
     pub reports: ReportOptions,
 }
 
@@ -140,7 +140,7 @@ pub fn sweep(options: &SweepOptions, host: Host<'_>) -> Exit {
     exit
 }
 
-/// The axes asked for.
+/// Parses the requested axes.
 pub fn parse_axes(axes: &[String]) -> Result<Axes, AxesError> {
     Ok(Axes::parse(axes)?)
 }
@@ -175,7 +175,7 @@ impl SweepError {
     }
 }
 
-/// Where outcomes come from.
+/// The source of outcomes.
 enum Source {
     /// From compilers of this machine.
     Live { axes: Axes, makers: Vec<Maker> },
@@ -297,7 +297,7 @@ impl Source {
         }
     }
 
-    /// What an engine did with the variants of a case.
+    /// Collects an engine's results for the variants of a case.
     fn collect_samples(
         &self,
         entry: &Entry,
@@ -379,7 +379,7 @@ fn execute_on_gpu(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> 
     Ok(samples)
 }
 
-/// Executes the PTX of what can be executed.
+/// Executes the PTX of the variants that can be executed.
 fn execute_ptx(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Samples, Failure> {
     let mut samples = Samples::default();
     for Compiled {
@@ -424,7 +424,7 @@ fn execute_ptx(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Sample
     Ok(samples)
 }
 
-/// Takes in what executing a variant came to.
+/// Adds the result of executing a variant.
 fn add_sample(
     samples: &mut Samples,
     case: &Case,
@@ -474,7 +474,7 @@ fn judge_entry(
         Ok(Err(Trouble::Failed(failure))) => return internal(format!("failed to {failure}")),
         Err(panic) => return internal(panic),
     };
-    // The memory that a variant of the layout left is laid out again as the case has it.
+    // The memory of a layout variant is converted back to the layout of the case.
     let vary = |variant| match variant {
         Variant::Layout(_) => Some(case.clone()),
         variant => entry.vary(&case, variant).ok(),

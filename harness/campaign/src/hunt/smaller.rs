@@ -1,4 +1,4 @@
-//! Reduces findings when a campaign is over, each in its folder, which keeps its name. Left out: how (`crate::reduce`).
+//! Reduces findings at the end of a campaign, each in its folder, which keeps its name. See `crate::reduce` for the method.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::signature::Signature;
 /// stays.
 ///
 /// # Errors
-/// What cannot be removed.
+/// A finding cannot be removed.
 pub fn merge<'a>(
     findings: &Path,
     names: impl Iterator<Item = &'a String>,
@@ -43,8 +43,8 @@ pub fn merge<'a>(
 const REDUCTION: Duration = Duration::from_mins(1);
 
 impl Hunt<'_> {
-    /// Makes what was found smaller, this time or before, where that was not done yet. What is `judged` from results may need a GPU
-    /// that is not here.
+    /// Reduces findings from this campaign or a previous one that were not reduced yet. Findings that were `judged` from results
+    /// may need a GPU that this machine lacks.
     pub(super) fn shrink(&mut self, panel: &Panel, judged: bool, jobs: usize) {
         self.save();
         let host = self.host;
@@ -111,10 +111,10 @@ pub enum ShrinkResult {
     Stopped,
 }
 
-/// Makes the finding of a folder smaller. Its name stays: that is what the campaign counts it by.
+/// Reduces the finding of a folder. Its name stays, because the campaign counts it by name.
 ///
 /// # Errors
-/// What cannot be written.
+/// The result cannot be written.
 pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<ShrinkResult> {
     let finding = match Finding::read(folder) {
         Ok(finding) if finding.facts.signature.remaining.is_empty() => finding,
@@ -236,7 +236,7 @@ mod tests {
             passes: vec!["TritonGPUPipeline".to_owned()],
         }]);
         other.write(&findings.join("h")).expect("it is written");
-        // Nothing is known of what is left of these.
+        // The remaining operations of these are unknown.
         write(findings, "f", "memory", "exp f32", &[]);
         write(findings, "g", "memory", "exp f32", &[]);
         let names: Vec<String> = ["a", "b", "c", "d", "e", "f", "g", "h", "gone"]

@@ -1,5 +1,5 @@
-//! Which stage of Triton's compiler is wrong, of the findings in compiled engines. Left out: how stages are asked
-//! (`cerith_runner::stages`).
+//! Finds the wrong stage of Triton's compiler for the findings in compiled engines. See `cerith_runner::stages` for running the
+//! stages.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::finding::{Finding, find_unexplained};
 use cerith_runner::stages::{Blaming, Means};
 
 impl Hunt<'_> {
-    /// Asks the stages about each finding that they were not asked about, this time or before.
+    /// Runs the stages on each finding without a recorded stage, from this campaign or a previous one.
     pub(super) fn locate(&mut self, panel: &Panel, means: Means<'_>) {
         let blaming = Blaming::new(means);
         for name in self.campaign.findings.keys() {
@@ -32,11 +32,11 @@ impl Hunt<'_> {
     }
 }
 
-/// Asks the stages about the finding of a folder, and writes down what they said; and says it in a line. Nothing where there is
-/// nobody to ask, or where they were asked before.
+/// Runs the stages on the finding of a folder, writes the result into the folder, and describes it in a line. `None` if there are
+/// no stages to run, or they ran already.
 ///
 /// # Errors
-/// What cannot be written.
+/// The result cannot be written.
 fn locate(folder: &Path, panel: &Panel, blaming: &Blaming<'_>) -> io::Result<Option<String>> {
     let Ok(mut finding) = Finding::read(folder) else {
         return Ok(None);

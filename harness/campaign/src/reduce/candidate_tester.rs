@@ -1,5 +1,5 @@
-//! Asks whether a smaller candidate still differs: first the reference, which is quick, then the engines, for as many candidates
-//! at once as there are jobs. Left out: making candidates.
+//! Tests whether a smaller candidate still differs: first with the reference, which is quick, then with the engines, for as many
+//! candidates at once as there are jobs. See `cerith_gen::reduce` for generating candidates.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -24,13 +24,13 @@ const STACK: usize = 64 << 20;
 /// The fuel for a candidate: the first of these that is enough for the case itself.
 const FUEL: [u64; 3] = [1 << 22, 1 << 26, 1 << 30];
 
-/// How many candidates are asked about at once, if an engine takes many together.
+/// The number of candidates that run at once, if an engine takes a batch.
 const BATCH_SIZE: usize = 16;
 
-/// What was done, and how long it took.
+/// The work that was done, and its time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Candidates that the reference was asked about.
+    /// Candidates that the reference ran.
     pub filtered: u64,
     /// How many candidates went on to the engines.
     pub passed: u64,
@@ -40,16 +40,16 @@ pub struct Tally {
     pub engines: Duration,
 }
 
-/// What the reference must say of a candidate.
+/// The outcome that the reference must have for a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expected {
-    /// It finishes, with an answer.
+    /// It finishes with a result.
     Finished,
-    /// It rejects it, in these words.
+    /// It rejects the case with this message.
     Rejected(String),
 }
 
-/// Asks the reference and engines.
+/// Runs the reference and the engines on candidates.
 pub struct CandidateTester<'a> {
     panel: &'a Panel,
     marks: &'a [Mark],
@@ -87,7 +87,7 @@ impl<'a> CandidateTester<'a> {
         }
     }
 
-    /// What was done so far.
+    /// The work that was done so far.
     pub fn tally(&self) -> Tally {
         let time = |of: &AtomicU64| Duration::from_nanos(of.load(Ordering::Relaxed));
         Tally {
@@ -114,7 +114,7 @@ impl<'a> CandidateTester<'a> {
         let spent = began.elapsed().as_nanos() as u64;
         self.filter_time.fetch_add(spent, Ordering::Relaxed);
         self.filtered.fetch_add(1, Ordering::Relaxed);
-        // What Cerith fails at is no smaller case.
+        // A case that makes Cerith itself fail is not a smaller case.
         let Ok(Some(case)) = case else {
             return Ok(false);
         };
@@ -148,14 +148,14 @@ impl<'a> CandidateTester<'a> {
     }
 }
 
-/// Whether a candidate's files say what was asked about.
+/// Whether the files of a candidate describe the case that was tested.
 fn can_read_back(candidate: &Candidate, case: &Case) -> bool {
     let read = catch_panic(|| candidate.read_back());
     matches!(read, Ok(Ok(read)) if read.content_hash() == case.content_hash())
 }
 
-/// The reference that filters candidates, with the answer that it must give by which rules. `None` if it says nothing about the case
-/// itself.
+/// The reference that filters candidates, with the outcome that it must have by each of the rules. `None` if it has no outcome
+/// for the case itself.
 fn build_filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference, Vec<(Rules, Expected)>)> {
     if trial.references.is_empty() {
         return None;
@@ -180,7 +180,7 @@ fn build_filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference
     })
 }
 
-/// What the reference says of a case; nothing where that is no answer.
+/// Runs the reference on a case; `None` if the outcome is not a defined result.
 fn run_reference(reference: &Reference, case: &Case, rules: Rules) -> Option<Expected> {
     match reference.run(case, rules).ok()?.outcome {
         Outcome::Finished(finished) if finished.tracked.is_none_or(|tracked| !tracked.vacuous) => {
@@ -231,7 +231,7 @@ impl Oracle for CandidateTester<'_> {
             for _ in 0..this.jobs.min(candidates.len()) {
                 let job = thread::Builder::new().stack_size(STACK);
                 if job.spawn_scoped(scope, work).is_err() {
-                    // The system has no more threads to give: the jobs that there are do the work.
+                    // The system cannot start more threads: the existing jobs do the work.
                     break;
                 }
             }

@@ -1,12 +1,12 @@
-//! What must stay of a difference while its case is reduced: the engine, the kind, the known bugs that explain it, and the words
-//! of an error. Left out: how candidates are made and asked about.
+//! The properties of a difference that must stay the same while its case is reduced: the engine, the kind, the known bugs that
+//! explain it, and the message of an error. See `candidate_tester` for testing candidates.
 
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::quirk::Quirks;
 use cerith_tile::quirk::signature::BugSignature;
 use cerith_verdict::{Difference, EngineRun, Kind, Trial};
 
-/// What must stay of one engine's difference.
+/// The properties of one engine's difference that must stay the same.
 #[derive(Clone, Debug)]
 pub struct Mark {
     /// The engine that differs.
@@ -16,30 +16,30 @@ pub struct Mark {
     appearance: Appearance,
 }
 
-/// What is known of a difference.
+/// The known cause of a difference.
 #[derive(Clone, Copy, Debug)]
 enum Cause {
-    /// Nothing: it is news.
+    /// No known bug: the difference is new.
     News,
     /// These bugs explain it.
     Explained(Quirks),
-    /// It is told by this one.
+    /// This known bug explains it, by its signature.
     Told(&'static BugSignature),
 }
 
 /// How a difference looks, without the parts that may change in a smaller case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Appearance {
-    /// Words of an exception or a rejection, and the file that it came out of.
+    /// The message of an exception or a rejection, and the file that raised it.
     Words(String, Option<String>),
     /// Elements: whether they are floats, and which side has a NaN.
     Elements { float: bool, nan: [bool; 2] },
-    /// Nothing that has a look.
+    /// Nothing that can be compared.
     Nothing,
 }
 
 impl Mark {
-    /// What must stay of each engine's differences; of several of one engine, of the one that is news.
+    /// The marks of all engines that differ, one for each engine. If an engine has several differences, a new one is preferred.
     pub fn from_trial(trial: &Trial) -> Vec<Self> {
         let mut marks: Vec<Self> = Vec::new();
         for difference in &trial.verdict.differences {
@@ -72,7 +72,7 @@ impl Mark {
             })
     }
 
-    /// What is kept, for people.
+    /// Describes the properties that are kept.
     pub fn describe(&self) -> String {
         let known = match self.cause {
             Cause::News => "that no known bug explains".to_owned(),
@@ -160,7 +160,7 @@ fn find_complaint(outcome: &Outcome) -> Option<&Complaint> {
     outcome.complaint().filter(|_| outcome.finished().is_none())
 }
 
-/// The words of a complaint without what belongs to one case: names in quotes, numbers, shapes, dtypes.
+/// The message of a complaint without the parts that depend on the case: names in quotes, numbers, shapes, dtypes.
 pub fn normalise_complaint(complaint: &Complaint) -> String {
     let line = complaint.message.lines().next().unwrap_or_default();
     let mut kept: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! `--known`: how much is printed about differences that are as expected. Left out: printing it (the printer).
+//! `--known`: the amount of output about expected differences. See the printer for the output.
 
 use cerith_report::KnownDetail;
 use clap::{Args, ValueEnum};

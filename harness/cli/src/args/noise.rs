@@ -1,4 +1,4 @@
-//! `--noise`: how much figures of compiled kernels may differ by chance. Left out: comparing them (`cerith_report::bump`).
+//! `--noise`: the accepted noise in measurements of compiled kernels. See `cerith_report::bump` for the comparison.
 
 use cerith_report::bump::Noise;
 use clap::Args;

@@ -10,7 +10,7 @@ pub struct CommandOutput {
 }
 
 impl CommandOutput {
-    /// What a process printed, and how it ended.
+    /// The output and the exit code of a process.
     pub fn from_output(output: &Output) -> Self {
         Self {
             code: output.status.code(),
@@ -19,7 +19,7 @@ impl CommandOutput {
         }
     }
 
-    /// Holds it to its exit code, and to what standard output and standard error must say.
+    /// Checks the exit code, and the text that standard output and standard error must contain.
     #[track_caller]
     pub fn assert_ends(self, code: i32, out: &[&str], err: &[&str]) -> Self {
         let shown = format!("--- out\n{}\n--- err\n{}", self.out, self.err);

@@ -1,4 +1,4 @@
-//! `cerith accept` as a user meets it: what is put on record, what is refused, and what waits for a review.
+//! `cerith accept` on the command line: recorded results, rejected results, and results that wait for a review.
 
 use std::fs;
 use std::path::Path;
@@ -113,7 +113,7 @@ fn record(folder: &Path) -> Option<String> {
     fs::read_to_string(folder.join("snapshots/cuda/sm_90/area/c.snap")).ok()
 }
 
-/// What came to its end when it was compiled is a record already, and has a name beside that of its label.
+/// A case that ended during compilation is already a record, and has a name in addition to its label's.
 #[test]
 fn a_record_of_something_else_than_its_label_is_refused_and_written_nowhere() {
     let folder = create_corpus();

@@ -1,4 +1,5 @@
-//! What a run is held to besides its cases' expectations: `--baseline`, `--last-failed`, `--fail-fast` and `--max-failures`.
+//! The criteria of a run in addition to its cases' expectations: `--baseline`, `--last-failed`, `--fail-fast` and
+//! `--max-failures`.
 
 use crate::place::{self, Place, remove_times};
 
@@ -74,7 +75,7 @@ fn what_is_in_the_baseline_passes_and_what_is_new_fails() {
         (&summary["in_baseline"], &summary["unexpected"]),
         (&3.into(), &0.into())
     );
-    // A case that nobody knew of.
+    // A new case.
     fix_sizes(&place, "[3, 5, 7, 9]");
     place.run(&["--baseline", BASE, "--out", "again"]).assert_ends(
         1,
@@ -126,7 +127,7 @@ fn what_is_mended_is_told_and_can_be_pruned() {
         ])
         .assert_ends(0, &["base.jsonl: 2 cases"], &[]);
     assert!(!place.read(BASE).contains("n=5"));
-    // What was not tried is not pruned.
+    // Cases that were not run are not pruned.
     place
         .run(&["--baseline", BASE, "--out", "again", "area/good"])
         .assert_ends(0, &["8 cases"], &[]);
@@ -141,7 +142,7 @@ fn what_is_mended_is_told_and_can_be_pruned() {
             BASE,
         ])
         .assert_ends(0, &["base.jsonl: 2 cases"], &[]);
-    // A case that is gone is told.
+    // A case that is gone is reported.
     fix_sizes(&place, "[5, 7]");
     place.run(&["--baseline", BASE, "--out", "again"]).assert_ends(
         0,
@@ -203,7 +204,7 @@ fn a_damaged_baseline_is_an_error_that_loses_nothing() {
     place
         .run(&["--baseline", "nowhere", "--out", "r"])
         .assert_ends(2, &[], &["error: nowhere: "]);
-    // The stream that the run would write over is no baseline for it.
+    // The stream that the run would overwrite is rejected as its baseline.
     place
         .run(&["--baseline", "r/events.jsonl", "--out", "r"])
         .assert_ends(
@@ -246,7 +247,7 @@ fn a_run_ends_when_enough_has_failed_and_says_what_was_not_run() {
     place
         .run(&["--fail-fast", "--max-failures", "2"])
         .assert_ends(2, &[], &["cannot be used with"]);
-    // What a baseline excuses is no failure.
+    // A difference in the baseline is not a failure.
     place
         .run(&["--baseline", "r/events.jsonl", "--fail-fast", "--out", "s"])
         .assert_ends(0, &["11 cases: "], &[]);
@@ -292,7 +293,7 @@ fn the_last_failures_are_run_again_and_nothing_else() {
     place
         .run(&["--last-failed", "--out", "r", "area/bad:n=7"])
         .assert_ends(1, &["1 case: "], &[]);
-    // What is mended is gone the next time.
+    // A fixed failure is not reported the next time.
     place.run(&["--out", "r"]).assert_ends(1, &[], &[]);
     let bad = place.read("cases/area/bad.yaml");
     let mended = bad.replace("shape: [\"{n}\"]", "shape: [\"{16 if n == 5 else n}\"]");
@@ -351,7 +352,7 @@ fn the_last_failures_of_a_run_that_did_not_end_are_honest() {
         &["r/events.jsonl: failed to read line 2 of the stream"],
     );
     assert_eq!(place.read("r/events.jsonl"), damaged);
-    // A run of the failures is no shard of a run of all.
+    // A run of the failures is not a shard of a run of all cases.
     place
         .run(&["--out", "1", "--shard", "1/2"])
         .assert_ends(1, &[], &[]);

@@ -1,5 +1,5 @@
-//! `cerith bump`, `cerith matrix` and `cerith bisect`, over what compilers of ten versions left on a GPU, which is on record: no
-//! toolchain is needed, and none is found.
+//! `cerith bump`, `cerith matrix` and `cerith bisect`, over recorded GPU results of compilers of ten versions: no toolchain is
+//! needed, and none is found.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::command_output::CommandOutput;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Case files of which all ten versions are on record.
+/// Case files with records of all ten versions.
 const CASES: [&str; 3] = [
     "atomic/extrema_of_zero",
     "reduction/place_of_reshaped",
@@ -128,7 +128,7 @@ fn a_bump_goes_on_from_a_stored_stream() {
             &["broke: 4 cases by 1 cause", "fixed: 6 cases by 2 causes"],
             &[],
         );
-    // The new side is told as well, beside another version.
+    // The new side is also found in a stream that has another version.
     let both = run.folder.path().join("both");
     let out = both.display().to_string();
     let mut words = vec!["run", "--engine", "reference", "--offline"];
@@ -145,7 +145,7 @@ fn a_bump_goes_on_from_a_stored_stream() {
             &["broke: 4 cases by 1 cause", "fixed: 6 cases by 2 causes"],
             &[],
         );
-    // A stream of somebody else, half a stream, none.
+    // A stream of another version, half a stream, and a missing stream.
     run.run_over_cases(&["bump", "3.6.0", "3.9.0", "--against", &stream], "b")
         .assert_ends(
             2,
@@ -237,7 +237,7 @@ fn a_bisection_finds_the_release() {
         &[],
     );
     bisect("pointer/unsigned_offset:dtype=u8", &["3.6.0", "3.9.0"]).assert_ends(1, &["give the same"], &[]);
-    // Nothing of 3.3.0 is on record.
+    // There are no records of 3.3.0.
     bisect("pointer/unsigned_offset:dtype=u8", &["3.3.0", "3.9.0"]).assert_ends(
         3,
         &["cuda@3.3.0 says nothing about"],

@@ -1,4 +1,4 @@
-//! `cerith check`: mistakes in kernels are found without a case file, at the right line, and their mended versions are left alone.
+//! `cerith check`: mistakes in kernels are found without a case file, at the right line, and their fixed versions pass.
 
 use std::fs;
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ fn six_mistakes_are_found_at_their_lines() {
     );
 }
 
-/// Every mended kernel, with nothing to be said about it.
+/// Every fixed kernel, without findings.
 const FIXED_KERNELS: [&str; 6] = [
     "mended.py:off_by_one  13 launches: nothing found",
     "mended.py:wrong_stride  27 launches: nothing found",
@@ -156,7 +156,7 @@ fn each_kernel_is_a_line_of_json_if_asked() {
     check(&folder, &["shapes.py:by_another", "--format", "jsonl"]).assert_ends(1, &line, &[]);
 }
 
-/// `MODE` has one of two values: no launch gets through with the likeliest guess.
+/// `MODE` has one of two values: no launch passes with the likeliest guess.
 const PARTICULAR: &str = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
     def particular(x_ptr, flags_ptr, out_ptr, n, MODE: tl.constexpr, BLOCK: tl.constexpr):\n    \
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    x = tl.load(x_ptr + at, mask=at < n, other=0.0)\n    \

@@ -543,7 +543,7 @@ fn every_code_has_a_page() {
     let folder = place(&[]);
     let explain = |code: &str| run(folder.path(), &["explain", code]);
     let kinds = cerith_interp::TrapKind::ALL.map(cerith_interp::TrapKind::code);
-    // What only `check` reports.
+    // Codes that only `check` reports.
     let own = [
         "block-dependent",
         "layout-dependent",

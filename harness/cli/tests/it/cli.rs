@@ -674,14 +674,14 @@ fn a_corpus_that_is_or_holds_the_home_is_refused() {
             ],
             &[],
         );
-        // Whoever names it means it.
+        // A folder that the user names explicitly is accepted.
         command.env("CERITH_ALLOW_READ", place.join("cases"));
         let done = CommandOutput::from_output(&command.output().expect("starts"));
         assert!(!done.out.contains("your home"), "{}", done.out);
     }
 }
 
-/// A launch may take long: nobody waits for its end.
+/// An interrupt does not wait for a long launch.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_first_interrupt_is_heard_inside_of_a_launch() {
@@ -867,7 +867,7 @@ fn a_kernel_gets_its_first_case_file_and_no_file_is_lost() {
     );
 }
 
-/// What moves a cursor or turns text around in a case file is shown, and never done.
+/// Characters in a case file that move a cursor or change the text direction are printed escaped.
 #[test]
 fn no_word_of_a_case_file_reaches_a_reader_raw() {
     let place = Place::new(&[]);

@@ -1,5 +1,4 @@
-//! `cerith exec` as a user meets it on a machine without a GPU. What it does on one is tested in
-//! `harness/cuda/tests`.
+//! `cerith exec` on the command line of a machine without a GPU. See `harness/cuda/tests` for its tests on a GPU.
 
 use std::fs;
 use std::path::Path;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const BAD: &str = "cases/area/bad.yaml";
 const STREAM: &str = "reports/run/events.jsonl";
 
-/// A case file with comments in it, whose cases are not as expected but for one.
+/// A case file with comments in it, whose cases are not as expected, except one.
 const COMMENTED: &str = "\
 # The head.
 about: 'A store past the end.'   # beside
@@ -169,7 +169,7 @@ fn what_no_longer_happens_is_taken_out() {
         .run(&[])
         .assert_ends(1, &["2 with an expectation that no longer happens"], &[]);
     expect(&place, &["--check"]).assert_ends(1, &["-   13 expect:", "1 to review"], &[]);
-    // Accepting takes nothing out.
+    // Accepting removes nothing.
     expect(&place, &["--accept"]).assert_ends(0, &["0 written, 0 removed"], &[]);
     expect(&place, &["--prune"]).assert_ends(0, &["0 written, 1 removed"], &[]);
     assert_eq!(

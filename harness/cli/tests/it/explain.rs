@@ -1,4 +1,4 @@
-//! `cerith explain` of floats: what may be where an engine has other bits, on what a GPU gave and is on record.
+//! `cerith explain` of floats: the accepted values where an engine has other bits, on recorded GPU results.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A file stands for what is in it: a case file for its kernel, a Python file for its only kernel, and either for a corpus.
+//! A file selects its contents: a case file its kernel, a Python file its only kernel, and either a corpus.
 
 use std::fs;
 use std::process::Command;

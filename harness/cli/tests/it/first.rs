@@ -1,4 +1,4 @@
-//! The first run of somebody new: whatever is missing or mistyped, the message names what to type next.
+//! The first run of a new user: for anything missing or mistyped, the message names the next command to type.
 
 use std::fs;
 

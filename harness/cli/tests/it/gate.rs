@@ -1,5 +1,4 @@
-//! Ways to get an "as expected" out of `cerith run` that nobody has earned, none of which works: what is printed, and how
-//! it ends.
+//! Tests that `cerith run` cannot pass without a real comparison: its output, and its exit code.
 
 use std::fs;
 use std::path::Path;
@@ -35,10 +34,10 @@ def asserted(x):
     tl.store(x, 1)
 ";
 
-/// What a GPU's record says of launches that left a one in the first byte.
+/// A GPU's record of launches that wrote a one to the first byte.
 const FINISHED: &str = "\"outcome\":\"finished\",\"times\":3,\"changed\":[[\"x\",0,\"01\"]]";
 
-/// What a record says of a kernel that the compiler refused.
+/// A record of a kernel that the compiler rejected.
 const REFUSED: &str =
     "\"outcome\":\"rejected\",\"kind\":\"NameError\",\"message\":\"nothing is not defined\",\"line\":12";
 
@@ -65,7 +64,7 @@ impl Place {
         fs::write(path, text).expect("a file");
     }
 
-    /// Puts outcomes of these cases on record: a one in the first byte. `stale` are those of another kernel.
+    /// Records outcomes of these cases: a one in the first byte. `stale` cases get records of another kernel.
     fn record(&self, ids: &[&str], stale: &[&str]) {
         self.record_as(ids, stale, FINISHED);
     }
@@ -95,7 +94,7 @@ impl Place {
         }
     }
 
-    /// How `cerith run` with these arguments ends, without a GPU. All of what it says is there.
+    /// Runs `cerith run` with these arguments, without a GPU, and checks the exit code and the output.
     #[track_caller]
     fn assert_run(&self, args: &[&str], code: i32, parts: &[&str]) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
@@ -134,12 +133,12 @@ fn clean(place: &Place) -> (Option<i32>, String) {
     (output.status.code(), text)
 }
 
-/// A case of the kernel `one`, with this behind it.
+/// A case of the kernel `one`, with more lines after it.
 fn build_case(more: &str) -> String {
     case_of("one", more)
 }
 
-/// A case of a kernel, with this behind it.
+/// A case of a kernel, with more lines after it.
 fn case_of(kernel: &str, more: &str) -> String {
     format!(
         "about: A one is written.\nkernel: k.py:{kernel}\nstorages: {{ x: {{ dtype: u8, shape: [8], fill: zeros }} }}\n\
@@ -169,7 +168,7 @@ fn a_named_engine_that_says_nothing_fails_the_run() {
     assert!(junit.contains("failures=\"1\""), "{junit}");
     let allowed = [&CUDA[..], &["--allow-unavailable"]].concat();
     place.assert_run(&allowed, 0, &["1 agree, 1 inconclusive", "as expected"]);
-    // Nobody named it: it has a record of one of the cases, and that one is compared.
+    // The engine was not named, but it has a record of one of the cases, and that case is compared.
     place.assert_run(&["--offline"], 0, &["1 agree, 1 inconclusive"]);
 }
 
@@ -222,7 +221,7 @@ fn a_case_may_foresee_that_an_engine_says_nothing() {
     let place = Place::new(&[("cases/area/a.yaml", &good), ("cases/area/b.yaml", &foreseen)]);
     place.record(&["area/a"], &[]);
     place.assert_run(&CUDA, 0, &["1 agree, 1 inconclusive", "as expected"]);
-    // It speaks now, so that what was foreseen no longer happens.
+    // Now it has an outcome, so the expectation is stale.
     place.record(&["area/a", "area/b"], &[]);
     place.assert_run(&CUDA, 1, &["STALE area/b"]);
 }
@@ -321,13 +320,13 @@ fn a_kernel_that_every_engine_rejects_is_red_unless_its_file_foresees_it() {
             "NOT as expected: 1 unexpected",
         ],
     );
-    // So it is where the reference is not asked.
+    // The result is the same without the reference.
     place.assert_run(
         &["--engine", "cuda@3.9.0"],
         1,
         &["REJECTED area/a", "NOT as expected: 1 unexpected"],
     );
-    // That somebody said so of the compiler says nothing of the language.
+    // An expectation about the compiler does not apply to the language.
     let of_cuda = "expect: [{ engine: cuda, outcome: rejected, why: it is not defined }]\n";
     place.write("cases/area/a.yaml", &case_of("refused", of_cuda));
     place.assert_run(&CUDA, 1, &["REJECTED area/a"]);
@@ -336,14 +335,14 @@ fn a_kernel_that_every_engine_rejects_is_red_unless_its_file_foresees_it() {
     for args in [&CUDA[..], &["--engine", "reference"]] {
         place.assert_run(args, 0, &["as expected"]);
     }
-    // One engine alone does what is foreseen of all, and still has nobody to agree with.
+    // One engine alone behaves as the case expects of all engines, but there is nothing to compare it with.
     let text = place.assert_run(
         &["--engine", "cuda@3.9.0"],
         1,
         &["NOT as expected: nothing was compared"],
     );
     assert!(!text.contains("REJECTED"), "{text}");
-    // Of a kernel that finishes it is no longer true.
+    // The expectation is stale if the kernel finishes.
     place.write("cases/area/a.yaml", &case_of("one", foreseen));
     place.assert_run(
         &["--engine", "reference"],
@@ -407,7 +406,7 @@ fn a_recorded_run_that_raised_needs_no_other_word() {
     let engines = ["--engine", "reference", "--engine", "recorded"];
     let place = Place::new(&[("cases/area/a.yaml", &case_of("refused", raised))]);
     place.assert_run(&engines, 0, &["1 agree", "as expected"]);
-    // Of a run that finished, nobody said that the reference rejects it.
+    // A recording of a run that finished does not expect the reference to reject the kernel.
     let finished = "recorded: { engine: interpret@3.9.0+host, after: {} }\n";
     place.write("cases/area/a.yaml", &case_of("refused", finished));
     place.assert_run(&engines, 1, &["reference rejected: undefined-name"]);

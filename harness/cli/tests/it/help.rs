@@ -1,4 +1,4 @@
-//! What teaches the command line: `help`, `completions`, `man`, `schema`, and colours.
+//! Help on the command line: `help`, `completions`, `man`, `schema`, and colours.
 
 use std::fs;
 

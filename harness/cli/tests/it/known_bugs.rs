@@ -9,7 +9,7 @@ use cerith_report::event::{Event, Kind};
 use cerith_tile::releases::latest_patches;
 use cerith_tile::rules::Version;
 
-/// Runs cases, of which every difference has to be explained: how many there are, how many differ, and how it ended.
+/// Runs cases whose differences must all be explained: the number of cases, the number that differ, and the output.
 #[track_caller]
 fn assert_explained<'a>(cases: impl Iterator<Item = &'a OsStr>, engines: &[&str]) -> (usize, usize, Output) {
     let reports = tempfile::TempDir::new().expect("a folder");
@@ -51,7 +51,7 @@ fn every_difference_of_a_recorded_program_is_explained() {
     assert_eq!((cases, differing), (224, 174));
 }
 
-/// The cases of every known bug of compilers, with what a GPU left of the kernels of ten versions, which is on record.
+/// The cases of every known bug of compilers, with recorded GPU results of the kernels of ten versions.
 #[test]
 fn what_compilers_of_every_version_left_is_explained() {
     const CASES: [&str; 12] = [

@@ -20,7 +20,7 @@ fn merge(place: &Place, streams: &[&str]) -> CommandOutput {
     place.run_cerith(&[&["report", "merge", "-o", "all.jsonl"], streams].concat())
 }
 
-/// How many verdicts there are in what was merged.
+/// The number of verdicts in the merged stream.
 fn count_verdicts(place: &Place) -> usize {
     let events = place.read_events("all.jsonl");
     events.iter().filter(|event| event["event"] == "verdict").count()
@@ -134,7 +134,7 @@ fn streams_of_another_run_are_left_out_and_said() {
         &nothing,
         "filters `area/good:dtype=f*` in place of none",
     );
-    // The same cases of a kernel that was edited between.
+    // The same cases with a kernel that was edited between the runs.
     let edited = |place: &Place| {
         let kernel = place.read("cases/area/k.py");
         place.write("cases/area/k.py", &kernel.replace("+ 1", "+ 2"));
@@ -309,7 +309,7 @@ fn a_stream_without_a_beginning_is_left_out() {
 #[test]
 fn cases_that_two_shards_have_count_once() {
     let place = run_shards();
-    // Somebody made a shard 2 of the first one.
+    // Relabel the first shard as shard 2.
     let text = place
         .read(SHARDS[0])
         .replace("\"shard\":\"1/3\"", "\"shard\":\"2/3\"");

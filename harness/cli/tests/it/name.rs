@@ -1,4 +1,4 @@
-//! The project was called something else once, and nothing of that is left, but what reads files of that time.
+//! The project once had another name, which must not occur except in code that reads files of that time.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,8 @@ use std::process::Command;
 /// The old name, which must not be in this file either.
 const OLD: &str = concat!("con", "ch");
 
-/// Where it may be, on how many lines: what reads bundles, records and streams of that time, and tests of that.
+/// Files that may contain the name, with the number of lines: code that reads bundles, records and streams of that time, and its
+/// tests.
 const ALLOWED: &[(&str, usize)] = &[
     // A library on GitHub has the word in its name.
     (".ci/plants/collect.py", 1),

@@ -174,7 +174,7 @@ fn ids_are_one_line_each() {
         "{}",
         listed.err
     );
-    // What is listed can be named.
+    // Every listed name can be used as a filter.
     let one = place.run_cerith(&["list", "area/d*lmay:n=5"]);
     assert_eq!(
         one.out.lines().last(),

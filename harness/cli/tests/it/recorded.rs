@@ -1,5 +1,5 @@
 //! Recordings on the command line: a folder as the first filter, and the engine `recorded`. The recording is written by hand:
-//! aliases, views of another dtype, an address in memory, a launch that raised, and one of which nothing is on record.
+//! aliases, views of another dtype, an address in memory, a launch that raised, and a launch without a record.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -62,7 +62,7 @@ fn encode_floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// A folder with a recording `rec`, of which the run left `after` in `out`.
+/// A folder with a recording `rec`, whose run left `after` in `out`.
 fn create_recording(after: &[f32; 5]) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let rec = folder.path().join("rec/scale");
@@ -105,7 +105,7 @@ fn run_cerith(folder: &Path, args: &[&str]) -> Output {
         .expect("cerith starts")
 }
 
-/// Checks how a command ends, and for words in what it says.
+/// Checks a command's exit code, and words in its output.
 fn check(folder: &Path, args: &[&str], code: i32, words: &[&str]) {
     let done = run_cerith(folder, args);
     let shown = format!(

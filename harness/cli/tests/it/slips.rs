@@ -174,7 +174,7 @@ fn a_file_of_a_folder_that_cannot_be_read_fails_the_check() {
     )
     .expect("written");
     check().assert_ends(2, &[], &["broken.py"]);
-    // What has nothing to do with Triton is left out, whatever its encoding.
+    // Files without Triton are skipped, whatever their encoding.
     fs::write(place.join("package/broken.py"), b"# caf\xe9\n").expect("written");
     check().assert_ends(0, &[], &[]);
 }

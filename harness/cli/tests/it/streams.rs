@@ -1,5 +1,4 @@
-//! What is left of a run that did not come to its end, what several streams lack together, and who may write where: nothing
-//! of it may look as if all cases had been judged.
+//! Interrupted runs, incomplete sets of streams, and concurrent writers of a folder: none of them may look like a complete run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -378,7 +377,7 @@ fn a_disk_that_is_full_at_the_end_of_a_run_is_told_instead_of_as_expected() {
         .run_cerith(&["report", "r/events.jsonl"])
         .assert_ends(0, &["as expected"], &[]);
     assert!(!Path::new(&place.join("r/junit.xml")).exists());
-    // A program that reads the stream is told by the summary.
+    // A program that reads the stream finds the error in the summary.
     let done = run_limited(&place, stream + 100, &[&out[..], &["--format", "jsonl"]].concat()).assert_ends(
         2,
         &[],
@@ -513,7 +512,7 @@ fn failures_of_all_cases_stay_known_after_a_run_of_some() {
     let run = |args: &[&str]| place.run_cerith(&[&["run", "--engine", "reference"], args].concat());
     run(&[]).assert_ends(1, &["2 unexpected"], &[]);
     run(&["area/good"]).assert_ends(0, &["reports/run/partial/"], &[]);
-    // `expect` reviews the latest run, `--last-failed` knows of both.
+    // `expect` reviews the latest run, `--last-failed` uses both.
     place
         .run_cerith(&["expect", "--list"])
         .assert_ends(0, &["0 to review"], &[]);
@@ -576,7 +575,7 @@ fn streams_that_lost_a_line_are_red_for_every_reader() {
     place
         .run_cerith(&["run", "--engine", "reference", "--last-failed", "--out", "cut"])
         .assert_ends(2, &[], &[wanted]);
-    // Shards: the one that lost its line is told.
+    // Shards: the shard with the missing line is reported.
     for shard in ["1", "2"] {
         let done = place.run_cerith(&[
             "run",

@@ -1,5 +1,5 @@
-//! `cerith run --views` and `cerith check`: accesses inside of a storage and outside of the tensor are warned of, where they are no
-//! way to use a view.
+//! `cerith run --views` and `cerith check`: warnings about accesses inside a storage and outside the tensor, unless they are a
+//! normal use of a view.
 
 use std::fs;
 use std::process::Command;
@@ -60,7 +60,7 @@ fn run_cerith(folder: &TempDir, words: &[&str], code: i32) -> String {
     done.out
 }
 
-/// What is warned of where a kernel is launched with these arguments, as one program for each row of four.
+/// Checks the warnings if a kernel is launched with these arguments, as one program for each row of four.
 #[track_caller]
 fn check(kernel: &str, args: &str, expected: &[&str]) {
     let case = format!(

@@ -53,7 +53,7 @@ fn it_says_what_differs_and_how_it_ended() {
         assert_eq!(done.status.code(), Some(code), "{shown:?}");
         assert!(shown[0].contains(out) && shown[1].contains(err), "{shown:?}");
     };
-    // Nothing is on record here, and there is no toolchain.
+    // There are no records here, and there is no toolchain.
     let absent = ["compare", "reference", "cuda@3.9.0", "--offline"];
     check(
         &absent,

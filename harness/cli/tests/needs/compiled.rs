@@ -1,5 +1,5 @@
-//! What a compiler says where there is no GPU: what it rejects is judged, bundled by name and put on record; what it
-//! compiles is not taken for more than that. These need an installed Triton.
+//! Compilers without a GPU: rejected kernels are judged, bundled by name and recorded, but compiled kernels have no outcome.
+//! These tests need an installed Triton.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         (&"agree".into(), None),
         "{verdict}"
     );
-    // What compiles has not been executed.
+    // A compiled kernel has not been executed.
     place.run_cerith(&[&RUN[..], &["area/add_one"]].concat(), None);
     let outcome = &place.read_verdict("area/add_one")["outcomes"][CUDA];
     let message = outcome["message"].as_str().expect("a message");
@@ -141,7 +141,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         message.contains("that is not on record, and there is no GPU to execute it: `cerith bundle`"),
         "{message}"
     );
-    // The same without the compiler.
+    // The result is the same without the compiler.
     place.run_cerith(
         &[&RUN[..], &["area/convert", "--offline"]].concat(),
         Some(&place.join("home")),
@@ -187,7 +187,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
     );
     let record = fs::read_to_string(place.join("snapshots/cuda/sm_90/area/convert.snap")).expect("a record");
     assert!(record.contains("none: it ended when it was compiled"), "{record}");
-    // What is on record needs no compiler.
+    // Recorded outcomes need no compiler.
     place
         .run_cerith(&[&RUN[..], &rejected].concat(), Some(&place.join("home")))
         .assert_ends(
@@ -198,13 +198,13 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
             ],
             &[],
         );
-    // What is not on record, and only that, is executed here if nobody names an engine.
+    // By default, only cases without a record are executed here.
     place.run_cerith(&["run", "--offline", "area/add_one", "area/convert"], None);
     let asked = |case: &str| place.read_verdict(case)["engines"].clone();
     let all = ["reference", "interpret@3.9.0", CUDA, PTX];
     assert_eq!(asked("area/add_one"), Value::from(all.to_vec()));
     assert_eq!(asked("area/convert"), Value::from(all[..3].to_vec()));
-    // Of a kernel that has changed since, the compiler is asked again.
+    // If a kernel has changed since it was recorded, the compiler runs again.
     let kernels = KERNELS.replace("n.to(tl.int32)", "n + BLOCK");
     fs::write(place.join("cases/area/k.py"), kernels).expect("a file");
     place.run_cerith(&[&RUN[..], &["area/convert"]].concat(), None);
@@ -217,7 +217,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
     );
 }
 
-/// A corpus of which nothing is on record is judged by the compiler all the same.
+/// The compiler judges a corpus without records.
 fn without_a_record_the_compiler_is_a_witness() {
     let place = Place::new();
     place
@@ -230,7 +230,7 @@ fn without_a_record_the_compiler_is_a_witness() {
             ],
             &[],
         );
-    // Where there is no toolchain, one sentence says so.
+    // Without a toolchain, one sentence reports it.
     let nowhere = place.join("home");
     let done = place
         .run_cerith(&["run", "--offline", "area/add_one"], Some(&nowhere))
@@ -238,7 +238,7 @@ fn without_a_record_the_compiler_is_a_witness() {
     assert!(!done.out.contains("ptx@"), "{}", done.out);
 }
 
-/// Two compilers are compared with no GPU and nothing on record: how kernels are launched, how large they are.
+/// Two compilers are compared without a GPU and without records: the launch parameters and sizes of kernels.
 fn a_bump_of_compilers_compares_what_they_make() {
     let place = Place::new();
     let bump = [
@@ -292,7 +292,7 @@ fn a_bump_of_compilers_compares_what_they_make() {
         );
         assert!((1..=255).contains(&figure("registers")), "{kernel}");
     }
-    // A change of that kind fails nobody who does not ask for it.
+    // A change of that kind is not a failure by default.
     place
         .run_cerith(
             &[

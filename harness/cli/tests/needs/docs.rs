@@ -1,8 +1,8 @@
-//! The documentation is true: every command in a block of kind `console` is run, and what it prints is compared with the block.
+//! Runs every command in the documentation's blocks of kind `console`, and compares its output with the block.
 //!
-//! A line of output may have `[..]` for text that is another time another, and a line `...` for lines that are left out.
-//! `CERITH_DOCS=write cargo test -p cerith --test needs docs` writes what commands print into blocks that do not fit.
-//! Blocks of kind `sh` are only parsed (`src/workflows.rs`): they need a GPU, a network, torch or hours.
+//! A line of output may have `[..]` for text that changes, and a line `...` for omitted lines.
+//! `CERITH_DOCS=write cargo test -p cerith --test needs docs` writes the output of commands into blocks that differ. Blocks of
+//! kind `sh` are only parsed (`src/workflows.rs`): they need a GPU, a network, torch or hours.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -107,7 +107,7 @@ fn every_page_is_held() {
     }
 }
 
-/// A page that says something else than what was printed is noticed.
+/// A page whose text differs from the output is detected.
 fn another_output_is_noticed() {
     let page = "text\n\n```console\n$ one\n1 [..] s\n...\nend\n$ two\n```\nmore\n";
     let commands: Vec<_> = parse_parts(page)

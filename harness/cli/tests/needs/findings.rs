@@ -21,7 +21,7 @@ def squares(x, out, N: tl.constexpr):
     tl.store(out + i, v * v)
 ";
 
-/// What Triton's interpreter makes of bf16 is wrong in every version that there is.
+/// A case with bf16, which Triton's interpreter computes incorrectly in every version.
 const CASE: &str = "about: Squares of some numbers.
 kernel: k.py:squares
 storages:

@@ -1,5 +1,5 @@
-//! `cerith fuzz`: the same cases from the same seed, findings in folders of their own, and words for what is wrong. Campaigns
-//! need Triton 3.9.0.
+//! `cerith fuzz`: the same cases from the same seed, findings in folders of their own, and error messages. Campaigns need Triton
+//! 3.9.0.
 
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn a_seed_makes_the_same_campaign_in_one_go_and_in_two() {
         assert_eq!(found(&whole), found(&parts));
     }
     assert!(one.out.contains("bf16-"), "{}", one.out);
-    // What it covered is told, and what it did not.
+    // The report lists covered and uncovered features.
     let coverage = |args: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
             .args(["coverage", "--campaign"])
@@ -96,7 +96,7 @@ fn findings_are_cases_that_explain_reads() {
     );
     let findings = out.path().join("findings");
     let Some(first) = fs::read_dir(&findings).expect("a folder").next() else {
-        // A bug that is mended or explained is found no more.
+        // A bug that is fixed or explained is not found again.
         return drop(done.assert_ends(0, &["0 findings"], &[]));
     };
     let name = first.expect("an entry").file_name();
@@ -200,11 +200,11 @@ fn without_a_gpu_a_compiler_gets_a_bundle() {
     done.assert_ends(0, &["cerith exec", "--results"], &[]);
     let bundle = out.join("bundles/from-0000000.cerith");
     assert!(bundle.exists());
-    // A bundle is not what came of it.
+    // A bundle without results is rejected.
     let bundle = bundle.to_str().expect("text");
     run_fuzz(&out, &["--resume", "--results", bundle]).assert_ends(2, &[], &["from-0000000.cerith"]);
     run_fuzz(&out, &["--resume", "--results", "nowhere.cerith"]).assert_ends(2, &[], &["nowhere.cerith"]);
-    // It goes on behind the last bundle.
+    // The campaign resumes after the last bundle.
     run_fuzz(&out, &["--offline", "--resume", "--count", "4"]).assert_ends(0, &["cases 4 to 7"], &[]);
     assert!(out.join("bundles/from-0000004.cerith").exists());
 }

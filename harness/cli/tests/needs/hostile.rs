@@ -13,7 +13,8 @@ use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// It does harm as soon as it is imported, and says what it could do. The kernel mentions that, or it would not be loaded.
+/// A module that attacks as soon as it is imported, and prints the result of each attempt. The kernel uses it, so that it is
+/// loaded.
 const KERNEL: &str = "\
 import os
 import socket
@@ -79,7 +80,7 @@ fn create_recording() -> TempDir {
         zip.finish().expect("a file");
     };
     archive(&folder.path().join("away.zip"), &[("x", 16)]);
-    // Of these 256 MiB a quarter of one is in the file. A name that leads away is a name: nothing is ever unpacked.
+    // A quarter of a MiB in the file expands to 256 MiB. A name with `..` is only a name: nothing is ever unpacked.
     archive(
         &rec.join("data.zip"),
         &[("x", 16), ("bomb", 256 << 20), ("../../harm", 16)],
@@ -116,7 +117,7 @@ fn create_recording() -> TempDir {
     folder
 }
 
-/// What a run says, without what differs from one to the next.
+/// The output of a run, without the parts that differ from run to run.
 fn run(folder: &Path, home: &Path, args: &[&str]) -> (Option<i32>, String) {
     let done = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(["run", "rec", "--offline"])

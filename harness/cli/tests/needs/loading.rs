@@ -102,7 +102,7 @@ fn run_cerith(folder: &Path, args: &[&str]) -> Output {
         .expect("cerith starts")
 }
 
-/// How a run of one kernel ends, and what is said.
+/// The exit code and the output of a run of one kernel.
 fn run(kernel: &str) -> (Option<i32>, String) {
     let folder = create_corpus(kernel);
     let output = run_cerith(
@@ -126,7 +126,7 @@ fn check(kernel: &str, code: i32, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
-    // Whatever it is, it is nobody's bug.
+    // Whatever the outcome is, no engine is blamed.
     assert!(!text.contains("is wrong"), "{text}");
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use cerith_needs::{NEWEST, Tests, find_toolchain, named};
 use tempfile::TempDir;
 
-/// Tensors for a program, a kernel with what it needs, and launches of it.
+/// Tensors for a program, a kernel with its requirements, and launches of it.
 const PROGRAM: &str = r#"
 import os, sys
 sys.path.insert(0, WORKER)
@@ -238,7 +238,7 @@ fn what_cannot_be_recorded_is_told() {
     }
 }
 
-/// A kernel that stores far behind the end of its argument.
+/// A kernel that stores far past the end of its argument.
 const WILD: &str = "
 
 @triton.jit

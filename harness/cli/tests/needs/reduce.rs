@@ -1,4 +1,4 @@
-//! `cerith reduce`: differences that stay what they are, and words for what is wrong. Some need Triton 3.9.0.
+//! `cerith reduce`: reduced cases keep their difference, and error messages. Some tests need Triton 3.9.0.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn a_difference_stays_explained_by_the_same_bug() {
         let kernel = fs::read_to_string(folder.path().join("kernel.py")).expect("a kernel");
         let body = kernel.lines().filter(|line| line.starts_with("    ")).count();
         assert!((1..=most).contains(&body), "{kernel}");
-        // What was written is a corpus in which the same bug explains the difference.
+        // The output is a corpus in which the same bug explains the difference.
         let out = folder.path().to_str().expect("a plain path");
         let again = run_cerith(&[&["explain", "case", "--cases", out], &ENGINES[..]].concat());
         assert!(
@@ -108,7 +108,7 @@ fn a_folder_that_cannot_be_written_loses_nothing() {
     fs::write(&file, "mine").expect("written");
     let done = reduce("dtype/bf16_nan", &file.join("out"), &ENGINES);
     assert_eq!(done.code, Some(2), "{}", done.err);
-    // The kernel is told instead.
+    // The kernel is printed instead.
     assert!(done.err.contains("@triton.jit"), "{}", done.err);
 }
 

@@ -52,7 +52,7 @@ fn a_pass_that_gives_up_an_order_is_named() {
     );
 }
 
-/// The PTX for another GPU than `ptx@V` is for is executed where both have its instructions.
+/// The PTX for a GPU other than `ptx@V`'s is executed if both GPUs support its instructions.
 fn ptx_for_hopper_tells_llvm_from_ptxas() {
     check(
         "dot/wraps:how=added,block=small,end=greatest",
@@ -87,7 +87,7 @@ fn a_compiler_that_dies_is_wrong_where_it_dies() {
     );
 }
 
-/// What MLIR's verifier does not take is not what the reference means by rejecting a program.
+/// A module that MLIR's verifier rejects is a bug of the frontend, and is not the same as a program that the reference rejects.
 fn invalid_ir_is_the_frontends() {
     check("control_flow/if_block", "cuda@3.2.0", &["wrong: the frontend\n"]);
 }

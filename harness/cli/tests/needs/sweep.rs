@@ -297,7 +297,7 @@ fn an_axis_that_is_none_gets_the_nearest() {
     }
 }
 
-/// The compiler's PTX needs no GPU: its variants are executed here, and a kernel that does not take a layout is not asked in it.
+/// The compiler's PTX needs no GPU: its variants are executed here. A kernel that does not support a layout is not run with it.
 fn variants_of_ptx_are_executed_here() {
     let place = Place::new();
     let axes = ["num_warps=1,4", "num_ctas=2", "specialize", "layout"];

@@ -44,7 +44,7 @@ def inc(x):
     return x + 1
 ";
 
-/// Changes what this process's compiler makes of one.
+/// Patches the compiler of this process so that the kernel adds two instead of one.
 const PATCH: &str = "
 import os
 
@@ -173,7 +173,7 @@ fn a_module_that_a_module_imports_decides_what_is_compiled() {
     place
         .run("a", PTX)
         .assert_ends(1, &["ptx@3.9.0", "this file is broken where it is compiled"], &[]);
-    // The cache answers, and the message names the file as this checkout has it.
+    // The result comes from the cache, and the message names the file by its path in this checkout.
     let again = place
         .run("a", PTX)
         .assert_ends(1, &["cases/pkg/deep/last.py"], &[]);

@@ -1,4 +1,4 @@
-//! Commits of a checkout of Triton, built one at a time. Left out: choosing the commit ([`super::search`]).
+//! Commits of a checkout of Triton, built one at a time. See [`super::search`] for the choice of the commit.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,15 +62,15 @@ pub struct Commits {
     hashes: Vec<String>,
     build: String,
     python: PathBuf,
-    /// What was checked out before.
+    /// The commit that was checked out before.
     before: String,
 }
 
 impl Commits {
-    /// The commits from one to another, along the first parents.
+    /// Lists the commits from one to another, along the first parents.
     ///
     /// # Errors
-    /// The folder is no checkout, holds changes, or has no such commits.
+    /// The folder is not a checkout, has uncommitted changes, or lacks these commits.
     pub fn from_range(
         folder: &Path,
         from: &str,
@@ -110,7 +110,7 @@ impl Commits {
         })
     }
 
-    /// What the commits are called: the first twelve digits.
+    /// The short names of the commits: the first twelve digits.
     pub fn names(&self) -> Vec<String> {
         self.hashes.iter().map(|commit| shorten_hash(commit)).collect()
     }
@@ -156,7 +156,7 @@ fn shorten_hash(commit: &str) -> String {
     commit.chars().take(12).collect()
 }
 
-/// What git answers, without the last line break.
+/// Runs git, and returns its output without the last line break.
 fn run_git(folder: &Path, words: &[&str]) -> Result<String, CommitError> {
     let output = Command::new("git")
         .arg("-C")

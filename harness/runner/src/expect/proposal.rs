@@ -1,4 +1,4 @@
-//! The expectations that a run proposes to write down or to remove. Left out: asking the user, and writing.
+//! The expectations that a run proposes to add or to remove. See `expect` for asking the user and writing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -23,21 +23,21 @@ pub struct Proposal {
     pub cases: usize,
 }
 
-/// What is done.
+/// A change to a case file.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// An expectation comes.
+    /// Add an expectation.
     Add(NewExpectation),
-    /// The one that begins in this line goes.
+    /// Remove the expectation that begins on this line.
     Remove(u32),
 }
 
-/// What a run gives for one file.
+/// The proposals that a run produces for one file.
 #[derive(Debug, Default)]
 pub struct FileProposals {
-    /// What can be done.
+    /// The changes that can be made.
     pub proposals: Vec<Proposal>,
-    /// What cannot be done, and why: a case or an expectation's place, and the reason.
+    /// The changes that cannot be made: a case or the location of an expectation, and the reason.
     pub refused: Vec<(String, String)>,
 }
 
@@ -54,7 +54,7 @@ pub fn of_file(
     found
 }
 
-/// What is written about one engine, without cases and the versions of engines.
+/// An expectation about one engine, without cases and the versions of engines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Doing {
     engine: String,
@@ -184,7 +184,7 @@ enum Inexpressible {
     Behaviour(String),
 }
 
-/// What an engine does that nobody wrote down, and its version.
+/// An engine's unexpected behaviour, and its version.
 fn extract_behaviour(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), Inexpressible> {
     let pattern = EnginePattern::parse(engine).ok_or_else(|| Inexpressible::Engine(engine.to_owned()))?;
     let version = pattern.version;
@@ -245,7 +245,7 @@ fn extract_behaviour(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<V
     ))
 }
 
-/// A reason made of what was seen.
+/// Builds a reason from the observed behaviour.
 fn build_reason(verdict: &Verdict, doing: &Doing) -> String {
     let said = verdict
         .unexpected
@@ -352,7 +352,7 @@ fn still_happens(verdict: &Verdict, expectation: &Expectation) -> bool {
     })
 }
 
-/// The releases that an expectation speaks of and that no engine of the run is of, the last patch of each minor.
+/// The releases that an expectation covers but no engine of the run has, the last patch of each minor.
 fn find_untried(expectation: &Expectation, engines: &[String]) -> Vec<String> {
     let Ok(range) = expectation.versions.parse::<VersionRange>() else {
         return vec![expectation.versions.clone()];
@@ -364,10 +364,10 @@ fn find_untried(expectation: &Expectation, engines: &[String]) -> Vec<String> {
         .collect();
     let of_reference = patterns.iter().any(|one| one.name == "reference");
     if of_reference && range == VersionRange::any() {
-        // It is said of the program, whatever the language.
+        // The expectation is about the program, whatever the language.
         return Vec::new();
     }
-    // The reference is asked for the language of each engine's version; alone, for the newest.
+    // The reference runs in the language of each engine's version; alone, in the newest.
     let means = |id: &String| {
         of_reference
             || patterns

@@ -1,4 +1,4 @@
-//! What a case is made of: storages with the tensors over them, and launches.
+//! Describes the parts of a case: storages with the tensors over them, and launches.
 
 use std::fmt::Write as _;
 

@@ -30,7 +30,7 @@ impl Tolerance for Admitted<'_> {
     }
 }
 
-/// A paragraph for every engine that left other bits than the reference of its rules; empty where none did.
+/// A paragraph for every engine whose bits differ from the reference with the same rules; empty if there is none.
 pub fn render_room(case: &Case, trial: &Trial, reference: &Reference, palette: Palette) -> String {
     let mut text = String::new();
     for other in &trial.other_records {

@@ -12,7 +12,7 @@ use crate::stages::{Answer, Passes, Stages};
 /// Lines of IR around those that differ.
 const CONTEXT_LINES: usize = 2;
 
-/// What the stages said, and the one that is wrong.
+/// Renders the results of the stages, and the wrong stage.
 pub fn render_stages(stages: &Stages, answer: &Answer, palette: Palette) -> String {
     let mut text = render_heading(palette, &format!("stages of {}", stages.describe()));
     let width = answer

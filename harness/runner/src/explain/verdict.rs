@@ -1,4 +1,4 @@
-//! What a trial says: the verdict, what each engine did, and where two of them differ.
+//! Describes a trial: the verdict, the result of each engine, and the differences between engines.
 
 use std::fmt::Write as _;
 
@@ -70,7 +70,7 @@ pub fn render_headline(case: &Case, event: &Verdict, palette: Palette) -> String
     text
 }
 
-/// What each engine did.
+/// Renders the outcome of each engine.
 pub fn render_outcomes(case: &Case, trial: &Trial, palette: Palette) -> String {
     let mut text = render_heading(palette, "outcomes");
     for record in trial.references.iter().chain(&trial.other_records) {
@@ -83,7 +83,7 @@ pub fn render_outcomes(case: &Case, trial: &Trial, palette: Palette) -> String {
     text
 }
 
-/// Where engines differ: pictures of tensors, and the first elements.
+/// Renders the differences between engines: pictures of tensors, and the first elements.
 pub fn render_differences(event: &Verdict, palette: Palette) -> String {
     let mut text = String::new();
     for difference in &event.differences {
@@ -134,7 +134,7 @@ fn draw_tile(tile: &Tile, palette: Palette) -> String {
     text
 }
 
-/// What goes wrong with a known bug.
+/// Describes the effect of a known bug.
 fn describe_bug(name: &str) -> &'static str {
     let of_model = Quirk::from_name(name).map(|quirk| quirk.summary().trim());
     let told = || {

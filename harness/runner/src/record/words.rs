@@ -1,4 +1,4 @@
-//! What `cerith record` says at the end: what was recorded, what was running when a process died, and why there is nothing.
+//! The final messages of `cerith record`: what was recorded, what was running when a process crashed, and why there is nothing.
 
 use std::env;
 use std::path::Path;
@@ -59,7 +59,7 @@ pub fn describe_recording(
     lines.join("\n")
 }
 
-/// Launches that are no cases, and why.
+/// Describes launches that did not become cases, with the reasons.
 fn describe_omitted(collected: &Collected, out: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     let left: u64 = collected.skipped.iter().map(|one| one.count).sum();
@@ -181,7 +181,7 @@ fn describe_unfinished(collected: &Collected, out: &Path, status: Option<ExitSta
     lines
 }
 
-/// What the reference says of a launch.
+/// Describes the reference's judgement of a launch.
 fn describe_verdict(corpus: &Corpus, reference: &Reference, one: &Unfinished) -> String {
     let entry = corpus.entries().find(|entry| entry.id == one.case);
     let Some(case) = entry.and_then(|entry| entry.resolve().ok()) else {

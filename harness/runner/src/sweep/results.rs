@@ -28,15 +28,15 @@ pub(super) struct Pile {
     refused: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What there is of one case and engine, in the order of the files.
+/// The results of one case and engine, in the order of the files.
 #[derive(Default)]
 struct Group {
     results: Vec<(Variant, Digests, VariantResult)>,
-    /// Memory that several variants left is kept once.
+    /// Memory that several variants left, stored once.
     arenas: Vec<Arc<[u8]>>,
 }
 
-/// Of the kernel's source and of the layout.
+/// The digests of the kernel's source and of the layout.
 type Digests = [String; 2];
 
 enum VariantResult {
@@ -61,8 +61,7 @@ impl Group {
         arena
     }
 
-    /// Adds what is said of a variant. What another file says of it too must be the same; if it is not, the variant does
-    /// not give the same twice.
+    /// Adds a variant's result. Results from several files must be equal; otherwise the variant is not deterministic.
     fn add(&mut self, variant: Variant, digests: Digests, said: VariantResult) {
         let Some((_, _, known)) = self.results.iter_mut().find(|(known, ..)| *known == variant) else {
             self.results.push((variant, digests, said));
@@ -158,7 +157,7 @@ impl Pile {
         Ok(())
     }
 
-    /// Where what is said under a label belongs.
+    /// The group that results under a label belong to.
     fn group(
         &mut self,
         label: &Label,
@@ -206,7 +205,7 @@ impl Pile {
         self.axes.iter().cloned().collect()
     }
 
-    /// What was refused.
+    /// Messages about the rejected results.
     pub(super) fn problems(&self) -> Vec<Problem> {
         let problem = |(why, ids): (&String, &BTreeSet<String>)| {
             let mut named: Vec<&str> = ids.iter().take(MAX_NAMED_IDS).map(String::as_str).collect();
@@ -219,7 +218,7 @@ impl Pile {
         self.refused.iter().map(problem).collect()
     }
 
-    /// What an engine did with the variants of a case.
+    /// Collects an engine's results for the variants of a case.
     pub(super) fn collect_samples(
         &self,
         entry: &Entry,

@@ -43,7 +43,7 @@ launches:
     args: { x: x, n: \"{n}\", BLOCK: 16 }
 ";
 
-/// Cases that nobody expects: a store past the end of a storage has no defined answer.
+/// Cases with unexpected results: a store past the end of a storage has no defined answer.
 pub const BAD: &str = "\
 about: A store past the end.
 kernel: k.py:past_the_end
@@ -71,7 +71,7 @@ impl Place {
         place
     }
 
-    /// The same, and three in front of them that are not as expected.
+    /// Creates the same corpus with three unexpected cases before the others.
     pub fn new_failing() -> Self {
         let place = Self::new();
         place.write("cases/area/bad.yaml", BAD);

@@ -52,7 +52,7 @@ pub fn check_page(path: &Path, folder: &Path, home: Option<&str>) {
     }
 }
 
-/// What a command prints, errors included.
+/// The output of a command, errors included.
 fn run(command: &str, folder: &Path, home: Option<&str>) -> String {
     let bin = Path::new(env!("CARGO_BIN_EXE_cerith"))
         .parent()

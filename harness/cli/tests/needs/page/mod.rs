@@ -20,7 +20,7 @@ pub enum Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part as it stands on the page.
+    /// The part's text on the page.
     pub fn text(&self) -> &'a str {
         match self {
             Self::Text(text) => text,
