@@ -9,7 +9,7 @@
 //! - A value came from it if the kernel uses a library function that is Triton code in that version, or an operation that
 //!   `semantic.py` makes of several others ([`expansion`]), or if an autotuner, heuristics or a host function make its launch.
 //!
-//! Left out: who is right (`cerith-verdict`).
+//! See `cerith-verdict` for which engine is right.
 
 use cerith_case::Case;
 use cerith_tile::rules::{Rules, Version};
@@ -75,7 +75,7 @@ fn is_shared(own: Families, outcome: &Outcome, through: &[String]) -> bool {
                     || own.has(Family::Compiler)
             }
             Some(file) => is_shared_file(file),
-            // A record of before it was noted, or an exception of a process that nobody looked into.
+            // The record is older than this field, or nothing inspected the process that raised the exception.
             None => !is_compilers_own(complaint),
         },
         Outcome::Crashed(_) | Outcome::Unsupported(_) | Outcome::Exhausted(_) | Outcome::Unavailable(_) => {
@@ -162,7 +162,7 @@ pub fn list_triton_code(case: &Case, reference: Option<&Reference>, rules: Rules
                     }
                 }
             }
-            // Nobody has traced it: the text says what it names.
+            // The kernel was not traced: search its text for names.
             None => found.extend(
                 launch
                     .kernel
@@ -176,7 +176,7 @@ pub fn list_triton_code(case: &Case, reference: Option<&Reference>, rules: Rules
     found
 }
 
-/// The library functions that a text names behind a dot.
+/// The library functions that follow a dot in a text.
 fn find_library_names(text: &str, version: Version) -> Vec<String> {
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split('.')

@@ -1,7 +1,6 @@
-//! What a GPU is asked to do, and its results, as plain data that travels to a child process and in bundles.
+//! Jobs for a GPU and their results, as plain data that travels to a child process and in bundles.
 //!
-//! Left out: how a case becomes a job (`super`), how a job is executed (`device`), what the answer is worth
-//! (`cerith-verdict`).
+//! See `compile` for turning a case into a job, `cerith-cuda` for executing it, and `cerith-verdict` for judging the result.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ pub fn digest(kernel: &Kernel) -> String {
     blake3::hash(&kernel.cubin).to_hex().to_string()
 }
 
-/// A case, ready for a GPU: memory as the case's layout has it and the compiled launches.
+/// A case, ready for a GPU: memory in the case's layout, and the compiled launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The arena of the case's memory: every storage between guard zones (`cerith_memory::Memory::arena`). Addresses in
@@ -26,11 +25,11 @@ pub struct Job {
     /// Storages that may hold addresses afterwards: aligned words of them that point into the GPU's copy of the arena
     /// are moved back.
     pub may_hold_addresses: Vec<usize>,
-    /// What is launched.
+    /// The compiled launches.
     pub compiled: Compiled,
 }
 
-/// What is wrong with the numbers in a job.
+/// An invalid number in a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadJob {
     /// A storage is not inside the arena.

@@ -1,4 +1,4 @@
-//! Traced kernels, kept by what decides a trace. Left out: tracing them, and kernels with quirks ([`super::traces`]).
+//! Traced kernels, kept by the inputs of a trace. See [`super::traces`] for kernels with quirks.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ impl Cache {
     }
 }
 
-/// About how many bytes a kernel takes that was prepared and launched: what is known of each value, and its lanes.
+/// Estimates the bytes of a kernel that was prepared and launched: the facts about each value, and its lanes.
 pub(super) fn estimate_bytes(function: &Function) -> usize {
     function
         .values

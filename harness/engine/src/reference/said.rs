@@ -1,4 +1,4 @@
-//! What our frontend and our interpreter say, in the words of outcomes. Left out: what they do.
+//! Converts messages of our frontend and our interpreter to outcomes.
 
 use cerith_case::{ArgValue, Launch};
 use cerith_frontend::{Refusal, Refused};
@@ -10,7 +10,7 @@ use cerith_tile::source::{Sources, Span};
 use crate::engine::Failure;
 use crate::{Complaint, Outcome, Position, SourceLines, Trap};
 
-/// What a launch that nobody but we can be blamed for comes to: that it was stopped, or a bug of ours.
+/// Converts an internal error to a failure: a stop, or a bug of ours.
 pub(crate) fn to_failure(doing: String, error: InternalError) -> Failure {
     match error {
         InternalError::Stopped => Failure::Stopped,

@@ -1,4 +1,4 @@
-//! What ends a launch from outside: a flag, and the clock. Left out: who sets the flag.
+//! Events that end a launch from outside: a flag, and the clock.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};

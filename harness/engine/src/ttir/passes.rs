@@ -1,4 +1,4 @@
-//! What the passes of Triton's compiler made of a case, one after the other. Left out: executing it ([`super::Ttir::executing`]).
+//! The IR between the passes of Triton's compiler for a case. See [`super::Ttir::executing`] for executing it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct FailedPass {
     pub place: usize,
     /// The IR before it.
     pub before: String,
-    /// What it says.
+    /// MLIR's message.
     pub message: String,
 }
 
@@ -29,7 +29,7 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// Of kernels whose IR is what MLIR's pass manager printed.
+    /// Reads the passes of kernels whose IR is the output of MLIR's pass manager.
     pub(super) fn new(compiled: Compiled) -> Self {
         let mut names = Vec::new();
         let mut kernels = Vec::with_capacity(compiled.kernels.len());
