@@ -1,13 +1,13 @@
 //! Jobs on a GPU, inside the child process: where their memory is, what is launched with which parameters, and the results.
 //!
-//! Many jobs at once are fast: every repetition of every job gets a copy of its arena in one buffer, between gaps of a
-//! known content, which is uploaded once and downloaded once. A job that writes where it must not may then reach its
-//! neighbours. It is noticed by the gaps, or by a neighbour whose repetitions come out differently here and not alone,
-//! since the order of the jobs differs from repetition to repetition; then all jobs of the batch are done again, each
-//! alone ([`Device::alone`]). What is written far away from all arenas and hits nothing goes unnoticed.
+//! Batches make jobs fast: every repetition of every job gets a copy of its arena in one buffer, between gaps of known content.
+//! The buffer is uploaded once and downloaded once. A job that writes out of bounds may then reach its neighbours. Two signs show
+//! it: changed gaps, or a neighbour whose repetitions differ in the batch and not alone, because the order of the jobs differs
+//! from repetition to repetition. Then all jobs of the batch run again, each alone ([`Device::alone`]). A write far away from all
+//! arenas that hits nothing is not detected.
 //!
-//! Left out: CUDA's calls (`super::driver`), the process around it (`super::child`), what happens after a fault
-//! (`super::executor`).
+//! See `super::driver` for CUDA's calls, `super::child` for the process around it, and `super::executor` for the handling of
+//! faults.
 
 use cerith_memory::ORIGIN;
 use cerith_toolchain::compiled::{Invocation, Kernel, Metadata, Param, Scratch};
@@ -21,7 +21,7 @@ const ALIGNMENT: usize = 512;
 /// Bytes between two arenas of a batch.
 const GAP: usize = 4096;
 
-/// Bytes before and behind the arena of a job that is done alone.
+/// Bytes before and after the arena of a job that runs alone.
 const GAP_ALONE: usize = 1 << 20;
 
 /// What gaps and scratch memory hold before a launch.
@@ -527,7 +527,7 @@ fn is_gap(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte == GAP_BYTE)
 }
 
-/// A job that wrote outside of its arena, told by the gaps around it.
+/// Finds a write outside of a job's arena, in the gaps around the arena.
 fn find_stray_write(front: &[u8], back: &[u8]) -> Option<Ran> {
     let written = |byte: &u8| *byte != GAP_BYTE;
     let before = front.iter().rev().position(written).map(|at| at + 1);

@@ -1,11 +1,11 @@
 //! Child processes that execute jobs, one for every GPU, so that a kernel can break nothing but its own case.
 //!
-//! Jobs of many threads meet in one queue and are done in batches. A launch that faults ends the child, which says whose launch
-//! it was; a new child runs the other jobs of the batch again. If a batch takes too long, or its child dies without a word, its
-//! jobs are run again one by one, so that the job at fault is known. The same is done with a batch in which one job wrote where
-//! it must not and may have changed another's result.
+//! Jobs of many threads meet in one queue and run in batches. A launch that faults ends the child, which reports the job at
+//! fault; a new child runs the other jobs of the batch again. If a batch takes too long, or its child exits without a message,
+//! its jobs run again one by one, to find the job at fault. They also do if one job wrote out of bounds and may have changed
+//! another job's result.
 //!
-//! Left out: what happens on the GPU (`super::device`), bytes and pipes (`super::wire`, `cerith_toolchain::conversation`).
+//! See `super::device` for the GPU, and `super::wire` and `cerith_toolchain::conversation` for bytes and pipes.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -63,7 +63,7 @@ pub struct Options {
     pub repetitions: u32,
     /// How long a job may take, all repetitions together.
     pub time: Duration,
-    /// What is started as the child; the index of the GPU is appended. It calls [`child::serve`].
+    /// The child's program; the index of the GPU is appended to its arguments. It calls [`child::serve`].
     pub program: PathBuf,
     /// Its arguments before that.
     pub arguments: Vec<OsString>,
@@ -314,9 +314,9 @@ impl Shared {
 
 /// How a child was lost.
 struct Loss {
-    /// What that is for the job whose doing it was.
+    /// The result for the job at fault.
     ran: Ran,
-    /// Which job of the oldest batch it was, where that is known.
+    /// The index of that job in the oldest batch, if known.
     job: Option<usize>,
 }
 
@@ -389,7 +389,7 @@ impl Feeder {
         refuse(rest, &end);
     }
 
-    /// Sends a batch. The error is what became of the oldest batch.
+    /// Sends a batch. If the child is lost, the error is the outcome of the oldest batch.
     fn send(&mut self, batch: Vec<Task>) -> Result<(), Loss> {
         if self.sent.is_empty() {
             self.since = Instant::now();
@@ -451,7 +451,7 @@ impl Feeder {
         self.since + limit + Duration::from_millis(500)
     }
 
-    /// Waits for the oldest batch's answer. The error is what became of the batch.
+    /// Waits for the oldest batch's answer. If the child is lost, the error is the outcome of the batch.
     fn receive(&mut self) -> Result<(), Loss> {
         let deadline = self.deadline();
         let (header, blobs) = loop {
@@ -523,7 +523,7 @@ impl Feeder {
         Loss { ran, job: None }
     }
 
-    /// What came is no answer, and what that means for the oldest batch. The process is over.
+    /// Handles an invalid answer: kills the child, and returns the outcome of the oldest batch.
     fn handle_noise(&mut self, noise: &dyn Display) -> Loss {
         self.child.kill();
         let ran = Ran::Died {
@@ -532,8 +532,8 @@ impl Feeder {
         Loss { ran, job: None }
     }
 
-    /// The child is gone. A job that was alone, or is known to be the one, has its answer; others are done again, those
-    /// of the oldest batch alone if nobody knows which of them it was.
+    /// Replaces a lost child. A job that ran alone, or that is known to be at fault, gets its result. The other jobs run again;
+    /// jobs of the oldest batch run alone if the job at fault is unknown.
     fn requeue_tasks(&mut self, loss: &Loss) -> Result<(), Unavailable> {
         self.shared.lost.fetch_add(1, Ordering::Relaxed);
         let mut again = Vec::new();
@@ -565,10 +565,10 @@ impl Feeder {
     }
 }
 
-/// Tells whoever waits that nothing will come.
+/// Reports the failure to all waiting callers.
 fn refuse(tasks: Vec<Task>, end: &Failure) {
     for task in tasks {
-        // An error means that nobody waits.
+        // An error means that the caller no longer waits.
         let _ = task.answer.send((task.key, Err(end.clone())));
     }
 }

@@ -1,4 +1,4 @@
-//! The contents of a bundle: its sections and their fields. Left out: reading and writing them.
+//! The contents of a bundle: its sections and their fields. See `read` and `write` for reading and writing them.
 
 use std::io;
 
@@ -28,7 +28,7 @@ pub const SECTION_MOST: usize = 1 << 30;
 pub enum Kind {
     /// Cases to be executed.
     Cases,
-    /// What executing them came to.
+    /// Results of executed cases.
     Results,
 }
 
@@ -50,7 +50,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// Which case of which corpus an entry is about, and what was compiled for it.
+/// Identifies an entry: the case in a corpus, and the machine code compiled for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Label {
     /// The case's id: `alias/same_twice:dtype=f32`.
@@ -68,7 +68,7 @@ pub struct Label {
     pub engine: EngineId,
     /// Which GPU executes the machine code.
     pub target: Target,
-    /// Digest of the kernel's source and of what it was compiled with, as `compile` makes it.
+    /// Digest of the kernel's source and its compilation inputs, as `compile` computes it.
     pub source: String,
     /// Digest of the storages, tensors and launches, as `compile` makes it.
     pub layout: String,
@@ -79,34 +79,34 @@ pub struct Label {
 /// A case to be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseEntry {
-    /// What it is about.
+    /// The case and its engine.
     pub label: Label,
-    /// What is to be done. Assembly and IR of its kernels are not stored, and empty when it is read.
+    /// The job to run. Assembly and IR of its kernels are not stored, and are empty after reading.
     pub job: Job,
 }
 
 /// The result of executing a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultEntry {
-    /// What it is about, as in the bundle of cases.
+    /// The case and its engine, as in the bundle of cases.
     pub label: Label,
-    /// What it came to.
+    /// The result.
     pub ran: Ran,
 }
 
 /// A case that ended when it was compiled: a GPU has nothing left to do, and the case travels along.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
-    /// What it is about.
+    /// The case and its engine.
     pub label: Label,
-    /// What it came to.
+    /// The record of its outcome.
     pub record: Record,
 }
 
 /// A variant that need not be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// What it is about.
+    /// The variant and its engine.
     pub label: Label,
     /// Why not.
     pub why: Unexecuted,
@@ -166,7 +166,7 @@ pub enum BundleError {
     /// The file cannot be written.
     #[error("write the bundle: {0}")]
     Write(#[source] io::Error),
-    /// It is no bundle at all.
+    /// The file is not a bundle.
     #[error("read the bundle: this is not a file that Cerith wrote (its first bytes are {0})")]
     Foreign(String),
     /// It is of a later format.
@@ -177,9 +177,9 @@ pub enum BundleError {
     /// It holds something else.
     #[error("read the bundle: it holds {actual}, and {expected} are wanted")]
     Kind {
-        /// What it says it holds.
+        /// The kind that the file declares.
         actual: String,
-        /// What was asked for.
+        /// The expected kind.
         expected: Kind,
     },
     /// It ends too early.
@@ -205,7 +205,7 @@ pub enum BundleError {
     TooLarge {
         /// The section, from 0.
         section: u64,
-        /// What it claims.
+        /// The size that it claims.
         bytes: u64,
     },
     /// One entry does not fit into a section.
@@ -251,7 +251,7 @@ pub(super) fn hash_section(section: u64, stored: &[u8]) -> blake3::Hash {
     hasher.finalize()
 }
 
-/// What is written as it is printed.
+/// Serializes values as text, with `Display` and `FromStr`.
 mod text {
     use std::fmt::Display;
     use std::str::FromStr;

@@ -130,7 +130,7 @@ impl<R: Read> Reader<R> {
         std::mem::take(&mut self.notes)
     }
 
-    /// Reads a section and takes in what is in it.
+    /// Reads a section and stores its content.
     fn advance(&mut self) -> Result<(), BundleError> {
         let (header, blobs) = match self.next_section() {
             Ok(section) => section,
