@@ -45,7 +45,7 @@ impl Families {
         self.0 & other.0 == 0
     }
 
-    /// How many there are.
+    /// The number of families.
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -84,7 +84,7 @@ fn is_shared(own: Families, outcome: &Outcome, through: &[String]) -> bool {
     }
 }
 
-/// What of Triton's package is the compiler's or the interpreter's alone. All else of it serves both.
+/// Triton's files that belong to the compiler or the interpreter alone. They share all others.
 const UNSHARED_FILES: [&str; 7] = [
     "triton/compiler/",
     "triton/backends/",
@@ -126,7 +126,7 @@ fn is_compilers_own(complaint: &Complaint) -> bool {
         .any(|own| message.starts_with(own))
 }
 
-/// What of Triton's own Triton code, and of its launchers' Python, decides what a case leaves under a version's language:
+/// Lists Triton's own Triton code, and the Python of its launchers, on which a case's result depends under a version's language:
 /// names as a reader knows them, in order.
 pub fn list_triton_code(case: &Case, reference: Option<&Reference>, rules: Rules) -> Vec<String> {
     let mut found = Vec::new();

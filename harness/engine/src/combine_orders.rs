@@ -34,7 +34,7 @@ fn has_open_reduction(block: &Block) -> bool {
     })
 }
 
-/// Where a kernel combines elements by a function that is not well known.
+/// The locations where a kernel combines elements by a function that is not well known.
 pub(crate) fn open(function: &Function) -> Vec<LocId> {
     let mut open = Vec::new();
     function.body.visit_operations(&mut |op| {
@@ -48,9 +48,9 @@ pub(crate) fn open(function: &Function) -> Vec<LocId> {
 /// The orders to try for a kernel: first the orders that show most differences; then, if one shows a difference, the others.
 ///
 /// If a function lets a NaN win on one side, the order from the first element to the last returns the result of the elements
-/// after the last NaN, and the reverse order returns the result of those before the first NaN. So these two always differ; trees
-/// hide most NaN of long axes. In threads other than the first, the result comes from the last element's side. It shows only if
-/// the result goes to more than one lane, because the first thread stores the result itself.
+/// after the last NaN, and the reverse order returns the result of the elements before the first NaN. So these two always differ;
+/// trees hide most NaN of long axes. In threads other than the first, the result comes from the last element's side. It shows
+/// only if the result goes to more than one lane, because the first thread stores the result itself.
 fn list_orders(function: &Function) -> [&'static [Combining]; 2] {
     use Combining::{
         Backwards, Forwards, Halves, NanFirst, NanLast, Neighbours, Random, RandomLevels, Turned,
@@ -199,7 +199,7 @@ pub(crate) fn build_diagnostic(
     })
 }
 
-/// What stopped with elements combined in another order, and would not in the reference's.
+/// A trap that occurs if elements are combined in another order, but not in the reference's order.
 pub(crate) fn in_an_order(mut complaint: Box<Complaint>) -> Outcome {
     complaint.message += ", in one of the orders in which elements may be combined";
     Outcome::Trapped(Trap::Undefined, complaint)

@@ -19,10 +19,10 @@ pub struct Compiler {
     compilers: Compilers,
     /// The GPU that executes.
     gpu: Target,
-    /// What Triton compiles for.
+    /// The target of the compilation.
     target: Target,
     limits: Limits,
-    /// After what stage Triton ends; none: after the last.
+    /// The last stage; `None` for all stages.
     stage: Option<Stage>,
 }
 
@@ -35,7 +35,7 @@ pub enum Compiling {
     Ended(Outcome),
 }
 
-/// What a compilation is asked for.
+/// The requested output of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CompileOutput {
     /// Code, or the IR of a stage.
@@ -88,7 +88,7 @@ impl Compiler {
         self.gpu
     }
 
-    /// What Triton compiles for.
+    /// The target of the compilation.
     pub const fn target(&self) -> Target {
         self.target
     }

@@ -35,7 +35,7 @@ pub enum Feature {
     AnyRules,
 }
 
-/// What an engine needs to be there.
+/// The requirements of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// An installed toolchain.
@@ -78,7 +78,7 @@ pub enum Failure {
     Internal {
         /// The operation that failed.
         doing: String,
-        /// What went wrong.
+        /// The reason of the failure.
         reason: String,
     },
 }
@@ -108,7 +108,7 @@ pub trait Prepared: Send + Sync {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure>;
 }
 
-/// How a record stood to the reference when it was accepted.
+/// How a record compared with the reference when it was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remembered {
     /// It agreed.
@@ -196,7 +196,7 @@ pub trait Engine: Send + Sync {
 /// An outcome with the time it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What the engine did.
+    /// The outcome.
     pub outcome: Outcome,
     /// Time for parsing or compiling; next to nothing when it was cached.
     pub prepare: Duration,

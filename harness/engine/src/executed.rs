@@ -9,7 +9,7 @@ use crate::lane_orders;
 use crate::reference::{build_complaint, find_position};
 use crate::{Complaint, Finished, Outcome, Tracked, Trap};
 
-/// What the launches so far did.
+/// The combined results of the launches so far.
 #[derive(Debug, Default)]
 pub(crate) struct Executed {
     tracked: Tracked,

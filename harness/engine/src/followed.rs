@@ -179,7 +179,7 @@ impl Host {
         Some(())
     }
 
-    /// Where a byte of a storage comes from: the copy that is written back last, and its byte.
+    /// Finds the origin of a storage's byte: the copy that is written back last, and the byte in it.
     fn find(&self, device: &Memory, storage: StorageId, byte: usize) -> Option<(StorageId, usize)> {
         let copies = self.memory.ids().zip(&self.copies).collect::<Vec<_>>();
         copies
@@ -196,7 +196,7 @@ impl Host {
             })
     }
 
-    /// The same arguments, in this memory.
+    /// Converts arguments to this memory.
     fn place_arguments(
         &self,
         args: Vec<ParamValue>,
@@ -392,7 +392,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// What the interpreter looks at: nothing that does not stop it.
+    /// The interpreter's configuration, with only the checks that stop it.
     fn config(&self) -> Config<'a> {
         Config {
             checks: Checks::Fast,
@@ -469,7 +469,7 @@ impl Reference {
         asked.iter().filter(|&quirk| touches(quirk)).collect()
     }
 
-    /// What a case's kernels use of the language, each name with the dtype that it is used on.
+    /// Lists the language functions that a case's kernels use, each with the dtype that it is used on.
     pub fn list_uses(&self, case: &Case, rules: Rules) -> Result<Vec<String>, Failure> {
         let mut used = Vec::new();
         for launch in &case.launches {
@@ -553,8 +553,8 @@ impl Reference {
         Ok(followed.map(|followed| followed.memory))
     }
 
-    /// How a case is executed under an alternative, once for each copy of a result that may be used. Empty if a kernel is refused, or if
-    /// memory or arguments hold addresses.
+    /// The executions of a case under an alternative, one for each copy of a result that may be used. Empty if a kernel is
+    /// refused, or if memory or arguments hold addresses.
     pub fn following_alternative<'a>(
         &'a self,
         case: &'a Case,
@@ -590,8 +590,8 @@ impl Reference {
         Ok((0..most).map(of_copy).collect())
     }
 
-    /// How a case is executed with the rules' quirks; `None` if a kernel is refused, or if memory or arguments hold addresses, which
-    /// copies cannot follow.
+    /// The execution of a case with the rules' quirks; `None` if a kernel is refused, or if memory or arguments hold addresses,
+    /// which copies cannot follow.
     pub fn prepare_following<'a>(
         &'a self,
         case: &'a Case,
@@ -611,7 +611,7 @@ impl Reference {
     }
 }
 
-/// How many lanes execute a launch's program.
+/// The number of lanes that execute a launch's program.
 fn count_lanes(launch: &Launch) -> usize {
     let warps = launch.int_option("num_warps").unwrap_or(DEFAULT_WARPS);
     usize::try_from(warps).unwrap_or(0).saturating_mul(LANES_PER_WARP)

@@ -54,14 +54,14 @@ pub enum EngineId {
     Inductor {
         /// The torch version.
         torch: Version,
-        /// Who executes the launches that the generated code makes.
+        /// The engine that executes the launches of the generated code.
         executor: LaunchExecutor,
     },
     /// The recorded outcome of a case, from any engine.
     Recorded,
 }
 
-/// Who executes the launches that `TorchInductor`'s code makes.
+/// The engine that executes the launches of `TorchInductor`'s code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LaunchExecutor {
     /// The reference.

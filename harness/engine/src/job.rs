@@ -35,7 +35,7 @@ pub enum BadJob {
     /// A storage is not inside the arena.
     #[error("a storage of {len} bytes at {start} in an arena of {arena}")]
     Storage {
-        /// Where it begins.
+        /// The first byte.
         start: usize,
         /// Its bytes.
         len: usize,
@@ -51,7 +51,7 @@ pub enum BadJob {
     /// There are fewer kernels.
     #[error("there is no kernel {0}")]
     NoKernel(usize),
-    /// No parameter has so many bytes.
+    /// No parameter has this many bytes.
     #[error("a parameter of {0} bytes")]
     Param(usize),
 }
@@ -106,9 +106,9 @@ pub enum Ran {
     Finished {
         /// The arena afterwards, addresses moved back.
         arena: Vec<u8>,
-        /// The arena of the first repetition that came out otherwise, if any did.
+        /// The arena of the first repetition with a different result, if any.
         different_arena: Option<Vec<u8>>,
-        /// How often the job was done, each time from its first memory.
+        /// The number of times that the job ran, each time from its first memory.
         repetitions: u32,
     },
     /// A launch faulted; the context is lost, and the process with it.
@@ -124,7 +124,7 @@ pub enum Ran {
         /// That time.
         limit: Duration,
     },
-    /// The process died by itself.
+    /// The process crashed by itself.
     Died {
         /// How, in words: `signal 11`.
         ending: String,

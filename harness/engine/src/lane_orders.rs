@@ -88,7 +88,7 @@ impl Dependent {
         }
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub fn count(&self) -> usize {
         self.0
             .iter()

@@ -114,25 +114,25 @@ impl Complaint {
     }
 }
 
-/// What a finished engine left behind.
+/// The result of an engine that finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
     /// Every storage and the guard zones around them, at the addresses that the case's layout promises, whatever
     /// addresses the engine itself used. An engine that does not track definedness reports every byte as defined.
     pub memory: Memory,
-    /// What only the reference knows; to other engines every byte is defined.
+    /// Facts that only the reference has; for other engines every byte is defined.
     pub tracked: Option<Tracked>,
     /// For an engine that launches a case several times, each time from its initial memory: the first result that differs from
     /// `memory`, if one does.
     pub unsteady: Option<Box<Memory>>,
-    /// What `device_print` printed, in order. Not compared.
+    /// Output of `device_print`, in order. Not compared.
     pub printed: Vec<String>,
     /// The reference's remark about a program with an answer: why some of its bytes have none, or what is still wrong with it.
     /// For an engine that does not track definedness: why bytes that it marks as poison are uninitialised ([`Outcome::settle`]).
     pub remark: Option<Box<Complaint>>,
 }
 
-/// What an engine that tracks definedness knows about a finished run.
+/// Facts about a finished run from an engine that tracks definedness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tracked {
     /// Bytes written by stores and atomics.
@@ -171,7 +171,7 @@ pub enum Outcome {
     Unsupported(Box<Complaint>),
     /// Out of time, memory or fuel.
     Exhausted(Box<Complaint>),
-    /// The engine's process died.
+    /// The engine's process crashed.
     Crashed(Box<Complaint>),
     /// The engine is not here: no toolchain, no GPU, no recorded outcome.
     Unavailable(Box<Complaint>),

@@ -1,10 +1,10 @@
 //! `ptx@V`: the PTX that Triton's compiler makes of a case for `sm_80`, executed on this machine.
 //!
-//! The compiler is that of `cuda@V:sm_80`, and so is the kept compilation. `cerith-ptx` executes the PTX. It is not a GPU: errors
-//! of NVIDIA's assembler below the PTX do not show. Errors that a GPU hides do: races in shared memory, copies without a wait,
-//! uninitialised registers. These count as traps of the program, and name the kernel's lines ([`lines`]). An uninitialised
-//! register that affects only bytes of memory does not stop the launches: [`Outcome::settle`] decides whether these bytes need a
-//! value.
+//! The compiler is that of `cuda@V:sm_80`, and so is the kept compilation. `cerith-ptx` executes the PTX. It is not a GPU: it
+//! does not cover the work of NVIDIA's assembler below the PTX. It detects errors that a GPU hides: races in shared memory,
+//! copies without a wait, uninitialised registers. These count as traps of the program, and name the kernel's lines ([`lines`]).
+//! An uninitialised register that affects only bytes of memory does not stop the launches: [`Outcome::settle`] decides whether
+//! these bytes need a value.
 //!
 //! `sm_90` is not supported, because its code has Hopper's instructions; `cuda@V` and its records cover it.
 
@@ -334,8 +334,8 @@ fn memory_of_case(case: &Case, memory: &Memory) -> Result<Memory, Failure> {
     Ok(all)
 }
 
-/// Where an access that missed a storage is, as seen from the tensor of the storage that the launch passes. `None` if it passes
-/// several, because PTX does not say which of them a pointer was made from.
+/// Describes the location of an access that missed a storage, relative to the tensor of the storage that the launch passes.
+/// `None` if it passes several, because PTX does not define which of them a pointer was made from.
 fn beyond_argument(
     kind: &TrapKind,
     storage: StorageId,

@@ -258,9 +258,9 @@ impl Reference {
         self.run_intervals(case, rules, AcceptanceMap::default())
     }
 
-    /// What a case leaves where NumPy adds floats and computes functions of them, as in Triton's interpreter. A conforming
-    /// implementation may leave it. `None` where that is what the reference leaves anyway, where a kernel is refused, or where
-    /// the launches do not finish.
+    /// The result of a case if NumPy adds floats and computes functions of them, as in Triton's interpreter. A conforming
+    /// implementation may leave it. `None` if the reference's result is the same, if a kernel is refused, or if the launches do
+    /// not finish.
     pub fn as_numpy(&self, case: &Case, rules: Rules) -> Result<Option<Memory>, Failure> {
         let Some(kernels) = self.trace_kernels(case, rules)? else {
             return Ok(None);

@@ -22,11 +22,11 @@ pub struct CompileStats {
 /// A compiled kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelStats {
-    /// How it is launched.
+    /// The launch settings.
     pub metadata: Metadata,
     /// Parameters, without scratch memory. Constants are not parameters.
     pub params: Vec<Passed>,
-    /// How often it is launched.
+    /// The number of launches.
     pub launches: u64,
     /// Bytes of the file that has the machine code.
     pub cubin: u64,

@@ -233,7 +233,7 @@ fn without_source(message: &str) -> &str {
         .unwrap_or(message)
 }
 
-/// What `ptxas` complained of, where Triton tells that it failed: the lines of its errors, or else how it ended.
+/// Errors of `ptxas`, if Triton reports its failure: their lines, or else its exit status.
 fn find_assembler_error(chain: &[PythonError]) -> Option<String> {
     let said = chain
         .iter()
@@ -346,7 +346,7 @@ pub(crate) fn list_files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> 
     })
 }
 
-/// The same files by the names that a compiler has for them.
+/// The same files, under a compiler's names for them.
 pub(crate) fn compiled_files(case: &Case) -> impl Iterator<Item = (String, &Arc<SourceFile>)> {
     list_files(case).map(|file| {
         let path = std::path::absolute(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name));

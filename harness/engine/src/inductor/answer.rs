@@ -179,7 +179,7 @@ fn describe_error(message: &str, traceback: &str) -> String {
         .to_owned()
 }
 
-/// What torch says, without how to find out more.
+/// Torch's message, without its hints about finding out more.
 fn strip_hints(message: &str) -> String {
     const ASIDE: [&str; 6] = [
         "\n\nfrom user code",

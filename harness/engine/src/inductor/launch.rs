@@ -15,7 +15,7 @@ use cerith_toolchain::request::Value;
 use crate::engine::{Engine, Failure};
 use crate::{Complaint, Finished, Outcome};
 
-/// How many modules are kept, so that a kernel that is launched again is not traced again.
+/// The maximum number of kept modules, so that a kernel that is launched again is not traced again.
 const MAX_MODULES: usize = 128;
 
 /// The latest modules, by their text.
@@ -47,10 +47,10 @@ impl Modules {
     }
 }
 
-/// What a launch left behind.
+/// The result of a launch.
 #[derive(Debug, PartialEq)]
 pub(super) struct LaunchResult {
-    /// What each storage holds.
+    /// The bytes of each storage.
     pub storages: Vec<Vec<u8>>,
     pub printed: Vec<String>,
 }

@@ -41,7 +41,7 @@ use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, 
 use crate::id::LaunchExecutor;
 use crate::{Complaint, EngineId, Outcome, translation};
 
-/// How many cases' outcomes wait for an engine to take its part.
+/// The maximum number of cases whose outcomes wait for an engine to take its part.
 const WAITING: usize = 32;
 
 /// `inductor@V`.
@@ -54,7 +54,7 @@ pub struct Inductor {
     index: usize,
 }
 
-/// What the engines of one torch have in common.
+/// Data that the engines of one torch share.
 struct Shared {
     torch: Version,
     rules: Rules,
@@ -295,7 +295,7 @@ impl Shared {
         Ok(outcomes)
     }
 
-    /// What an executing engine leaves after the launches without torch, if it finishes.
+    /// The memory that an executing engine leaves after the launches without torch, if it finishes.
     fn run_without_torch(&self, run: usize, case: &Case) -> Result<Option<Memory>, Failure> {
         let Some((_, engine)) = self.executing.get(run) else {
             return Ok(None);
@@ -333,7 +333,7 @@ impl Shared {
     }
 }
 
-/// How a case is compiled: as it says itself, or statically and then dynamically.
+/// The compile modes of a case: the case's own, or static and then dynamic.
 fn choose_modes(case: &Case) -> Vec<CompileMode> {
     if case.is_import_only() {
         return Vec::new();
@@ -382,7 +382,7 @@ struct Calls<'a> {
     last_launch: (usize, usize, usize),
     /// The first launch of each run that did not finish.
     stopped: Vec<Option<Outcome>>,
-    /// What launches printed, for each run; of the first way only, as the others print the same.
+    /// Output of the launches, for each run; of the first mode only, because the others print the same.
     printed: Vec<Vec<String>>,
     failure: Option<Failure>,
 }

@@ -14,7 +14,7 @@ use crate::compile::Compiler;
 use crate::engine::Failure;
 use crate::{Position, translation};
 
-/// Who compiles a case once more, and how.
+/// The compiler and the tuning for compiling a case once more.
 #[derive(Debug)]
 pub(super) struct Recompiler {
     pub compiler: Arc<Compiler>,

@@ -11,7 +11,7 @@ use cerith_tile::source::SourceFile;
 
 use super::kernel::Kernel;
 
-/// How many traced kernels are kept. A run over cases that share nothing stays within this.
+/// The maximum number of traced kernels that are kept. A run over cases that share nothing stays within this.
 const CACHED: usize = 512;
 
 /// And how many bytes they may take, by [`estimate_bytes`]: what loops unrolled is thousands of operations.
@@ -59,7 +59,7 @@ pub(super) struct Entry {
     pub _file: Arc<SourceFile>,
 }
 
-/// What decides a kernel, besides the quirks that are followed. A file is named by its address, which the cache keeps alive.
+/// The key of a kernel, without the quirks that are followed. A file is named by its address, which the cache keeps alive.
 pub(super) fn build_key(request: &Request) -> String {
     let mut key = String::with_capacity(160);
     let Request {

@@ -41,9 +41,9 @@ pub struct Widest {
     pub operation: &'static str,
     /// The launch, from 0.
     pub launch: usize,
-    /// How much wider, by its magnitude, it leaves a value than its widest operand is.
+    /// How much wider, by magnitude, its result is than its widest operand.
     pub growth: f32,
-    /// Where it is written.
+    /// Its position in the source.
     pub position: Option<Position>,
 }
 

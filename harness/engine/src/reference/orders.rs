@@ -101,7 +101,7 @@ impl Ready {
         Ok(())
     }
 
-    /// Whether an assert does not hold in any order of lanes; where it holds in one, the program has no answer.
+    /// Whether an assert does not hold in any order of lanes; if it holds in one, the program has no answer.
     fn assert_in_lane_orders(&self, case: &Case, complaint: Box<Complaint>) -> Result<Outcome, Failure> {
         if self.kernels.iter().any(|kernel| kernel.lanes_open) {
             for order in LaneOrder::BASIC {
@@ -195,7 +195,7 @@ impl Ready {
             }
             let other = match launch(order)? {
                 Outcome::Finished(other) => other.memory,
-                // What stops in one order and not in another has no answer.
+                // A program that stops in one order and not in another has no answer.
                 Outcome::Trapped(_, complaint) => return Ok(OrderResult::Ended(stopped(complaint))),
                 other => {
                     ended.get_or_insert(other);

@@ -18,13 +18,13 @@ pub(crate) fn to_failure(doing: String, error: InternalError) -> Failure {
     }
 }
 
-/// What stopped in an order of lanes, and would not in another.
+/// The outcome of a trap that occurs in one order of lanes, but not in another.
 pub(super) fn in_an_order(mut complaint: Box<Complaint>) -> Outcome {
     complaint.message += ", in one of the orders of lanes that Triton leaves open";
     Outcome::Trapped(Trap::Undefined, complaint)
 }
 
-/// Where a complaint is, in words.
+/// The location of a complaint, as text.
 pub(super) fn place(complaint: &Complaint) -> String {
     complaint.position.as_ref().map_or_else(
         || "no line".to_owned(),

@@ -11,8 +11,7 @@ use cerith_tile::source::SourceFile;
 use super::cache::{CACHED_BYTES, estimate_bytes};
 use super::kernel::Kernel;
 
-/// The maximum number of kernels with traces. The differences of one case after the other are explained, in as many threads as
-/// there are.
+/// The maximum number of kernels with traces. Differences are explained case by case, in as many threads as there are.
 const KERNELS: usize = 64;
 
 /// A trace or why there is none.

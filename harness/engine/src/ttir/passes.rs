@@ -8,7 +8,7 @@ use cerith_ttir::{find_failed_pass, split_passes};
 /// A pass that failed, so that nothing is made of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedPass {
-    /// What MLIR calls it.
+    /// MLIR's name for the pass.
     pub name: String,
     /// Its place among the kernel's passes, from 1.
     pub place: usize,
@@ -73,7 +73,7 @@ impl Passes {
         self.failed.as_ref()
     }
 
-    /// What the passes are called, in their order.
+    /// The names of the passes, in order.
     pub fn names(&self) -> &[String] {
         &self.names
     }

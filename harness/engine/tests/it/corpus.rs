@@ -1,10 +1,10 @@
 //! The reference's outcome of every case of the corpus, the IR of a sample, and every way to stop, compared with the accepted
 //! snapshots.
 //!
-//! A snapshot is a case file. A case in it is its outcome: for every storage that changed its first elements, the number of bytes
-//! without a defined value and a hash of all, or the diagnostic as a user sees it. If the outcome differs under the oldest rules,
-//! that one follows. `cargo insta review` asks about each difference, `INSTA_UPDATE=always cargo test -p cerith-engine` accepts
-//! the current outcomes. A snapshot whose case file is gone is an error.
+//! A snapshot is a case file. A case in it is its outcome: for every changed storage its first elements, the number of bytes
+//! without a defined value and a hash of all bytes; or the diagnostic as a user sees it. If the outcome is different under the
+//! oldest rules, it follows. `cargo insta review` asks about each difference, `INSTA_UPDATE=always cargo test -p cerith-engine`
+//! accepts the current outcomes. A snapshot whose case file is gone is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What the reference leaves where NumPy computes, as in Triton's interpreter.
+//! The reference's results with NumPy's arithmetic, as in Triton's interpreter.
 
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::Reference;
