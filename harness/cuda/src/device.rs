@@ -15,7 +15,7 @@ use cerith_toolchain::compiled::{Invocation, Kernel, Metadata, Param, Scratch};
 use super::driver::{Buffer, Counter, Error, Function, Gpu, HostBuffer, Shape, Slot};
 use cerith_engine::job::{Job, Ran};
 
-/// What arenas, and thus storages, are aligned to, as `cuMemAlloc` aligns and `cerith_memory` lays out.
+/// Alignment of arenas, and thus of storages: that of `cuMemAlloc` and of the layouts of `cerith_memory`.
 const ALIGNMENT: usize = 512;
 
 /// Bytes between two arenas of a batch.
@@ -24,10 +24,10 @@ const GAP: usize = 4096;
 /// Bytes before and after the arena of a job that runs alone.
 const GAP_ALONE: usize = 1 << 20;
 
-/// What gaps and scratch memory hold before a launch.
+/// Every byte of gaps and scratch memory before a launch.
 const GAP_BYTE: u8 = 0xA9;
 
-/// How much more often a job is done alone whose repetitions differed among neighbours.
+/// The factor of repetitions for a job that runs alone because its repetitions differed in a batch.
 const RETRY_FACTOR: u32 = 4;
 
 /// Dynamic shared memory that needs no permission.
@@ -36,7 +36,7 @@ const SHARED_FREE: u32 = 48 << 10;
 /// Bytes of machine code that stay loaded.
 const LOADED_MOST: usize = 256 << 20;
 
-/// What a child knows about a kernel.
+/// A kernel that the child knows.
 #[derive(Debug)]
 pub(super) struct Code {
     pub metadata: Metadata,
@@ -76,13 +76,13 @@ pub(super) struct Device {
     memory: Option<Buffer>,
     scratch: Option<Buffer>,
     staging: Option<HostBuffer>,
-    /// How many places of the batch are done.
+    /// The number of finished places of the batch.
     finished_count: Counter,
     /// The job of every place of the batch that is in the stream, in order.
     order: Vec<usize>,
 }
 
-/// Where one repetition of a job is.
+/// The location of one repetition of a job.
 struct Place {
     job: usize,
     /// First byte in the buffer.
@@ -296,7 +296,7 @@ impl Device {
         if self.loaded <= LOADED_MOST {
             return;
         }
-        // What the last batch used is likely to be used again.
+        // Kernels of the last batch are likely to be used again.
         let last = self.batches - 1;
         for code in &mut self.kernels {
             if code.used < last && code.loaded.take().is_some() {
@@ -481,7 +481,7 @@ fn load(gpu: &Gpu, most_shared: u32, cubin: &[u8], metadata: &Metadata) -> Resul
     Ok(function)
 }
 
-/// Where every repetition of every job goes, in order, and where the last gap ends. From one repetition to the next
+/// Plans the location of every repetition of every job, in order, and the end of the last gap. From one repetition to the next,
 /// the jobs change their order, so that no two of them are neighbours in the same way.
 fn plan_places(batch: &[Work], refused: &[Option<Error>], repetitions: u32) -> (Vec<Place>, usize) {
     let good: Vec<usize> = (0..batch.len())

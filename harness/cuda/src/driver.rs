@@ -17,7 +17,7 @@ use std::ptr;
 use cerith_toolchain::compiled::TensorMap;
 use cudarc::driver::sys::{self, CUresult};
 
-/// What CUDA says went wrong.
+/// An error that CUDA reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// `CUDA_ERROR_ILLEGAL_ADDRESS`.
@@ -386,7 +386,7 @@ impl Gpu {
     }
 }
 
-/// How a kernel is launched.
+/// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Thread blocks along each axis.

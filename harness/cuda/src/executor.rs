@@ -37,31 +37,31 @@ const BATCH_BYTES: usize = 64 << 20;
 /// Batches that a child has at once: one that it works on, one that it reads meanwhile.
 const IN_FLIGHT: usize = 2;
 
-/// How long a batch may take before its jobs are done one by one, each with the whole time given to a job.
+/// Time limit of a batch. After it, its jobs run one by one, each with the whole time of a job.
 const BATCH_LIMIT: Duration = Duration::from_secs(3);
 
 /// Children that are started ahead once one was lost: where one kernel faults, others may, and opening a GPU takes longer
 /// than most batches.
 const SPARES: usize = 2;
 
-/// How long a child may take to open its GPU.
+/// Time limit for a child to open its GPU.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
 /// Bytes of a child's stderr that are kept: what failed first.
 const STDERR_KEPT: usize = 4096;
 
-/// How long a child whose pipe is closed gets to be gone by itself, so that its own exit status is seen.
+/// Time for a child to exit by itself after its pipe is closed, so that its own exit status is known.
 const LAST_BREATH: Duration = Duration::from_secs(5);
 
 /// Bytes of machine code that a child remembers.
 const KNOWN_BYTES: usize = 512 << 20;
 
-/// How jobs are done.
+/// Settings for running jobs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How often each job is done, at least 1.
+    /// The number of times that each job runs, at least 1.
     pub repetitions: u32,
-    /// How long a job may take, all repetitions together.
+    /// Time limit of a job, for all repetitions together.
     pub time: Duration,
     /// The child's program; the index of the GPU is appended to its arguments. It calls [`child::serve`].
     pub program: PathBuf,
@@ -178,7 +178,7 @@ impl Executor {
         &self.gpus
     }
 
-    /// How often a child was lost so far.
+    /// The number of children lost so far.
     pub fn children_lost(&self) -> u64 {
         self.shared.lost.load(Ordering::Relaxed)
     }
@@ -312,7 +312,7 @@ impl Shared {
     }
 }
 
-/// How a child was lost.
+/// The loss of a child.
 struct Loss {
     /// The result for the job at fault.
     ran: Ran,

@@ -47,7 +47,7 @@ pub struct Cuda {
     source: Source,
 }
 
-/// Where outcomes come from.
+/// The source of outcomes.
 #[derive(Debug)]
 enum Source {
     /// From a GPU.

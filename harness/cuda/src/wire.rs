@@ -23,9 +23,9 @@ pub(super) struct Batch {
     pub forget: bool,
     /// Each job in memory of its own, waited for after every launch.
     pub alone: bool,
-    /// How often each job is done.
+    /// The number of times that each job runs.
     pub repetitions: u32,
-    /// Kernels that the child has not seen, numbered from where it is.
+    /// Kernels that the child has not received before, numbered after the kernels that it knows.
     pub kernels: Vec<KernelHeader>,
     /// The jobs to run.
     pub jobs: Vec<JobHeader>,
@@ -104,7 +104,7 @@ pub(super) enum Answer {
     Fault {
         name: String,
         message: String,
-        /// Which of the batch's jobs it was, where that is known.
+        /// The index of the batch's job at fault, if known.
         job: Option<usize>,
     },
 }

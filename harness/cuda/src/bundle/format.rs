@@ -14,7 +14,7 @@ use cerith_engine::job::{Job, Ran};
 /// The first bytes of every bundle.
 pub(super) const MAGIC: [u8; 8] = *b"\x89CERIT\r\n";
 
-/// How files begin that were written while the project was called Conch. They are read as well.
+/// The first bytes of files from the time when the project was called Conch. They can still be read.
 pub(super) const OLD_MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
 
 /// The version that is written, and the newest that is read.
@@ -23,7 +23,7 @@ pub const VERSION: u32 = 2;
 /// Bytes that a section may have when it is unpacked: 1 GiB.
 pub const SECTION_MOST: usize = 1 << 30;
 
-/// What a bundle holds.
+/// The kind of a bundle's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Cases to be executed.
@@ -130,7 +130,7 @@ pub struct Opening {
     pub cerith: String,
     /// Seconds since 1970, UTC.
     pub seconds: u64,
-    /// Where the results come from; none in a bundle of cases, and where nothing had to be executed.
+    /// The origin of the results; `None` in a bundle of cases, or if nothing had to be executed.
     pub provenance: Option<Provenance>,
 }
 
@@ -146,12 +146,12 @@ impl Opening {
     }
 }
 
-/// Where results come from.
+/// The origin of results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The GPU and its driver.
     pub gpu: GpuHeader,
-    /// How often each case was done.
+    /// The number of times that each case ran.
     pub repetitions: u32,
     /// Time given to each, in milliseconds.
     pub time_limit: u64,
@@ -195,7 +195,7 @@ pub enum BundleError {
     Damaged {
         /// The section, from 0.
         section: u64,
-        /// What does not fit.
+        /// The inconsistency.
         reason: String,
     },
     /// A section is larger than any that is written.
@@ -243,7 +243,7 @@ pub(super) struct ResultHeader {
     pub ran: RanHeader,
 }
 
-/// What a section's checksum is over.
+/// The checksum of a section: a hash of its number and its stored bytes.
 pub(super) fn hash_section(section: u64, stored: &[u8]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&section.to_le_bytes());

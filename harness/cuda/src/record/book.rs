@@ -38,7 +38,7 @@ struct Origin {
     release: Release,
     /// The beginning of the hash of all machine code; empty if there is none.
     cubin: String,
-    /// Who ran it: the position of a [`Provenance`] in the file.
+    /// The position of its [`Provenance`] in the file.
     by: usize,
 }
 
@@ -275,7 +275,7 @@ impl Book {
         line.agreed
     }
 
-    /// Puts a record of a release in its place; what was there of that release is gone.
+    /// Stores a record of a release, in place of an earlier one of that release.
     pub(super) fn put(&mut self, release: Release, mut record: Record, by: &Provenance) {
         // Each record has Triton's version beside it.
         let by = Provenance {

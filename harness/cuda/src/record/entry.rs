@@ -36,12 +36,12 @@ pub struct Record {
     /// The beginning of the hash of all machine code; nothing where none was made.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cubin: String,
-    /// Who ran it: the position of a [`Provenance`] in the file.
+    /// The position of its [`Provenance`] in the file.
     pub(super) by: usize,
     /// Whether the reference agreed with it when it was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) agreed: Option<Agreed>,
-    /// What happened.
+    /// The outcome.
     #[serde(flatten)]
     pub(super) said: StoredOutcome,
 }
@@ -61,7 +61,7 @@ pub(super) enum Agreed {
 #[serde(tag = "outcome", rename_all = "lowercase")]
 pub(super) enum StoredOutcome {
     Finished {
-        /// How often it was done.
+        /// The number of times that the case ran.
         times: u32,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<Change>,

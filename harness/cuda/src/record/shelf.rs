@@ -104,7 +104,7 @@ impl Shelf {
         self.folder.join(gpu.to_string())
     }
 
-    /// Where records were before all releases shared a file: `3.9.0-sm_90` beside `sm_90`.
+    /// The folders of records from before all releases shared a file: `3.9.0-sm_90` beside `sm_90`.
     fn list_older_folders(&self, gpu: Target) -> Vec<PathBuf> {
         let end = format!("-{gpu}");
         let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
@@ -120,7 +120,7 @@ impl Shelf {
         folders
     }
 
-    /// Where the records of a case's file are.
+    /// The path of the records of a case's file.
     pub(super) fn path(&self, gpu: Target, case: &str) -> PathBuf {
         self.gpu_folder(gpu).join(file_of(case))
     }

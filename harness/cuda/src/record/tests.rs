@@ -351,7 +351,7 @@ fn files_of_one_release_each_are_read_until_newer_ones_replace_them() {
     let case = case_of(KERNEL, "zeros");
     let outcome = build_finished(&case, |bytes| bytes[0] = 1, None);
     accept(&shelf, &case, &outcome, false);
-    // As it was written once: the release is in the folder's name and in `by`, and each record names who ran it.
+    // The older format: the release is in the folder's name and in `by`, and each record names its provenance.
     let new = shelf.path(Target::HOPPER, &case.id);
     let old = folder.path().join("3.9.0-sm_90/area/c.snap");
     let text = fs::read_to_string(&new)
