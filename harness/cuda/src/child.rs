@@ -1,10 +1,10 @@
 //! The process that opens a GPU: this binary again, told to be a child. Batches come on its standard input, answers go to its
 //! standard output; a launch that faults or hangs ends this process and harms nothing else.
 //!
-//! It ends when its standard input does, so it never outlives its parent, even with a hung kernel. What a kernel prints is
+//! It ends when its standard input does, so it never outlives its parent, even with a hung kernel. Output that a kernel prints is
 //! dropped; CUDA's message about a failed assertion goes to standard error.
 //!
-//! Left out: starting it, and what its end means (`super::executor`).
+//! See `super::executor` for starting the process, and for the meaning of its exit.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -57,7 +57,7 @@ enum ChildError {
 
 /// Serves until standard input ends.
 pub fn serve(gpu: usize) -> ExitCode {
-    // Machine code that nobody vouches for is executed here: what whoever started Cerith left open is not its business.
+    // The child executes untrusted machine code, so it closes the files that it inherited from its parent.
     driver::close_inherited();
     match redirect_stdout().and_then(|mut out| serve_orders(gpu, &mut out)) {
         Ok(()) => ExitCode::SUCCESS,

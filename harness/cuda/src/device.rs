@@ -1,13 +1,13 @@
 //! Jobs on a GPU, inside the child process: where their memory is, what is launched with which parameters, and the results.
 //!
-//! Many jobs at once are fast: every repetition of every job gets a copy of its arena in one buffer, between gaps of a
-//! known content, which is uploaded once and downloaded once. A job that writes where it must not may then reach its
-//! neighbours. It is noticed by the gaps, or by a neighbour whose repetitions come out differently here and not alone,
-//! since the order of the jobs differs from repetition to repetition; then all jobs of the batch are done again, each
-//! alone ([`Device::alone`]). What is written far away from all arenas and hits nothing goes unnoticed.
+//! Batches make jobs fast: every repetition of every job gets a copy of its arena in one buffer, between gaps of known content.
+//! The buffer is uploaded once and downloaded once. A job that writes out of bounds may then reach its neighbours. Two signs show
+//! it: changed gaps, or a neighbour whose repetitions differ in the batch and not alone, because the order of the jobs differs
+//! from repetition to repetition. Then all jobs of the batch run again, each alone ([`Device::alone`]). A write far away from all
+//! arenas that hits nothing is not detected.
 //!
-//! Left out: CUDA's calls (`super::driver`), the process around it (`super::child`), what happens after a fault
-//! (`super::executor`).
+//! See `super::driver` for CUDA's calls, `super::child` for the process around it, and `super::executor` for the handling of
+//! faults.
 
 use cerith_memory::ORIGIN;
 use cerith_toolchain::compiled::{Invocation, Kernel, Metadata, Param, Scratch};
@@ -15,19 +15,19 @@ use cerith_toolchain::compiled::{Invocation, Kernel, Metadata, Param, Scratch};
 use super::driver::{Buffer, Counter, Error, Function, Gpu, HostBuffer, Shape, Slot};
 use cerith_engine::job::{Job, Ran};
 
-/// What arenas, and thus storages, are aligned to, as `cuMemAlloc` aligns and `cerith_memory` lays out.
+/// Alignment of arenas, and thus of storages: that of `cuMemAlloc` and of the layouts of `cerith_memory`.
 const ALIGNMENT: usize = 512;
 
 /// Bytes between two arenas of a batch.
 const GAP: usize = 4096;
 
-/// Bytes before and behind the arena of a job that is done alone.
+/// Bytes before and after the arena of a job that runs alone.
 const GAP_ALONE: usize = 1 << 20;
 
-/// What gaps and scratch memory hold before a launch.
+/// Every byte of gaps and scratch memory before a launch.
 const GAP_BYTE: u8 = 0xA9;
 
-/// How much more often a job is done alone whose repetitions differed among neighbours.
+/// The factor of repetitions for a job that runs alone because its repetitions differed in a batch.
 const RETRY_FACTOR: u32 = 4;
 
 /// Dynamic shared memory that needs no permission.
@@ -36,7 +36,7 @@ const SHARED_FREE: u32 = 48 << 10;
 /// Bytes of machine code that stay loaded.
 const LOADED_MOST: usize = 256 << 20;
 
-/// What a child knows about a kernel.
+/// A kernel that the child knows.
 #[derive(Debug)]
 pub(super) struct Code {
     pub metadata: Metadata,
@@ -76,13 +76,13 @@ pub(super) struct Device {
     memory: Option<Buffer>,
     scratch: Option<Buffer>,
     staging: Option<HostBuffer>,
-    /// How many places of the batch are done.
+    /// The number of finished places of the batch.
     finished_count: Counter,
     /// The job of every place of the batch that is in the stream, in order.
     order: Vec<usize>,
 }
 
-/// Where one repetition of a job is.
+/// The location of one repetition of a job.
 struct Place {
     job: usize,
     /// First byte in the buffer.
@@ -296,7 +296,7 @@ impl Device {
         if self.loaded <= LOADED_MOST {
             return;
         }
-        // What the last batch used is likely to be used again.
+        // Kernels of the last batch are likely to be used again.
         let last = self.batches - 1;
         for code in &mut self.kernels {
             if code.used < last && code.loaded.take().is_some() {
@@ -481,7 +481,7 @@ fn load(gpu: &Gpu, most_shared: u32, cubin: &[u8], metadata: &Metadata) -> Resul
     Ok(function)
 }
 
-/// Where every repetition of every job goes, in order, and where the last gap ends. From one repetition to the next
+/// Plans the location of every repetition of every job, in order, and the end of the last gap. From one repetition to the next,
 /// the jobs change their order, so that no two of them are neighbours in the same way.
 fn plan_places(batch: &[Work], refused: &[Option<Error>], repetitions: u32) -> (Vec<Place>, usize) {
     let good: Vec<usize> = (0..batch.len())
@@ -527,7 +527,7 @@ fn is_gap(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte == GAP_BYTE)
 }
 
-/// A job that wrote outside of its arena, told by the gaps around it.
+/// Finds a write outside of a job's arena, in the gaps around the arena.
 fn find_stray_write(front: &[u8], back: &[u8]) -> Option<Ran> {
     let written = |byte: &u8| *byte != GAP_BYTE;
     let before = front.iter().rev().position(written).map(|at| at + 1);

@@ -1,7 +1,7 @@
 //! CUDA's driver library, found at run time: the few calls that executing a job takes, behind types that own what they
 //! stand for. The only module of Cerith with `unsafe` in it.
 //!
-//! Left out: what is to be done with them (`super::device`).
+//! See `super::device` for how they are used.
 //!
 //! Invariants: the library is looked for once, by [`Gpu::open`], and nothing else calls it before that succeeded; a
 //! GPU's context is current on the thread that opened it, and no type here is `Send`, so every call comes from that
@@ -17,7 +17,7 @@ use std::ptr;
 use cerith_toolchain::compiled::TensorMap;
 use cudarc::driver::sys::{self, CUresult};
 
-/// What CUDA says went wrong.
+/// An error that CUDA reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// `CUDA_ERROR_ILLEGAL_ADDRESS`.
@@ -93,12 +93,12 @@ fn check(code: CUresult) -> Result<()> {
     })
 }
 
-/// What is known about a GPU.
+/// The properties of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// `NVIDIA H200`.
     pub name: String,
-    /// CUDA version that the driver speaks: 13000 is 13.0.
+    /// CUDA version that the driver supports: 13000 is 13.0.
     pub cuda: u32,
     /// Compute capability: 90 is 9.0.
     pub capability: u32,
@@ -112,7 +112,7 @@ pub struct Gpu {
     device: c_int,
     stream: sys::CUstream,
     has_param_info: bool,
-    /// What is known about it.
+    /// Its properties.
     pub description: Description,
     /// A context belongs to its thread here.
     thread: PhantomData<*mut ()>,
@@ -225,8 +225,8 @@ impl Gpu {
     /// Copies the first bytes of the host's buffer to the GPU's, in stream order.
     pub fn upload(&self, to: &mut Buffer, from: &HostBuffer, len: usize) -> Result<()> {
         let len = len.min(to.len).min(from.len);
-        // SAFETY: both ranges are inside of their buffers. The host's buffer is read later, in stream order; whoever
-        // changes or drops it synchronizes first, as `device` does at the end of every batch.
+        // SAFETY: both ranges are inside of their buffers. The host's buffer is read later, in stream order; callers that change
+        // or drop it synchronize first, as `device` does at the end of every batch.
         check(unsafe { sys::cuMemcpyHtoDAsync_v2(to.address, from.pointer.cast(), len, self.stream) })
     }
 
@@ -311,7 +311,7 @@ impl Gpu {
         (0..)
             .map_while(|index| {
                 let (mut offset, mut size) = (0, 0);
-                // SAFETY: the function is of a loaded module; writes two numbers, or fails behind the last parameter.
+                // SAFETY: the function is of a loaded module; the call writes two numbers, or fails after the last parameter.
                 let code = unsafe { sys::cuFuncGetParamInfo(handle, index, &raw mut offset, &raw mut size) };
                 (code == CUresult::CUDA_SUCCESS).then_some(size)
             })
@@ -386,7 +386,7 @@ impl Gpu {
     }
 }
 
-/// How a kernel is launched.
+/// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Thread blocks along each axis.
@@ -606,8 +606,8 @@ pub struct HostBuffer {
 impl HostBuffer {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` bytes, initialised, that live as long as `self`; nobody writes them meanwhile, since transfers
-        // are waited for before the bytes are looked at (`device`).
+        // SAFETY: `len` bytes, initialised, that live as long as `self`. No transfer writes them meanwhile, since `device` waits
+        // for transfers before it reads the bytes.
         unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
     }
 
@@ -618,8 +618,8 @@ impl HostBuffer {
     }
 }
 
-/// A number on the host that the GPU sets, and that can be read whatever became of the context. Never freed: there is
-/// one in a process.
+/// A number on the host that the GPU sets. It can be read even after the context failed. It is never freed: a process has only
+/// one.
 #[derive(Debug)]
 pub struct Counter {
     pointer: *mut u32,
@@ -627,7 +627,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// What it was set to last.
+    /// The number that was set last.
     pub fn value(&self) -> u32 {
         // SAFETY: an initialised and aligned number that lives as long as the process; the GPU may write it meanwhile.
         unsafe { self.pointer.read_volatile() }

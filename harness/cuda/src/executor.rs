@@ -1,11 +1,11 @@
 //! Child processes that execute jobs, one for every GPU, so that a kernel can break nothing but its own case.
 //!
-//! Jobs of many threads meet in one queue and are done in batches. A launch that faults ends the child, which says whose launch
-//! it was; a new child runs the other jobs of the batch again. If a batch takes too long, or its child dies without a word, its
-//! jobs are run again one by one, so that the job at fault is known. The same is done with a batch in which one job wrote where
-//! it must not and may have changed another's result.
+//! Jobs of many threads meet in one queue and run in batches. A launch that faults ends the child, which reports the job at
+//! fault; a new child runs the other jobs of the batch again. If a batch takes too long, or its child exits without a message,
+//! its jobs run again one by one, to find the job at fault. They also do if one job wrote out of bounds and may have changed
+//! another job's result.
 //!
-//! Left out: what happens on the GPU (`super::device`), bytes and pipes (`super::wire`, `cerith_toolchain::conversation`).
+//! See `super::device` for the GPU, and `super::wire` and `cerith_toolchain::conversation` for bytes and pipes.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -37,33 +37,33 @@ const BATCH_BYTES: usize = 64 << 20;
 /// Batches that a child has at once: one that it works on, one that it reads meanwhile.
 const IN_FLIGHT: usize = 2;
 
-/// How long a batch may take before its jobs are done one by one, each with the whole time given to a job.
+/// Time limit of a batch. After it, its jobs run one by one, each with the whole time of a job.
 const BATCH_LIMIT: Duration = Duration::from_secs(3);
 
 /// Children that are started ahead once one was lost: where one kernel faults, others may, and opening a GPU takes longer
 /// than most batches.
 const SPARES: usize = 2;
 
-/// How long a child may take to open its GPU.
+/// Time limit for a child to open its GPU.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
 /// Bytes of a child's stderr that are kept: what failed first.
 const STDERR_KEPT: usize = 4096;
 
-/// How long a child whose pipe is closed gets to be gone by itself, so that its own exit status is seen.
+/// Time for a child to exit by itself after its pipe is closed, so that its own exit status is known.
 const LAST_BREATH: Duration = Duration::from_secs(5);
 
 /// Bytes of machine code that a child remembers.
 const KNOWN_BYTES: usize = 512 << 20;
 
-/// How jobs are done.
+/// Settings for running jobs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How often each job is done, at least 1.
+    /// The number of times that each job runs, at least 1.
     pub repetitions: u32,
-    /// How long a job may take, all repetitions together.
+    /// Time limit of a job, for all repetitions together.
     pub time: Duration,
-    /// What is started as the child; the index of the GPU is appended. It calls [`child::serve`].
+    /// The child's program; the index of the GPU is appended to its arguments. It calls [`child::serve`].
     pub program: PathBuf,
     /// Its arguments before that.
     pub arguments: Vec<OsString>,
@@ -178,7 +178,7 @@ impl Executor {
         &self.gpus
     }
 
-    /// How often a child was lost so far.
+    /// The number of children lost so far.
     pub fn children_lost(&self) -> u64 {
         self.shared.lost.load(Ordering::Relaxed)
     }
@@ -312,11 +312,11 @@ impl Shared {
     }
 }
 
-/// How a child was lost.
+/// The loss of a child.
 struct Loss {
-    /// What that is for the job whose doing it was.
+    /// The result for the job at fault.
     ran: Ran,
-    /// Which job of the oldest batch it was, where that is known.
+    /// The index of that job in the oldest batch, if known.
     job: Option<usize>,
 }
 
@@ -389,7 +389,7 @@ impl Feeder {
         refuse(rest, &end);
     }
 
-    /// Sends a batch. The error is what became of the oldest batch.
+    /// Sends a batch. If the child is lost, the error is the outcome of the oldest batch.
     fn send(&mut self, batch: Vec<Task>) -> Result<(), Loss> {
         if self.sent.is_empty() {
             self.since = Instant::now();
@@ -451,7 +451,7 @@ impl Feeder {
         self.since + limit + Duration::from_millis(500)
     }
 
-    /// Waits for the oldest batch's answer. The error is what became of the batch.
+    /// Waits for the oldest batch's answer. If the child is lost, the error is the outcome of the batch.
     fn receive(&mut self) -> Result<(), Loss> {
         let deadline = self.deadline();
         let (header, blobs) = loop {
@@ -523,7 +523,7 @@ impl Feeder {
         Loss { ran, job: None }
     }
 
-    /// What came is no answer, and what that means for the oldest batch. The process is over.
+    /// Handles an invalid answer: kills the child, and returns the outcome of the oldest batch.
     fn handle_noise(&mut self, noise: &dyn Display) -> Loss {
         self.child.kill();
         let ran = Ran::Died {
@@ -532,8 +532,8 @@ impl Feeder {
         Loss { ran, job: None }
     }
 
-    /// The child is gone. A job that was alone, or is known to be the one, has its answer; others are done again, those
-    /// of the oldest batch alone if nobody knows which of them it was.
+    /// Replaces a lost child. A job that ran alone, or that is known to be at fault, gets its result. The other jobs run again;
+    /// jobs of the oldest batch run alone if the job at fault is unknown.
     fn requeue_tasks(&mut self, loss: &Loss) -> Result<(), Unavailable> {
         self.shared.lost.fetch_add(1, Ordering::Relaxed);
         let mut again = Vec::new();
@@ -565,10 +565,10 @@ impl Feeder {
     }
 }
 
-/// Tells whoever waits that nothing will come.
+/// Reports the failure to all waiting callers.
 fn refuse(tasks: Vec<Task>, end: &Failure) {
     for task in tasks {
-        // An error means that nobody waits.
+        // An error means that the caller no longer waits.
         let _ = task.answer.send((task.key, Err(end.clone())));
     }
 }

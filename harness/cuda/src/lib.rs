@@ -1,5 +1,5 @@
-//! `cuda@V`: what Triton's compiler makes of a case, executed on a GPU. Without a GPU it answers with the record of one; where
-//! nothing is on record, it answers only if the compiler rejects the case.
+//! `cuda@V`: Triton's compiler, with its machine code executed on a GPU. Without a GPU, the engine returns a GPU's recorded
+//! outcome; without a record, it has an outcome only if the compiler rejects the case.
 //!
 //! [`Compiler`] compiles a case into a [`Job`], on any machine with the toolchain. An [`Executor`] runs the job in a child
 //! process that has the GPU. Jobs and their results also travel in [`bundle`]s, and outcomes are kept on the [`record::Shelf`].
@@ -47,7 +47,7 @@ pub struct Cuda {
     source: Source,
 }
 
-/// Where outcomes come from.
+/// The source of outcomes.
 #[derive(Debug)]
 enum Source {
     /// From a GPU.
@@ -62,19 +62,19 @@ enum Source {
 /// A compiler without a GPU.
 #[derive(Debug)]
 struct OnRecord {
-    /// The compiler; none of a build: records are of releases.
+    /// The compiler's release; `None` for a build, because only releases have records.
     release: Option<Release>,
     shelf: Arc<Shelf>,
     /// The GPU that executed.
     gpu: Target,
-    /// Asked what is not on record, where its toolchain is there.
+    /// Compiles cases without a record, if its toolchain is installed.
     compiler: Option<Box<Compiler>>,
 }
 
 impl Cuda {
-    /// A compiler by its outcomes on record, where there is no GPU. If a compiler is given, it compiles what is not on record: a
-    /// rejection is an outcome, and machine code that is on record for another compiler has that outcome. Anything else is
-    /// unavailable. A build has no records of its own.
+    /// A compiler with recorded outcomes, for a machine without a GPU. If a compiler is given, it compiles cases without a
+    /// record: a rejection is an outcome, and machine code that another compiler has a record of has that outcome. Any other case
+    /// is unavailable. A build has no records of its own.
     pub fn from_records(
         toolchain: &ToolchainId,
         target: Option<Target>,
@@ -180,7 +180,8 @@ impl Engine for Cuda {
 }
 
 impl OnRecord {
-    /// What is on record; else what the compiler says, if it says more than that it compiles.
+    /// Returns the recorded outcome. Without one, compiles the case, and returns an outcome if the compiler rejects the case,
+    /// nothing is launched, or the same machine code has a record.
     fn find_outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
         let damaged = |error: ShelfError| {
             let mend = "bring the file back from version control, or make it anew with `cerith accept`";

@@ -1,7 +1,7 @@
-//! An engine that stands in for records: it is asked only about cases that have none.
+//! An engine that stands in for records: it runs only cases without a record.
 //!
-//! Without a GPU, `cuda@V` answers with what is on record. A case of your own has no record, and then `ptx@V`, which executes
-//! the same compiler's code here, is the witness of the compiled side. Left out: whether a run has one (`cerith-cli`).
+//! Without a GPU, `cuda@V` returns recorded outcomes. A case of your own has no record. For such a case, `ptx@V`, which executes
+//! the same compiler's code here, is the witness of the compiled side. See `cerith-cli` for when a run has one.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use cerith_engine::EngineId;
 use cerith_engine::stats::CompileStats;
 use cerith_engine::{Capabilities, Engine, Failure, Preparation, Remembered};
 
-/// An engine that is asked about a case only if nothing of a release of Triton on a kind of GPU is on record for it. A stale record
-/// fails a run, and nothing stands in for it.
+/// An engine that runs a case only if there is no record of it for a release of Triton on a kind of GPU. A stale record fails a
+/// run, and nothing stands in for it.
 pub struct Standby {
     engine: Arc<dyn Engine>,
     release: Version,

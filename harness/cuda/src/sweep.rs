@@ -4,7 +4,7 @@
 //! has a reason: the kernel or the launch fixes what would be changed, the target has no room for it, or the kernel does not take
 //! such a layout, as the reference says.
 //!
-//! Left out: which axes ([`Axes`]), executing (`Executor`, or a bundle), whether the variants agree (`cerith-verdict`).
+//! See [`Axes`] for the axes, `Executor` and `bundle` for executing variants, and `cerith-verdict` for comparing them.
 
 use cerith_case::{Axes, Axis, Case, Entry, Relayout, Variant};
 use cerith_memory::Memory;
@@ -32,7 +32,7 @@ pub struct Compiled {
 pub enum VariantResult {
     /// It can be executed.
     Job(Box<Job>),
-    /// It came to its end.
+    /// The case ended when it was compiled.
     Ended(Outcome),
     /// It is the same as this other variant to a GPU.
     Same(Variant),
@@ -139,7 +139,7 @@ fn is_same_job(left: &Job, right: &Job) -> bool {
         && kernels(left) == kernels(right)
 }
 
-/// Why what a variant came to says nothing about the compiler, if that is so.
+/// Why a variant's outcome is not evidence about the compiler, if that is so.
 fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<String> {
     let complaint = outcome.complaint()?;
     let kind = complaint.kind.rsplit('.').next().unwrap_or_default();
@@ -148,12 +148,12 @@ fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<St
         let line = message.lines().next().unwrap_or_default();
         format!("{kind}: {line}")
     };
-    // What Triton's autotuner takes for a configuration that is none (`Autotuner._bench`).
+    // Exceptions that Triton's autotuner takes for an invalid configuration (`Autotuner._bench`).
     let tuner = ["OutOfResources", "CompileTimeAssertionFailure", "PTXASError"];
     match outcome {
         // Out of time while it is compiled: a large tile in one warp takes long.
         Outcome::Unsupported(_) | Outcome::Unavailable(_) | Outcome::Exhausted(_) => Some(said()),
-        // What compiles for one block is a program: the compiler has no way to lay it out over several, and says so in a
+        // A case that compiles for one block is a valid program: the compiler cannot lay it out over several, and reports so in a
         // pass of its own (3.3 to 3.7 give up on most reductions, 3.9 on scans along the blocks).
         Outcome::Rejected(_) if matches!(variant, Variant::NumCtas(ctas) if ctas > 1) => Some(said()),
         _ if kind == "OutOfResources" || message.contains("out of resource") => Some(said()),
@@ -163,7 +163,7 @@ fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<St
             Some(said())
         }
         Outcome::Trapped(Trap::Raised, _) => {
-            // Python's and Triton's words for an option that something else gives.
+            // Messages of Python and Triton about an option that is set twice.
             let given = message.contains("multiple values for keyword argument")
                 || message.contains("Conflicting meta-parameters");
             let hosted = case.launches.iter().any(|launch| launch.host.is_some());
@@ -242,7 +242,7 @@ impl<'a> LayoutFilter<'a> {
     }
 }
 
-/// What the reference left, or that it does not say.
+/// The memory that the reference left, or why it left none.
 fn take_memory(outcome: Outcome) -> Result<Memory, String> {
     match outcome {
         Outcome::Finished(finished) => Ok(finished.memory),

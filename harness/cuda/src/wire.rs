@@ -1,5 +1,5 @@
 //! Jobs and their results as bytes: frames of a JSON header and blobs, on the pipes to a child and, one after the other, in a
-//! bundle. Left out: moving the bytes (`child`, `executor`), files (`bundle`).
+//! bundle. See `child` and `executor` for moving the bytes, and `bundle` for files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,11 +23,11 @@ pub(super) struct Batch {
     pub forget: bool,
     /// Each job in memory of its own, waited for after every launch.
     pub alone: bool,
-    /// How often each job is done.
+    /// The number of times that each job runs.
     pub repetitions: u32,
-    /// Kernels that the child has not seen, numbered from where it is.
+    /// Kernels that the child has not received before, numbered after the kernels that it knows.
     pub kernels: Vec<KernelHeader>,
-    /// What to do.
+    /// The jobs to run.
     pub jobs: Vec<JobHeader>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct JobHeader {
 }
 
 impl JobHeader {
-    /// Of a job whose kernels have these numbers.
+    /// The header of a job whose kernels have these numbers.
     pub(super) fn from_job(job: &Job, kernels: Vec<usize>) -> Self {
         Self {
             arena: job.arena.len(),
@@ -94,29 +94,29 @@ pub(super) enum Answer {
     Hello(GpuHeader),
     /// Its first and last words: why it has none.
     Unavailable(String),
-    /// A batch is done. The blobs are the arenas, each with its other one behind it where there is one.
+    /// A batch is done. The blobs are the arenas; the second arena of a job, if it has one, follows its first.
     Done {
         ran: Vec<RanHeader>,
-        /// Whether a job wrote into another's memory, or between them: then nothing can be said about any.
+        /// Whether a job wrote into another's memory, or between them: then no result of the batch is reliable.
         touched: bool,
     },
     /// Its last words: a launch of the batch faulted.
     Fault {
         name: String,
         message: String,
-        /// Which of the batch's jobs it was, where that is known.
+        /// The index of the batch's job at fault, if known.
         job: Option<usize>,
     },
 }
 
-/// What is known about a GPU and its driver.
+/// A GPU and its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuHeader {
     /// `NVIDIA H200`.
     pub name: String,
-    /// The driver's version, `580.159.04`; empty where nobody says it.
+    /// The driver's version, `580.159.04`; empty if unknown.
     pub driver: String,
-    /// CUDA version that the driver speaks: 13000 is 13.0.
+    /// CUDA version that the driver supports: 13000 is 13.0.
     pub cuda: u32,
     /// Compute capability: 90 is 9.0.
     pub capability: u32,
@@ -131,7 +131,7 @@ pub(super) enum RanHeader {
     Finished {
         /// Bytes of the arena.
         arena: usize,
-        /// Whether another arena of as many bytes comes behind it.
+        /// Whether another arena of the same size follows it.
         other: bool,
         repetitions: u32,
     },
@@ -183,7 +183,7 @@ impl RanHeader {
         }
     }
 
-    /// With the bytes, taken from the front of the blobs; none if they are cut short.
+    /// Converts the header, with the bytes from the front of the blobs; `None` if they are cut short.
     pub(super) fn into_ran(self, blobs: &mut &[u8]) -> Option<Ran> {
         Some(match self {
             Self::Finished {
@@ -209,7 +209,7 @@ impl RanHeader {
     }
 }
 
-/// The first `len` bytes, which are then gone from the front; none if there are fewer.
+/// Removes and returns the first `len` bytes; `None` if there are fewer.
 pub(super) fn take<'a>(bytes: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
     let (front, rest) = bytes.split_at_checked(len)?;
     *bytes = rest;

@@ -33,7 +33,7 @@
 //! # Ok::<(), cerith_embed::Stopped>(())
 //! ```
 //!
-//! Left out: compilers and GPUs, fuzzing, sweeps and reports of versions. If you need them, use their crates.
+//! Compilers and GPUs, fuzzing, sweeps and reports of versions are not included. If you need them, use their crates.
 #![warn(missing_docs)]
 
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub enum NoInterpreter {
     Version {
         /// The version as given.
         version: String,
-        /// What is wrong with it.
+        /// Why it is not a version.
         problem: String,
     },
     /// The toolchains cannot be listed.
@@ -92,11 +92,11 @@ pub fn interpreter(version: &str, processes: usize) -> Result<Arc<dyn Engine>, N
     Ok(Arc::new(Interpret::new(pool, false, Limits::INTERPRETER)))
 }
 
-/// Runs every case of a corpus through a panel, and hands out the events: the errors of the corpus, and a verdict for each case. The
-/// summary has the exit code that `cerith run` would end with.
+/// Runs every case of a corpus through a panel, and passes on the events: the errors of the corpus, and a verdict for each case.
+/// The summary has the exit code of `cerith run`.
 ///
 /// # Errors
-/// Somebody stopped the panel.
+/// The panel was stopped.
 pub fn judge(corpus: &Corpus, panel: &Panel, mut tell: impl FnMut(&Event)) -> Result<Summary, Stopped> {
     let mut summary = Summary::default();
     let mut told = |event: Event| {

@@ -1,4 +1,4 @@
-//! What a kernel's tuner sets to zero between launches. See `cerith_frontend::Clears` for what that is.
+//! The memory that a kernel's tuner sets to zero between launches. See `cerith_frontend::Clears` for details.
 
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_frontend::Clears;

@@ -9,7 +9,7 @@
 //! - A value came from it if the kernel uses a library function that is Triton code in that version, or an operation that
 //!   `semantic.py` makes of several others ([`expansion`]), or if an autotuner, heuristics or a host function make its launch.
 //!
-//! Left out: who is right (`cerith-verdict`).
+//! See `cerith-verdict` for which engine is right.
 
 use cerith_case::Case;
 use cerith_tile::rules::{Rules, Version};
@@ -45,7 +45,7 @@ impl Families {
         self.0 & other.0 == 0
     }
 
-    /// How many there are.
+    /// The number of families.
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -75,7 +75,7 @@ fn is_shared(own: Families, outcome: &Outcome, through: &[String]) -> bool {
                     || own.has(Family::Compiler)
             }
             Some(file) => is_shared_file(file),
-            // A record of before it was noted, or an exception of a process that nobody looked into.
+            // The record is older than this field, or nothing inspected the process that raised the exception.
             None => !is_compilers_own(complaint),
         },
         Outcome::Crashed(_) | Outcome::Unsupported(_) | Outcome::Exhausted(_) | Outcome::Unavailable(_) => {
@@ -84,7 +84,7 @@ fn is_shared(own: Families, outcome: &Outcome, through: &[String]) -> bool {
     }
 }
 
-/// What of Triton's package is the compiler's or the interpreter's alone. All else of it serves both.
+/// Triton's files that belong to the compiler or the interpreter alone. They share all others.
 const UNSHARED_FILES: [&str; 7] = [
     "triton/compiler/",
     "triton/backends/",
@@ -126,7 +126,7 @@ fn is_compilers_own(complaint: &Complaint) -> bool {
         .any(|own| message.starts_with(own))
 }
 
-/// What of Triton's own Triton code, and of its launchers' Python, decides what a case leaves under a version's language:
+/// Lists Triton's own Triton code, and the Python of its launchers, on which a case's result depends under a version's language:
 /// names as a reader knows them, in order.
 pub fn list_triton_code(case: &Case, reference: Option<&Reference>, rules: Rules) -> Vec<String> {
     let mut found = Vec::new();
@@ -162,7 +162,7 @@ pub fn list_triton_code(case: &Case, reference: Option<&Reference>, rules: Rules
                     }
                 }
             }
-            // Nobody has traced it: the text says what it names.
+            // The kernel was not traced: search its text for names.
             None => found.extend(
                 launch
                     .kernel
@@ -176,7 +176,7 @@ pub fn list_triton_code(case: &Case, reference: Option<&Reference>, rules: Rules
     found
 }
 
-/// The library functions that a text names behind a dot.
+/// The library functions that follow a dot in a text.
 fn find_library_names(text: &str, version: Version) -> Vec<String> {
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split('.')

@@ -9,8 +9,8 @@
 //! the NaN comes first than if it comes last. Any other function's result that is stored once has the first element on the left of
 //! all others and the last one on the right, as in the thread that stores it.
 //!
-//! Well-known functions (sums, products, extrema) are not tried: intervals bound every order of them. Left out: which of
-//! several reductions it was; the first one is named.
+//! Well-known functions (sums, products, extrema) are not tried: intervals bound every order of them. The diagnostic names the
+//! first of several reductions, even if another one caused the difference.
 
 use cerith_interp::Combining;
 use cerith_memory::Memory;
@@ -34,7 +34,7 @@ fn has_open_reduction(block: &Block) -> bool {
     })
 }
 
-/// Where a kernel combines elements by a function that is not well known.
+/// The locations where a kernel combines elements by a function that is not well known.
 pub(crate) fn open(function: &Function) -> Vec<LocId> {
     let mut open = Vec::new();
     function.body.visit_operations(&mut |op| {
@@ -45,12 +45,12 @@ pub(crate) fn open(function: &Function) -> Vec<LocId> {
     open
 }
 
-/// The orders to try for a kernel: first those that show most, then, if they show something, the others.
+/// The orders to try for a kernel: first the orders that show most differences; then, if one shows a difference, the others.
 ///
-/// If a function lets a NaN win on one side, the order from the first element to the last gives what follows the last NaN, and
-/// the reverse gives what is before the first NaN, so these two always differ; trees hide most NaN of long axes. The result of
-/// another thread than the first comes from the last element's side, and shows only if the result goes to more than one lane: the
-/// first thread stores the result itself.
+/// If a function lets a NaN win on one side, the order from the first element to the last returns the result of the elements
+/// after the last NaN, and the reverse order returns the result of the elements before the first NaN. So these two always differ;
+/// trees hide most NaN of long axes. In threads other than the first, the result comes from the last element's side. It shows
+/// only if the result goes to more than one lane, because the first thread stores the result itself.
 fn list_orders(function: &Function) -> [&'static [Combining]; 2] {
     use Combining::{
         Backwards, Forwards, Halves, NanFirst, NanLast, Neighbours, Random, RandomLevels, Turned,
@@ -62,7 +62,7 @@ fn list_orders(function: &Function) -> [&'static [Combining]; 2] {
     let choices = find_choices(function);
     let spread = spread(&function.body, &mut vec![false; function.values.len()]);
     match (choices, spread) {
-        // Without a NaN, every order gives the same. With one, these two differ.
+        // Without a NaN, all orders produce the same result. With one, these two differ.
         (Choices::Orderly, _) => [&[NanFirst, NanLast], &[Backwards, Halves, Random(1), Random(2)]],
         (Choices::Open, true) => [
             &[Forwards, Backwards, NanFirst, NanLast, Random(1), Random(2)],
@@ -106,7 +106,7 @@ pub(crate) fn orders_of_all<'f>(functions: impl Iterator<Item = &'f Function>) -
     all
 }
 
-/// What a kernel's functions that are not well known are.
+/// Classifies a kernel's combining functions that are not well known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choices {
     /// All are choices that break ties, in reductions.
@@ -116,7 +116,7 @@ pub(crate) enum Choices {
     Others,
 }
 
-/// What a kernel combines elements by, where that is not well known.
+/// Finds the class of a kernel's combining functions that are not well known.
 pub(crate) fn find_choices(function: &Function) -> Choices {
     let is_float = |value| function.ty(value).elem.num().is_some_and(DType::is_float);
     let mut all = Choices::Orderly;
@@ -138,7 +138,7 @@ pub(crate) fn find_choices(function: &Function) -> Choices {
     all
 }
 
-/// Whether what a function combined goes to more lanes than it has. `from` says which values come of one.
+/// Whether a combined result goes to more lanes than it has. `from` marks the values that derive from a combined result.
 fn spread(block: &Block, from: &mut [bool]) -> bool {
     block.ops.iter().any(|op| {
         let comes = op
@@ -158,7 +158,7 @@ fn spread(block: &Block, from: &mut [bool]) -> bool {
                 }
             }
         }
-        // What a branch or a loop holds may come out of it, wherever that is used.
+        // A result of a branch or a loop may come from any value inside of it.
         !combines
             && op.kind.regions().any(|region| {
                 let before = from.iter().filter(|&&from| from).count();
@@ -170,7 +170,7 @@ fn spread(block: &Block, from: &mut [bool]) -> bool {
     })
 }
 
-/// What is said of a kernel whose result depends on the order in which elements are combined.
+/// The diagnostic for a kernel whose result depends on the order in which elements are combined.
 pub(crate) fn build_diagnostic(
     function: &Function,
     open: &[LocId],
@@ -199,7 +199,7 @@ pub(crate) fn build_diagnostic(
     })
 }
 
-/// What stopped with elements combined in another order, and would not in the reference's.
+/// A trap that occurs if elements are combined in another order, but not in the reference's order.
 pub(crate) fn in_an_order(mut complaint: Box<Complaint>) -> Outcome {
     complaint.message += ", in one of the orders in which elements may be combined";
     Outcome::Trapped(Trap::Undefined, complaint)

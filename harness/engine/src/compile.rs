@@ -1,4 +1,4 @@
-//! Compiles a case with a version of Triton into a [`Job`], on any machine. Left out: executing it.
+//! Compiles a case with a version of Triton into a [`Job`], on any machine. See `cerith-cuda` for executing jobs.
 
 use cerith_case::{Case, Variant};
 use cerith_memory::ORIGIN;
@@ -19,10 +19,10 @@ pub struct Compiler {
     compilers: Compilers,
     /// The GPU that executes.
     gpu: Target,
-    /// What Triton compiles for.
+    /// The target of the compilation.
     target: Target,
     limits: Limits,
-    /// After what stage Triton ends; none: after the last.
+    /// The last stage; `None` for all stages.
     stage: Option<Stage>,
 }
 
@@ -35,7 +35,7 @@ pub enum Compiling {
     Ended(Outcome),
 }
 
-/// What a compilation is asked for.
+/// The requested output of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CompileOutput {
     /// Code, or the IR of a stage.
@@ -58,8 +58,8 @@ impl Compiler {
         }
     }
 
-    /// Compiles for another GPU than the one that executes: Triton's own assembler turns the assembly for `target` into
-    /// machine code for the GPU at hand.
+    /// Compiles for a GPU other than the one that executes: Triton's own assembler turns the assembly for `target` into machine
+    /// code for the GPU at hand.
     #[must_use]
     pub const fn with_target(mut self, target: Target) -> Self {
         self.target = target;
@@ -88,7 +88,7 @@ impl Compiler {
         self.gpu
     }
 
-    /// What Triton compiles for.
+    /// The target of the compilation.
     pub const fn target(&self) -> Target {
         self.target
     }
@@ -172,7 +172,7 @@ impl Compiler {
         Ok((Compiling::Ready(job), compilation.configs))
     }
 
-    /// What it makes of a case, in figures; `None` if the case ended when it was compiled.
+    /// Statistics of a case's compilation; `None` if the case ended when it was compiled.
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
@@ -186,8 +186,8 @@ impl Compiler {
         }
     }
 
-    /// What it makes of a case where it says which lines that comes from, so that the machine code is another than on record;
-    /// `None` if the case ended when it was compiled.
+    /// Compiles a case with line information, so that its machine code differs from recorded code. `None` if the case ended when
+    /// it was compiled.
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
@@ -198,7 +198,7 @@ impl Compiler {
         }
     }
 
-    /// What its passes make of a case: kernels whose IR is that before each pass; or the outcome, if the case ended when it was
+    /// Compiles a case to kernels that have the IR before each pass; or returns the outcome, if the case ended when it was
     /// compiled.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub enum Feature {
     AnyRules,
 }
 
-/// What an engine needs to be there.
+/// The requirements of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// An installed toolchain.
@@ -44,14 +44,14 @@ pub struct Needs {
     pub gpu: bool,
 }
 
-/// What an engine can do, as data: a generator narrows itself to it.
+/// An engine's capabilities, as data: a generator narrows itself to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Dtypes of tensors.
     pub dtypes: Vec<DType>,
-    /// What else.
+    /// Other features.
     pub features: Vec<Feature>,
-    /// What must be there.
+    /// Requirements for running it.
     pub needs: Needs,
 }
 
@@ -76,9 +76,9 @@ pub enum Failure {
     /// A bug of ours.
     #[error("{doing}: {reason}")]
     Internal {
-        /// What was being done.
+        /// The operation that failed.
         doing: String,
-        /// What went wrong.
+        /// The reason of the failure.
         reason: String,
     },
 }
@@ -108,12 +108,12 @@ pub trait Prepared: Send + Sync {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure>;
 }
 
-/// How a record stood to the reference when it was accepted.
+/// How a record compared with the reference when it was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remembered {
     /// It agreed.
     Agreed,
-    /// It did not differ, and nobody could say whether it agreed.
+    /// It did not differ, but agreement could not be decided.
     Undecided,
     /// It differed, or the program had no answer.
     Differed,
@@ -124,38 +124,37 @@ pub trait Engine: Send + Sync {
     /// Its name.
     fn id(&self) -> &EngineId;
 
-    /// What it can do.
+    /// Its capabilities.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Whose code an outcome of a case comes from, and whose language it speaks: the engine's own, but for one that passes
-    /// on what another one did.
+    /// The engine whose code produced the outcome of a case, and whose language applies. It is the engine itself, except if the
+    /// engine passes on another engine's outcome.
     fn origin(&self, _case: &Case) -> EngineId {
         self.id().clone()
     }
 
-    /// Of an engine that answers with records, how that of a case stood to the reference when it was accepted, where that is
-    /// known.
+    /// How a case's record compared with the reference when it was accepted, if known. `None` for an engine without records.
     fn recall_agreement(&self, _case: &Case) -> Option<Remembered> {
         None
     }
 
-    /// Whether it is asked about a case at all: one that stands by is not where the engine that it stands in for answers.
+    /// Whether it runs a case at all. A standby engine does not run a case for which the main engine has an outcome.
     fn is_asked(&self, _case: &Case) -> bool {
         true
     }
 
-    /// Parses or compiles what a case launches. `rules` are whose language it is; an engine with a version of its own
-    /// speaks that one's and no other.
+    /// Parses or compiles a case's kernels. `rules` select the language; an engine with a version of its own supports only the
+    /// language of that version.
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure>;
 
-    /// Of an engine that compiles ahead of time, what its compiler makes of a case. Nothing where the case came to its end when it
-    /// was compiled, or where there is no compiler: an engine may answer with records alone.
+    /// Statistics of a case's compilation, for an engine that compiles ahead of time. `None` if the case ended when it was
+    /// compiled, or if there is no compiler: an engine may have records only.
     fn collect_stats(&self, _case: &Case) -> Result<Option<CompileStats>, Failure> {
         Ok(None)
     }
 
-    /// Whether its outcome of a case may be held against it. It may not if the outcome rests on something kept from an earlier run,
-    /// which is dropped now, or if its toolchain is damaged: then the case has to run again.
+    /// Whether its outcome of a case may count against it. It may not if the outcome depends on something kept from an earlier
+    /// run, which is dropped now, or if its toolchain is damaged. Then the case has to run again.
     ///
     /// # Errors
     /// Cerith failed.
@@ -168,7 +167,7 @@ pub trait Engine: Send + Sync {
         false
     }
 
-    /// Ends what runs, for Ctrl-C. Whatever is asked from then on fails with [`Failure::Stopped`].
+    /// Ends all running work, for Ctrl-C. Later calls fail with [`Failure::Stopped`].
     fn stop(&self) {}
 
     /// Prepares and launches.
@@ -197,7 +196,7 @@ pub trait Engine: Send + Sync {
 /// An outcome with the time it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What the engine did.
+    /// The outcome.
     pub outcome: Outcome,
     /// Time for parsing or compiling; next to nothing when it was cached.
     pub prepare: Duration,

@@ -1,4 +1,4 @@
-//! Launches that our interpreter executed, one after the other, as an outcome. Left out: launching, and trying other orders.
+//! Launches that our interpreter executed, one after the other, and the outcome that they add up to.
 
 use cerith_case::Case;
 use cerith_interp::{LaunchOutcome, StorageSet, TrapKind};
@@ -9,7 +9,7 @@ use crate::lane_orders;
 use crate::reference::{build_complaint, find_position};
 use crate::{Complaint, Finished, Outcome, Tracked, Trap};
 
-/// What the launches so far did.
+/// The combined results of the launches so far.
 #[derive(Debug, Default)]
 pub(crate) struct Executed {
     tracked: Tracked,
@@ -72,7 +72,7 @@ impl Executed {
 
     /// The outcome, once all launches are made.
     pub fn finish(mut self, case: &Case, memory: Memory) -> Outcome {
-        // What an atomic put in is lost where a later one adds what has no value.
+        // A value written by an atomic is lost if a later atomic adds an undefined value.
         let tracked = &mut self.tracked;
         let defined = tracked.stored.saturating_sub(tracked.poisoned);
         tracked.vacuous = tracked.poisoned > 0

@@ -1,6 +1,6 @@
-//! Runs a case with quirks: it launches kernels as an engine gets them wrong, on copies of storages in the host's memory, as
-//! Triton's interpreter makes them. A copy has its original's guard zones around it, and zeros beyond them, so that an access
-//! outside of a storage reads the same as in the interpreter. Left out: which quirks to try, and what the result means.
+//! Runs a case with quirks: it launches kernels with an engine's errors, on copies of storages in the host's memory, as Triton's
+//! interpreter makes them. A copy has its original's guard zones around it, and zeros beyond them, so that an access outside of a
+//! storage reads the same as in the interpreter.
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ const LANES_PER_WARP: usize = 32;
 /// Zeros on either side of a copy.
 const SLACK: usize = 4096;
 
-/// What is in a copy.
+/// The content of a copy.
 #[derive(Clone, Debug)]
 enum Content {
     /// A storage, as it is.
@@ -133,8 +133,8 @@ impl Host {
         Self::new(device, all)
     }
 
-    /// Puts what a kernel wrote back where it belongs, each copy over those before it. What it wrote into guard zones is kept
-    /// apart, by its place in the arena. `None` where torch refuses the copy: it looks for strides of 0 only.
+    /// Copies a kernel's writes back to their storages, each copy over those before it. Writes into guard zones are kept apart,
+    /// by their place in the arena. `None` if torch refuses the copy: it looks for strides of 0 only.
     fn write_back(&self, device: &mut Memory, strays: &mut Vec<(usize, u8)>) -> Option<()> {
         for (id, copy) in self.memory.ids().zip(&self.copies) {
             let (bytes, states) = (self.memory.bytes(id), self.memory.states(id));
@@ -179,7 +179,7 @@ impl Host {
         Some(())
     }
 
-    /// Where a byte of a storage comes from: the copy that is written back last, and its byte.
+    /// Finds the origin of a storage's byte: the copy that is written back last, and the byte in it.
     fn find(&self, device: &Memory, storage: StorageId, byte: usize) -> Option<(StorageId, usize)> {
         let copies = self.memory.ids().zip(&self.copies).collect::<Vec<_>>();
         copies
@@ -196,7 +196,7 @@ impl Host {
             })
     }
 
-    /// The same arguments, in this memory.
+    /// Converts arguments to this memory.
     fn place_arguments(
         &self,
         args: Vec<ParamValue>,
@@ -268,7 +268,7 @@ impl Copied {
     }
 }
 
-/// How a case is executed where quirks are followed. Two sets of quirks may come to the same.
+/// The execution of a case with quirks. Two sets of quirks may lead to the same execution.
 #[derive(Clone)]
 pub struct Following<'a> {
     reference: &'a Reference,
@@ -298,8 +298,8 @@ impl std::fmt::Debug for Following<'_> {
 }
 
 impl<'a> Following<'a> {
-    /// What the case leaves, of all programs or of only one, and with these numerics; `None` if the launches do not finish, or if copies
-    /// cannot be made.
+    /// Executes the case, with all programs or only one, and with these numerics. `None` if the launches do not finish, or if
+    /// copies cannot be made.
     pub fn execute(self, only: Option<u64>, numerics: Numerics) -> Result<Option<Followed<'a>>, Failure> {
         let mut device = self.case.memory();
         let config = Config {
@@ -343,7 +343,7 @@ impl<'a> Following<'a> {
         }))
     }
 
-    /// The same with intervals, and the host's memory that they are of.
+    /// Executes the case with intervals. Returns them with the host's memory that they apply to.
     fn accepts(&self, only: Option<u64>) -> Result<Option<(AcceptanceMap, Host)>, Failure> {
         let clears = self.kernels.iter().any(|kernel| !kernel.traced.clears.is_empty());
         if clears {
@@ -392,7 +392,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// What the interpreter looks at: nothing that does not stop it.
+    /// The interpreter's configuration, with only the checks that stop it.
     fn config(&self) -> Config<'a> {
         Config {
             checks: Checks::Fast,
@@ -408,19 +408,19 @@ fn wrap_error(launch: &Launch, error: InternalError) -> Failure {
     to_failure(format!("run `{}` with quirks", launch.kernel.name), error)
 }
 
-/// What a case leaves where quirks are followed.
+/// The result of executing a case with quirks.
 #[derive(Debug)]
 pub struct Followed<'a> {
     /// The memory, laid out as the case's.
     pub memory: Memory,
     following: Following<'a>,
     only_program: Option<u64>,
-    /// Computed when it is asked for, with the host's memory that it is of; none where launches each have their own.
+    /// Computed on first use, with the host's memory that it applies to; `None` if each launch has its own memory.
     accepted: OnceCell<Option<(AcceptanceMap, Host)>>,
 }
 
 impl Followed<'_> {
-    /// What an implementation that follows the same quirks may leave in an element, and its first byte.
+    /// The values that an implementation with the same quirks may leave in an element, and the element's first byte.
     pub fn find_accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         let accepted = self
             .accepted
@@ -469,7 +469,7 @@ impl Reference {
         asked.iter().filter(|&quirk| touches(quirk)).collect()
     }
 
-    /// What a case's kernels use of the language, each name with the dtype that it is used on.
+    /// Lists the language functions that a case's kernels use, each with the dtype that it is used on.
     pub fn list_uses(&self, case: &Case, rules: Rules) -> Result<Vec<String>, Failure> {
         let mut used = Vec::new();
         for launch in &case.launches {
@@ -553,8 +553,8 @@ impl Reference {
         Ok(followed.map(|followed| followed.memory))
     }
 
-    /// How a case is executed under an alternative, once for each copy of a result that may be used. Empty if a kernel is refused, or if
-    /// memory or arguments hold addresses.
+    /// The executions of a case under an alternative, one for each copy of a result that may be used. Empty if a kernel is
+    /// refused, or if memory or arguments hold addresses.
     pub fn following_alternative<'a>(
         &'a self,
         case: &'a Case,
@@ -590,8 +590,8 @@ impl Reference {
         Ok((0..most).map(of_copy).collect())
     }
 
-    /// How a case is executed with the rules' quirks; `None` if a kernel is refused, or if memory or arguments hold addresses, which
-    /// copies cannot follow.
+    /// The execution of a case with the rules' quirks; `None` if a kernel is refused, or if memory or arguments hold addresses,
+    /// which copies cannot follow.
     pub fn prepare_following<'a>(
         &'a self,
         case: &'a Case,
@@ -611,7 +611,7 @@ impl Reference {
     }
 }
 
-/// How many lanes execute a launch's program.
+/// The number of lanes that execute a launch's program.
 fn count_lanes(launch: &Launch) -> usize {
     let warps = launch.int_option("num_warps").unwrap_or(DEFAULT_WARPS);
     usize::try_from(warps).unwrap_or(0).saturating_mul(LANES_PER_WARP)

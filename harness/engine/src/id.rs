@@ -1,7 +1,7 @@
-//! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`,
-//! `interpret@3.6.0+torch`, `cuda@3.9.0`, `cuda@3.9.0:sm_80`, `ptx@3.9.0`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
-//! `inductor@2.11.0+cuda`, `ttir@3.9.0`, `ttir@3.9.0:source`, `ttgir@3.9.0`, `recorded`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines
-//! themselves).
+//! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`, `interpret@3.6.0+torch`,
+//! `cuda@3.9.0`, `cuda@3.9.0:sm_80`, `ptx@3.9.0`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
+//! `inductor@2.11.0+cuda`, `ttir@3.9.0`, `ttir@3.9.0:source`, `ttgir@3.9.0`, `recorded`. See [`crate::Capabilities`] and the
+//! engines themselves for whether an engine can run here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,7 +30,7 @@ pub enum EngineId {
     Cuda {
         /// Which Triton, or which build of it; no NumPy.
         toolchain: ToolchainId,
-        /// What it compiles for, `:sm_80`; none: for the GPU that executes.
+        /// The GPU that it compiles for, `:sm_80`; `None` for the GPU that executes.
         target: Option<Target>,
     },
     /// Triton's compiler for `sm_80`, its PTX executed without a GPU.
@@ -38,7 +38,7 @@ pub enum EngineId {
         /// Which Triton, or which build of it; no NumPy.
         toolchain: ToolchainId,
     },
-    /// Triton's compiler and launcher on a GPU, as whoever has torch uses them.
+    /// Triton's compiler and launcher on a GPU, as programs with torch use them.
     Jit {
         /// The Triton version.
         version: Version,
@@ -54,14 +54,14 @@ pub enum EngineId {
     Inductor {
         /// The torch version.
         torch: Version,
-        /// Who executes the launches that the generated code makes.
+        /// The engine that executes the launches of the generated code.
         executor: LaunchExecutor,
     },
-    /// What is on record of a case, whoever executed it.
+    /// The recorded outcome of a case, from any engine.
     Recorded,
 }
 
-/// Who executes the launches that `TorchInductor`'s code makes.
+/// The engine that executes the launches of `TorchInductor`'s code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LaunchExecutor {
     /// The reference.
@@ -73,7 +73,7 @@ pub enum LaunchExecutor {
 }
 
 impl LaunchExecutor {
-    /// What an id has behind the version.
+    /// The part of an id after the version.
     const fn suffix(self) -> &'static str {
         match self {
             Self::Reference => "",
@@ -94,8 +94,8 @@ pub enum Family {
     Compiler,
     /// torch's `TorchInductor`.
     Inductor,
-    /// The Python of Triton's that its interpreter and its compiler both stand on, its library functions included. No
-    /// engine is of it; an outcome may come out of it ([`crate::find_families`]).
+    /// Triton's Python code that its interpreter and its compiler share, including the library functions. No engine belongs to
+    /// this family; an outcome may come from it ([`crate::find_families`]).
     Language,
 }
 
@@ -237,11 +237,11 @@ impl fmt::Display for EngineId {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an engine: {reason}")]
 pub struct BadEngineId {
-    /// What was given.
+    /// The given text.
     pub text: String,
-    /// What is wrong with it.
+    /// Why it is not an engine.
     pub reason: String,
-    /// What may have been meant, to be typed instead.
+    /// A likely correction, to be typed instead.
     pub suggestion: Option<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Triton's own interpreter, one version of it, in the Python workers of a toolchain.
 //!
-//! The worker places arguments at addresses of its own; the results go back to where the case's layout has them, and addresses
-//! that a kernel left in memory are translated to the layout's. If a launch has a host function, that function makes it. Left
-//! out: keeping workers alive, and what happens when one dies (`cerith-toolchain`).
+//! The worker places arguments at addresses of its own; results are moved back to the addresses of the case's layout, and
+//! addresses that a kernel left in memory are translated. If a launch has a host function, that function makes the launch. See
+//! `cerith-toolchain` for keeping workers alive, and for handling a worker's crash.
 
 use cerith_tile::fault::{Fault, is_planted};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
 }
 
 impl Interpret {
-    /// The interpreter of the pool's toolchain. With `host`, tensors are the CPU's; else they behave as CUDA's do.
+    /// The interpreter of the pool's toolchain. With `host`, tensors are the CPU's; otherwise they behave as CUDA's do.
     pub fn new(pool: Pool, host: bool, limits: Limits) -> Self {
         let toolchain = pool.toolchain().id.clone();
         let version = toolchain.triton();
@@ -177,9 +177,8 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
     }
 }
 
-/// Gives a launch's arguments by position where the case names them all and says nothing of how they are passed:
-/// interpreters before 3.0 copy no tensor to the host that is given by name (triton#3777), and every case would show that
-/// and nothing else.
+/// Passes a launch's arguments by position if the case names them all and does not define how to pass them: interpreters before
+/// 3.0 do not copy tensors to the host that are passed by name (triton#3777), and every case would show only that.
 fn by_position(case: &Case, request: &mut Request) {
     for (launch, asked) in case.launches.iter().zip(&mut request.launches) {
         let parameters = launch
@@ -470,7 +469,7 @@ launches:
             translate_exception(&case, &raised("triton.compiler.errors.CompilationError"), ""),
             Outcome::Rejected(_)
         ));
-        // What stops a GPU has CUDA's names, as it has without Python.
+        // Errors that stop a GPU have CUDA's names, as they have without Python.
         for (kind, trap) in [
             ("CUDA_ERROR_ASSERT", Trap::Assert),
             ("CUDA_ERROR_ILLEGAL_ADDRESS", Trap::Raised),

@@ -1,8 +1,8 @@
 //! `jit@V`: Triton's compiler, tuner and launcher on a GPU with torch's own tensors, in the Python workers of a toolchain
 //! that has torch.
 //!
-//! Requests and answers are the interpreter's. A fault of the GPU comes back in CUDA's words, and ends the worker. Left out:
-//! compiling without a GPU and launching without Python (`cuda@V`).
+//! Requests and answers are the interpreter's. A fault of the GPU has CUDA's message, and ends the worker. See `cuda@V` for
+//! compiling without a GPU and launching without Python.
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
-//! What a GPU is asked to do, and its results, as plain data that travels to a child process and in bundles.
+//! Jobs for a GPU and their results, as plain data that travels to a child process and in bundles.
 //!
-//! Left out: how a case becomes a job (`super`), how a job is executed (`device`), what the answer is worth
-//! (`cerith-verdict`).
+//! See `compile` for turning a case into a job, `cerith-cuda` for executing it, and `cerith-verdict` for judging the result.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ pub fn digest(kernel: &Kernel) -> String {
     blake3::hash(&kernel.cubin).to_hex().to_string()
 }
 
-/// A case, ready for a GPU: memory as the case's layout has it and the compiled launches.
+/// A case, ready for a GPU: memory in the case's layout, and the compiled launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The arena of the case's memory: every storage between guard zones (`cerith_memory::Memory::arena`). Addresses in
@@ -26,17 +25,17 @@ pub struct Job {
     /// Storages that may hold addresses afterwards: aligned words of them that point into the GPU's copy of the arena
     /// are moved back.
     pub may_hold_addresses: Vec<usize>,
-    /// What is launched.
+    /// The compiled launches.
     pub compiled: Compiled,
 }
 
-/// What is wrong with the numbers in a job.
+/// An invalid number in a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadJob {
     /// A storage is not inside the arena.
     #[error("a storage of {len} bytes at {start} in an arena of {arena}")]
     Storage {
-        /// Where it begins.
+        /// The first byte.
         start: usize,
         /// Its bytes.
         len: usize,
@@ -52,7 +51,7 @@ pub enum BadJob {
     /// There are fewer kernels.
     #[error("there is no kernel {0}")]
     NoKernel(usize),
-    /// No parameter has so many bytes.
+    /// No parameter has this many bytes.
     #[error("a parameter of {0} bytes")]
     Param(usize),
 }
@@ -107,9 +106,9 @@ pub enum Ran {
     Finished {
         /// The arena afterwards, addresses moved back.
         arena: Vec<u8>,
-        /// The arena of the first repetition that came out otherwise, if any did.
+        /// The arena of the first repetition with a different result, if any.
         different_arena: Option<Vec<u8>>,
-        /// How often the job was done, each time from its first memory.
+        /// The number of times that the job ran, each time from its first memory.
         repetitions: u32,
     },
     /// A launch faulted; the context is lost, and the process with it.
@@ -125,7 +124,7 @@ pub enum Ran {
         /// That time.
         limit: Duration,
     },
-    /// The process died by itself.
+    /// The process crashed by itself.
     Died {
         /// How, in words: `signal 11`.
         ending: String,

@@ -2,14 +2,14 @@
 //! ([`cerith_tile::ir::LaneOrder`]). Bytes that then differ have no one value: they are poison from then on, and the reference
 //! says where the order comes from. A result that only rounds differently does not count: intervals allow for it.
 //!
-//! Left out: which of several such operations it was; the first one is named.
+//! The diagnostic names the first of several such operations, even if another one caused the difference.
 
 use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_memory::{ByteState, Memory, StorageId, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 
-/// What is said of a kernel whose result depends on an order of lanes.
+/// The diagnostic for a kernel whose result depends on an order of lanes.
 pub(crate) fn build_diagnostic(function: &Function, dependent: &Dependent, memory: &Memory) -> Diagnostic {
     let open = function.open_lane_orders();
     let mut stack = open.first().into_iter().flat_map(|&loc| function.call_stack(loc));
@@ -65,7 +65,7 @@ impl Dependent {
                         }
                         bytes[at] = true;
                     }
-                    // It may come of a comparison that goes either way.
+                    // The difference may result from a comparison that goes either way.
                     Accepted::Unknown => {}
                     Accepted::Exact => bytes[at] = true,
                 }
@@ -88,7 +88,7 @@ impl Dependent {
         }
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub fn count(&self) -> usize {
         self.0
             .iter()

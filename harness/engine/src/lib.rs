@@ -1,4 +1,4 @@
-//! The engines: what executes a case, each behind the [`Engine`] trait.
+//! The engines, which execute cases. All implement the [`Engine`] trait.
 //!
 //! - [`EngineId`] names one: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `cuda@3.9.0`,
 //!   `ptx@3.9.0`, `jit@3.6.0`, `ttir@3.9.0`, `inductor@2.11.0`.
@@ -42,7 +42,7 @@
 //! assert_eq!(id.version(), Some(Version::new(3, 2, 0)));
 //! ```
 //!
-//! Left out: who is right (`cerith-verdict`), which engines a run takes and how many at once (`cerith-cli`).
+//! See `cerith-verdict` for which engine is right, and `cerith-cli` for which engines a run uses and how many run at once.
 //!
 //! Invariants: an engine never prints; whatever a program does to an engine spoils that engine's outcome and nothing else; only
 //! `cerith-cuda` and workers with torch use a GPU.

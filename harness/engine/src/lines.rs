@@ -1,5 +1,5 @@
-//! Lines of a case's kernels, for reports: those that known bugs change, and those that write to a storage. Left out: how reports
-//! show them.
+//! Lines of a case's kernels, for reports: lines that known bugs change, and lines that write to a storage. See `cerith-report`
+//! for their presentation.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub struct Line {
 }
 
 impl Reference {
-    /// The lines that do something else with quirks. None if the quirks are in what is passed to a kernel.
+    /// The lines that behave differently with quirks. Empty if the quirks affect only the arguments of a kernel.
     ///
     /// # Errors
     /// A bug of Cerith's.
@@ -124,7 +124,7 @@ fn find_roots(function: &Function) -> HashMap<u32, HashSet<usize>> {
         let info = function.values.get(value as usize);
         info.is_some_and(|info| matches!(info.ty.elem, Elem::Ptr { .. }))
     };
-    // What a loop carries comes from what it carried before; it settles soon.
+    // Values that a loop carries derive from the values of its earlier iterations; the result settles soon.
     for _ in 0..4 {
         let before: usize = roots.values().map(HashSet::len).sum();
         visit_operations(&function.body, &mut |op| {
@@ -151,11 +151,11 @@ fn find_roots(function: &Function) -> HashMap<u32, HashSet<usize>> {
     roots
 }
 
-/// What each line does: its operations and the types that they make.
+/// The behaviour of each line: its operations, and the types of their results.
 fn by_line<'a>(launch: &Launch, function: &'a Function) -> BTreeMap<Line, Vec<(&'a OpKind, Vec<&'a Type>)>> {
     let mut lines: BTreeMap<Line, Vec<_>> = BTreeMap::new();
     visit_operations(&function.body, &mut |op| {
-        // What a loop does is told by its own lines.
+        // The lines inside of a loop or branch describe its behaviour.
         if op.kind.regions().next().is_some()
             && matches!(
                 op.kind,
@@ -172,7 +172,7 @@ fn by_line<'a>(launch: &Launch, function: &'a Function) -> BTreeMap<Line, Vec<(&
     lines
 }
 
-/// The line of an operation in the kernel's own file: of what is inlined from Triton's library, that of the call.
+/// The line of an operation in the kernel's own file. For code inlined from Triton's library, it is the line of the call.
 fn find_line(launch: &Launch, function: &Function, loc: LocId) -> Option<Line> {
     let own = &launch.kernel.module.file.name;
     function.call_stack(loc).find_map(|span| {

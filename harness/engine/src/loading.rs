@@ -1,14 +1,14 @@
-//! Files that cannot be loaded on this machine, because something that they import for the kernel is missing. That is nobody's
-//! bug, neither the engine's nor the program's.
+//! Files that cannot be loaded on this machine, because something that they import for the kernel is missing. It is neither a bug
+//! of the engine nor one of the program.
 //!
-//! Left out: what Triton itself raises while a file is loaded, and what it lacks of its own, which are outcomes.
+//! Exceptions that Triton itself raises while a file is loaded, and modules of its own that it lacks, are outcomes instead.
 
 use cerith_case::Case;
 use cerith_toolchain::response::{Phase, Raised};
 
 use crate::{Complaint, MODULE_NOT_FOUND, translation};
 
-/// Why the case's files cannot be loaded, with the mend, if that is what was raised.
+/// Explains why the case's files cannot be loaded, and how to fix it, if that is what the exception is about.
 pub(crate) fn explain_load_failure(case: &Case, raised: &Raised) -> Option<Complaint> {
     let by_triton = raised.origin.as_deref().is_some_and(|file| !file.is_empty());
     if raised.phase != Phase::Import || by_triton {

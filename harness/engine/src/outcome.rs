@@ -1,20 +1,20 @@
-//! What one engine did with one case. Left out: whether it is right (see `cerith-verdict`).
+//! The outcome of one engine for one case. See `cerith-verdict` for whether it is right.
 
 use cerith_case::OutcomeKind;
 use cerith_interp::StorageSet;
 use cerith_memory::{ByteState, Memory};
 pub use cerith_toolchain::response::Frame;
 
-/// The kind of complaint of an outcome on record that is not used, because it is of another kernel or layout.
+/// The kind of complaint about a recorded outcome that is not used, because it is of another kernel or layout.
 pub const STALE_RECORDING: &str = "stale-recording";
 
-/// What a compiler without a GPU is silent with where nothing is on record of it.
+/// The kind of complaint of a compiler without a GPU, if there is no record of the case.
 pub const NO_RECORDING: &str = "no-recording";
 
-/// What it is silent with where the file of its records cannot be read.
+/// The kind of complaint of such a compiler, if the file of its records cannot be read.
 pub const DAMAGED_RECORDING: &str = "damaged-recording";
 
-/// What it is silent with where the case is on record, and the machine code that it makes of it is not.
+/// The kind of complaint of such a compiler, if the case has records, but none for the machine code that it compiles to.
 pub const OTHER_CODE: &str = "other-machine-code";
 
 /// The kind of complaint about IR that MLIR's verifier does not take: the compiler made it, and its first pass would reject it.
@@ -23,7 +23,7 @@ pub const INVALID_IR: &str = "invalid-ir";
 /// The kind of complaint of a file that cannot be loaded, because a module that it imports is not there.
 pub const MODULE_NOT_FOUND: &str = "module-not-found";
 
-/// The kind of complaint of an engine of whose toolchain no worker starts.
+/// The kind of complaint of an engine, if no worker of its toolchain starts.
 pub const NO_WORKER: &str = "no-worker";
 
 /// A position in a file that a user can open.
@@ -45,7 +45,7 @@ pub struct Complaint {
     /// A stable name of the kind: a diagnostic's code (`out-of-bounds`) or a Python exception's type
     /// (`AttributeError`).
     pub kind: String,
-    /// What was said, as a rule one line.
+    /// The message, usually one line.
     pub message: String,
     /// The place in the kernel, where known.
     pub position: Option<Position>,
@@ -53,10 +53,10 @@ pub struct Complaint {
     pub detail: Option<String>,
     /// Which of the case's launches it was, from 0, where known.
     pub launch: Option<usize>,
-    /// Of a Python exception, the file of Triton's that raised it, from the folder that holds the package
-    /// (`triton/language/semantic.py`); empty where it was nobody's of Triton, nothing where it is not known.
+    /// For a Python exception, the file of Triton's that raised it, from the folder that holds the package
+    /// (`triton/language/semantic.py`). It is empty if no file of Triton's raised it, and `None` if unknown.
     pub raised: Option<String>,
-    /// Of a Python exception, the part of the program that the position is in, if that is known.
+    /// For a Python exception, the part of the program that contains the position, if known.
     pub frame: Option<Frame>,
     /// The lines of source that a diagnostic shows, those of its primary span first.
     pub lines: Vec<SourceLines>,
@@ -82,13 +82,13 @@ pub struct SourceLines {
 }
 
 impl Complaint {
-    /// Whether a program of which this is remarked has its answer only as long as nobody gives another: the language does
-    /// not promise it, though every engine known keeps it.
+    /// Whether a program with this remark has its answer only until an engine produces a different one: the language does not
+    /// promise the answer, though every known engine keeps it.
     pub fn doubts(&self) -> bool {
         matches!(self.kind.as_str(), "divisor-mask" | "false-promise")
     }
 
-    /// Whether a program of which this is remarked should be looked at, though it has its answer.
+    /// Whether a program with this remark needs a review, though it has an answer.
     pub fn warns(&self) -> bool {
         matches!(
             self.kind.as_str(),
@@ -114,26 +114,25 @@ impl Complaint {
     }
 }
 
-/// What a finished engine left behind.
+/// The result of an engine that finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
     /// Every storage and the guard zones around them, at the addresses that the case's layout promises, whatever
     /// addresses the engine itself used. An engine that does not track definedness reports every byte as defined.
     pub memory: Memory,
-    /// What only the reference knows; to other engines every byte is defined.
+    /// Facts that only the reference has; for other engines every byte is defined.
     pub tracked: Option<Tracked>,
     /// For an engine that launches a case several times, each time from its initial memory: the first result that differs from
     /// `memory`, if one does.
     pub unsteady: Option<Box<Memory>>,
-    /// What `device_print` printed, in order. Not compared.
+    /// Output of `device_print`, in order. Not compared.
     pub printed: Vec<String>,
-    /// What the reference says of a program with an answer: why some of its bytes have none, or what is wrong with it all
-    /// the same. For an engine that does not track definedness: why bytes that it marks as poison are uninitialised
-    /// ([`Outcome::settle`]).
+    /// The reference's remark about a program with an answer: why some of its bytes have none, or what is still wrong with it.
+    /// For an engine that does not track definedness: why bytes that it marks as poison are uninitialised ([`Outcome::settle`]).
     pub remark: Option<Box<Complaint>>,
 }
 
-/// What an engine that tracks definedness knows about a finished run.
+/// Facts about a finished run from an engine that tracks definedness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tracked {
     /// Bytes written by stores and atomics.
@@ -151,7 +150,7 @@ pub struct Tracked {
 /// Why a trap ends the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trap {
-    /// The program has no defined answer: nobody is convicted.
+    /// The program has no defined answer: no engine is blamed.
     Undefined,
     /// A `device_assert` that did not hold. A defined answer.
     Assert,
@@ -159,7 +158,7 @@ pub enum Trap {
     Raised,
 }
 
-/// What one engine did with one case. Outcomes are values; a failure of Cerith itself is an [`crate::Failure`].
+/// The outcome of one engine for one case. Outcomes are values; a failure of Cerith itself is an [`crate::Failure`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It ran all launches.
@@ -172,7 +171,7 @@ pub enum Outcome {
     Unsupported(Box<Complaint>),
     /// Out of time, memory or fuel.
     Exhausted(Box<Complaint>),
-    /// The engine's process died.
+    /// The engine's process crashed.
     Crashed(Box<Complaint>),
     /// The engine is not here: no toolchain, no GPU, no recorded outcome.
     Unavailable(Box<Complaint>),

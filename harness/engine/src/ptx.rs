@@ -1,12 +1,12 @@
 //! `ptx@V`: the PTX that Triton's compiler makes of a case for `sm_80`, executed on this machine.
 //!
-//! The compiler is that of `cuda@V:sm_80`, and so is the kept compilation. What executes the PTX is `cerith-ptx`. It is no GPU:
-//! what NVIDIA's assembler does below the PTX is not seen, and what a GPU does not show is: races in shared memory, copies
-//! that are not waited for, uninitialised registers. These count as traps of the program, and name the kernel's lines
-//! ([`lines`]). An uninitialised register that changes nothing but bytes of memory does not stop the launches:
-//! [`Outcome::settle`] decides whether these bytes need a value.
+//! The compiler is that of `cuda@V:sm_80`, and so is the kept compilation. `cerith-ptx` executes the PTX. It is not a GPU: it
+//! does not cover the work of NVIDIA's assembler below the PTX. It detects errors that a GPU hides: races in shared memory,
+//! copies without a wait, uninitialised registers. These count as traps of the program, and name the kernel's lines ([`lines`]).
+//! An uninitialised register that affects only bytes of memory does not stop the launches: [`Outcome::settle`] decides whether
+//! these bytes need a value.
 //!
-//! Left out: `sm_90`, whose code has instructions of Hopper's (`cuda@V` and its records say what those do).
+//! `sm_90` is not supported, because its code has Hopper's instructions; `cuda@V` and its records cover it.
 
 mod lines;
 
@@ -43,7 +43,7 @@ pub struct Ptx {
 }
 
 impl Ptx {
-    /// What it executes is compiled for.
+    /// The target of the executed PTX.
     pub const TARGET: Target = Target(80);
 
     /// Executes what a compiler for [`Self::TARGET`] makes.
@@ -64,8 +64,7 @@ impl Ptx {
 }
 
 impl Ptx {
-    /// Executes what a compiler made of a case, the kernels' PTX as it stands there. Every uninitialised byte that is left is a
-    /// trap.
+    /// Executes the kernels' PTX of a compiled case, without changes. Every uninitialised byte that remains is a trap.
     ///
     /// # Errors
     /// Cerith failed, not the program.
@@ -90,7 +89,7 @@ impl Ptx {
         &self.compiler
     }
 
-    /// Executes what its compiler made of a variant of a case. Every uninitialised byte that is left is a trap.
+    /// Executes a compiled variant of a case. Every uninitialised byte that remains is a trap.
     ///
     /// # Errors
     /// Cerith failed, not the program.
@@ -295,7 +294,7 @@ impl Ready {
     ) -> Result<Option<Position>, Failure> {
         let lines = Lines::new(case, self.recompiler.as_ref());
         let (at, other) = match ended {
-            // What is told is the first.
+            // Only the first finding is reported.
             LaunchOutcome::Finished(finished) => match finished.findings.first_mut() {
                 Some(finding) => (Some(&mut finding.instruction), finding.other_instruction.as_mut()),
                 None => (None, None),
@@ -335,8 +334,8 @@ fn memory_of_case(case: &Case, memory: &Memory) -> Result<Memory, Failure> {
     Ok(all)
 }
 
-/// Where an access that missed a storage is, as seen from the tensor of the storage that the launch passes. `None` if it passes
-/// several, because PTX does not say which of them a pointer was made from.
+/// Describes the location of an access that missed a storage, relative to the tensor of the storage that the launch passes.
+/// `None` if it passes several, because PTX does not define which of them a pointer was made from.
 fn beyond_argument(
     kind: &TrapKind,
     storage: StorageId,
@@ -358,7 +357,7 @@ fn beyond_argument(
         .flatten()
 }
 
-/// A launch that did not come to its end.
+/// The outcome of a launch that did not finish.
 fn translate_outcome(
     ended: &LaunchOutcome,
     position: Option<Position>,
@@ -404,7 +403,7 @@ fn translate_outcome(
     })
 }
 
-/// A launch's parameters as the kernel reads them, and the bytes of scratch memory that it wants; or why there are none.
+/// A launch's parameters as the kernel reads them, and the bytes of scratch memory that it needs; or why it cannot be launched.
 fn encode_parameters(
     kernel: &Kernel,
     metadata: &Metadata,

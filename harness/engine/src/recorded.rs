@@ -1,7 +1,7 @@
 //! `recorded`: the outcome of the run that a case was recorded from. Nothing is executed.
 //!
 //! It counts as the engine that executed the run, with that engine's code and language: an interpreter's record is not a second
-//! witness beside that interpreter. Left out: reading records (`cerith-case`).
+//! witness beside that interpreter. See `cerith-case` for reading records.
 
 use cerith_case::{Case, Ending};
 use cerith_memory::ORIGIN;
@@ -30,7 +30,7 @@ impl Default for Recorded {
     fn default() -> Self {
         Self {
             id: EngineId::Recorded,
-            // What is not on record it cannot do, so there is nothing that a generator could ask of it.
+            // Without a record there is no outcome, so a generator can request nothing.
             capabilities: Capabilities {
                 dtypes: Vec::new(),
                 features: Vec::new(),
@@ -90,7 +90,7 @@ impl Prepared for OnRecord {
                 compiling,
             } => {
                 let raised = Raised {
-                    // Of several launches it is not on record which one it was.
+                    // A record of several launches does not say which one raised.
                     phase: if case.launches.len() == 1 {
                         Phase::Launch(0)
                     } else {

@@ -1,7 +1,8 @@
 //! The reference: our frontend and our interpreter, in this process.
 //!
 //! Traces are cached by the kernel's text, its specialisation and the language rules. A launch that a host function makes is
-//! treated as the plain launch. Left out: the meaning of a kernel (`cerith-frontend`) and of its operations (`cerith-interp`).
+//! treated as the plain launch. See `cerith-frontend` for the meaning of a kernel, and `cerith-interp` for the meaning of its
+//! operations.
 
 mod arguments;
 mod cache;
@@ -40,11 +41,11 @@ pub use self::kernel::Kernel;
 pub(crate) use self::said::{build_complaint, find_position, to_failure};
 pub(crate) use self::watch::add_watch;
 
-/// What a launch may do, in operations and lanes: a matrix product of 1024^3 needs an eighth of it.
+/// The limit of a launch, in operations and lanes: a matrix product of 1024^3 needs an eighth of it.
 pub(crate) const FUEL: u64 = 1 << 33;
 
-/// What one program may do: some seconds for a loop over scalars that never ends, and more than a hundred times what a
-/// program of the corpus needs.
+/// The limit of one program: some seconds for a loop over scalars that never ends, and more than a hundred times the need of a
+/// program of the corpus.
 pub(crate) const PROGRAM_FUEL: u64 = 1 << 27;
 
 /// `reference`.
@@ -99,14 +100,14 @@ impl Reference {
         add_watch(self.config, case, &self.stopped)
     }
 
-    /// The same, watching so much.
+    /// Sets which checks run.
     #[must_use]
     pub fn with_checks(mut self, checks: Checks) -> Self {
         self.config.checks = checks;
         self
     }
 
-    /// The same, which reads lanes that a load masks off without `other` as zero, as NVIDIA's kernels do, and not as
+    /// Sets whether lanes that a load masks off without `other` are read as zero, as NVIDIA's kernels do, instead of as
     /// undefined.
     #[must_use]
     pub fn with_masked_zero(mut self, zero: bool) -> Self {
@@ -114,22 +115,22 @@ impl Reference {
         self
     }
 
-    /// The same, which also remarks on accesses that leave the tensor that their pointer was passed as, and not its storage.
+    /// Sets whether it remarks on accesses that leave the tensor that their pointer was passed as, but not its storage.
     #[must_use]
     pub fn with_views(mut self, views: bool) -> Self {
         self.config.leaving = if views { Leaving::Remarked } else { Leaving::Silent };
         self
     }
 
-    /// The same, which may use so many threads for one launch.
+    /// Sets the maximum number of threads for one launch.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.config.threads = u32::try_from(threads).unwrap_or(u32::MAX);
         self
     }
 
-    /// The same, but it launches every case so many times more with its programs in other orders. If a case is called defined and
-    /// gives another result, that is a [`Failure`].
+    /// Launches every case this many more times, with its programs in other orders. If a case is called defined, but has a
+    /// different result in another order, that is a [`Failure`].
     #[must_use]
     pub fn with_schedules(mut self, schedules: u32) -> Self {
         self.schedules = schedules;
@@ -141,8 +142,8 @@ impl Reference {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Whether it judges as it does where nothing is asked of it: what it was when records were accepted and expectations
-    /// written down. With other checks, other masked lanes or more schedules it may call other programs undefined.
+    /// Whether it uses the default settings, with which records were accepted and expectations written. With other checks, other
+    /// masked lanes or more schedules, it may call other programs undefined.
     pub fn is_usual(&self) -> bool {
         self.config.checks == Checks::Full && !self.config.masked_zero && self.schedules == 0
     }
@@ -225,7 +226,7 @@ impl Reference {
         })
     }
 
-    /// A kernel as it is read, and what the models of the rules' quirks make of it.
+    /// Traces a kernel, and applies the models of the rules' quirks.
     fn rewrite(&self, request: &Request) -> Result<Rewritten, Arc<Refused>> {
         let traced = self.read(request)?;
         let followed = cerith_quirk::follow(&traced.function, request.rules.quirks, request.rules.version);
@@ -246,20 +247,20 @@ impl Reference {
         of_kernel.union(of_arguments)
     }
 
-    /// What a launch's kernel is under rules, not made ready to be launched. `None` where it is refused.
+    /// The traced kernel of a launch under rules, not prepared for launching. `None` if it is refused.
     pub(crate) fn rewrite_launch(&self, launch: &Launch, rules: Rules) -> Option<Rewritten> {
         self.rewrite(&request(launch, rules)).ok()
     }
 
-    /// What a conforming implementation may leave behind, from a second execution with intervals. Slow, and only of
-    /// interest where bits differ from what [`Engine::run`] left.
+    /// Results that a conforming implementation may leave, from a second execution with intervals. It is slow, and only of
+    /// interest if bits differ from the result of [`Engine::run`].
     pub fn find_conforming(&self, case: &Case, rules: Rules) -> Result<Conforming, Failure> {
         self.run_intervals(case, rules, AcceptanceMap::default())
     }
 
-    /// What a case leaves where NumPy adds floats and computes functions of them, as in Triton's interpreter. A conforming
-    /// implementation may leave it. `None` where that is what the reference leaves anyway, where a kernel is refused, or where
-    /// the launches do not finish.
+    /// The result of a case if NumPy adds floats and computes functions of them, as in Triton's interpreter. A conforming
+    /// implementation may leave it. `None` if the reference's result is the same, if a kernel is refused, or if the launches do
+    /// not finish.
     pub fn as_numpy(&self, case: &Case, rules: Rules) -> Result<Option<Memory>, Failure> {
         let Some(kernels) = self.trace_kernels(case, rules)? else {
             return Ok(None);
@@ -290,8 +291,8 @@ impl Reference {
             .any(|kernel| has_float_dot(&kernel.traced.function)))
     }
 
-    /// What a conforming implementation may leave in the element of `storage` that has this byte, and which operation left
-    /// it the most room. Slower than [`Reference::find_conforming`].
+    /// The values that a conforming implementation may leave in the element of `storage` that has this byte, and the operation
+    /// that left it the most room. Slower than [`Reference::find_conforming`].
     pub fn explain(
         &self,
         case: &Case,

@@ -1,10 +1,10 @@
 //! The reference's launches again, with the programs of every launch in another order. A case that the reference calls defined,
-//! with a result that no order of programs can change, must give the same each time. If it does not, the reference's own checks
-//! are wrong: an internal error, and no verdict.
+//! with a result that no order of programs can change, must produce the same result each time. If it does not, the reference's
+//! own checks are wrong: an internal error, and no verdict.
 //!
-//! Schedule 1 is the reverse order; the others are permutations that follow from the case's id and the schedule's number, so
-//! that a run can be repeated. Left out: cases that are undefined or that say themselves that the order decides
-//! ([`crate::Tracked::order_dependent`]).
+//! Schedule 1 is the reverse order; the others are permutations that follow from the case's id and the schedule's number, so that
+//! a run can be repeated. Cases that are undefined, or that report that the order matters ([`crate::Tracked::order_dependent`]),
+//! are skipped.
 
 use cerith_interp::Order;
 use cerith_memory::{ByteState, Memory};
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::{Engine, Failure, Outcome, Reference};
 
-    /// What the reference makes of a kernel on four programs and eight numbers, with schedules.
+    /// Runs the reference on a kernel with four programs and eight numbers, with schedules.
     fn check(body: &str) -> Result<Outcome, Failure> {
         check_with(Checks::Full, body)
     }

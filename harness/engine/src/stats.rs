@@ -1,6 +1,5 @@
-//! What a compiler made of a case, in figures: how its kernels are launched, how large their machine code is, and how long
-//! compiling took. Left out: the machine code itself ([`cerith_toolchain::compiled`]), and what two versions differ in
-//! (`cerith-report`).
+//! Statistics of a case's compilation: how its kernels are launched, how large their machine code is, and how long compiling
+//! took. See [`cerith_toolchain::compiled`] for the machine code itself, and `cerith-report` for the comparison of two versions.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use cerith_toolchain::compiled::{Compiled, Metadata, Param, Target};
 use object::read::elf::{ElfFile64, SectionHeader};
 use object::{Endianness, Object, ObjectSection};
 
-/// What a compiler made of a case.
+/// Statistics of a case's compilation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompileStats {
     /// For what GPU.
@@ -23,15 +22,15 @@ pub struct CompileStats {
 /// A compiled kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelStats {
-    /// How it is launched.
+    /// The launch settings.
     pub metadata: Metadata,
-    /// What is passed, scratch memory left out. Constants are no parameters.
+    /// Parameters, without scratch memory. Constants are not parameters.
     pub params: Vec<Passed>,
-    /// How often it is launched.
+    /// The number of launches.
     pub launches: u64,
     /// Bytes of the file that has the machine code.
     pub cubin: u64,
-    /// What is read off that file; nothing where it is not read.
+    /// Statistics of the machine code; `None` if the file could not be read.
     pub code: Option<Code>,
 }
 
@@ -58,7 +57,7 @@ pub struct Code {
 }
 
 impl CompileStats {
-    /// The figures of what was compiled.
+    /// Statistics of compiled kernels.
     pub(crate) fn from_compiled(compiled: &Compiled, target: Target, time: Duration) -> Self {
         let kernels = compiled.kernels.iter().enumerate().map(|(index, kernel)| {
             let mut launches = compiled
@@ -107,8 +106,8 @@ fn read_cubin(cubin: &[u8]) -> Option<Code> {
     (code.bytes > 0).then_some(code)
 }
 
-/// Reads `.nv.info`: attributes of a format and a kind, and where the format has a size, so many bytes. Of those looked for the
-/// bytes are a symbol's index and a number.
+/// Reads `.nv.info`: attributes with a format and a kind; if the format has a size, that many bytes follow. In the attributes
+/// read here, the bytes are a symbol's index and a number.
 fn read_attributes(mut data: &[u8], code: &mut Code) {
     const SIZED: u8 = 4;
     const REGISTERS: u8 = 0x2f;
@@ -142,7 +141,7 @@ mod tests {
     #[test]
     fn attributes_of_a_cubin_are_read_and_damage_is_not() {
         let mut data = vec![4, 0x2f, 8, 0, 7, 0, 0, 0, 40, 0, 0, 0];
-        // One without a size, one of a kind that nobody asks about, and a stack.
+        // An attribute without a size, one of an unused kind, and a stack.
         data.extend([3, 0x1b, 0xff, 0]);
         data.extend([4, 0x12, 4, 0, 1, 2, 3, 4]);
         data.extend([4, 0x11, 8, 0, 7, 0, 0, 0, 16, 1, 0, 0]);

@@ -1,7 +1,7 @@
 //! Compilers' messages about what a GPU lacks: a program that needs a dtype or an instruction of another GPU is unsupported
 //! there, not wrongly refused.
 //!
-//! Left out: everything else that a compiler refuses.
+//! Other messages of compilers are not covered.
 
 /// Parts of a line that says it, all of which are in it, with the source.
 const SAYINGS: [(&[&str], &str); 10] = [

@@ -1,5 +1,5 @@
-//! Translates cases into workers' requests, and workers' answers into outcomes. Left out: memory, which each engine with workers
-//! treats in its own way.
+//! Translates cases into workers' requests, and workers' answers into outcomes. Memory is not covered: each engine with workers
+//! handles it in its own way.
 
 use cerith_tile::fault::{Fault, is_planted};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use cerith_toolchain::response::{Location, Phase, PythonError, Raised};
 use crate::engine::Failure;
 use crate::{Complaint, NO_WORKER, Outcome, Position, Trap, loading, target};
 
-/// What CUDA calls a `device_assert` that did not hold.
+/// CUDA's name for a failed `device_assert`.
 pub const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
 
 /// A module of the corpus, as far as the case needs it.
@@ -136,7 +136,7 @@ pub(crate) fn translate_exception(case: &Case, raised: &Raised, stderr: &str) ->
     }
     let root = raised.root();
     let complained = parse_mlir_error(stderr).filter(|_| raised.compiling && root.kind == "RuntimeError");
-    // It is heard of after the last launch, whichever it came from.
+    // A CUDA error is reported after the last launch, even if an earlier launch caused it.
     let faulted = root.kind.starts_with("CUDA_ERROR_");
     let message = match &complained {
         _ if faulted => format!("{}\n{stderr}", root.message).trim_end().to_owned(),
@@ -163,7 +163,7 @@ pub(crate) fn translate_exception(case: &Case, raised: &Raised, stderr: &str) ->
                 ]
                 .contains(&error.kind.as_str())
         });
-    // What a launch asks for is looked at before anything is compiled.
+    // A launch's options are checked before anything is compiled.
     let by_backend = raised
         .origin
         .as_deref()
@@ -217,7 +217,7 @@ pub(crate) fn translate_exception(case: &Case, raised: &Raised, stderr: &str) ->
     }
 }
 
-/// What Triton's compiler says after it has shown the source with a caret under it, if it says anything.
+/// The part of a message of Triton's compiler after the source with a caret under it, if there is one.
 fn without_source(message: &str) -> &str {
     let mut rest = message;
     let mut after = None;
@@ -233,7 +233,7 @@ fn without_source(message: &str) -> &str {
         .unwrap_or(message)
 }
 
-/// What `ptxas` complained of, where Triton tells that it failed: the lines of its errors, or else how it ended.
+/// Errors of `ptxas`, if Triton reports its failure: their lines, or else its exit status.
 fn find_assembler_error(chain: &[PythonError]) -> Option<String> {
     let said = chain
         .iter()
@@ -331,14 +331,14 @@ fn list_modules(case: &Case) -> impl Iterator<Item = &Arc<Module>> {
     std::iter::once(&case.module).chain(hosts.map(|host| &host.module))
 }
 
-/// Whether a case's Python may leave something behind for other cases of the same file: a host function, or a module beside the
-/// kernel's that changes what others import.
+/// Whether a case's Python may affect later cases of the same file: with a host function, or with a module beside the kernel's
+/// that changes the imports of others.
 pub(crate) fn shares_nothing(case: &Case) -> bool {
     let has_host = case.launches.iter().any(|launch| launch.host.is_some());
     has_host || !case.module.imports.is_empty()
 }
 
-/// The files of a case's modules and of what they import.
+/// The files of a case's modules and of their imports.
 pub(crate) fn list_files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> {
     list_modules(case).flat_map(|module| {
         let imports = module.imports.iter().map(|(_, file)| file);
@@ -346,7 +346,7 @@ pub(crate) fn list_files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> 
     })
 }
 
-/// The same files by the names that a compiler has for them.
+/// The same files, under a compiler's names for them.
 pub(crate) fn compiled_files(case: &Case) -> impl Iterator<Item = (String, &Arc<SourceFile>)> {
     list_files(case).map(|file| {
         let path = std::path::absolute(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name));

@@ -1,14 +1,13 @@
 //! `ttir@V`, `ttir@V:source`, `ttgir@V`: Triton V's own IR at one of its stages, executed by our interpreter.
 //!
-//! Triton compiles up to the stage, on any machine; `cerith-ttir` makes the text into the reference's IR. Launches are those that
-//! Triton's launcher would have made, with the parameters that are left of the kernel's once it is specialised.
-//! An operation that is not known is `unsupported`, with its line in the MLIR. [`Passes`] has the IR before and after each pass, to
-//! be executed in the same way.
+//! Triton compiles up to the stage, on any machine; `cerith-ttir` converts the text to the reference's IR. Launches are those
+//! that Triton's launcher would make, with the kernel's parameters that remain after specialisation. An unknown operation is
+//! `unsupported`, with its line in the MLIR. [`Passes`] has the IR before and after each pass, to be executed in the same way.
 //!
-//! Where the IR leaves the order of lanes open, they come in another one than they lie in: a pass that gives up an order which
-//! the program needs is seen.
+//! If the IR leaves the order of lanes open, lanes come in an order other than that of memory. This detects a pass that drops an
+//! order which the program needs.
 //!
-//! Left out: the other orders of programs, lanes and combined elements, which the reference tries for itself.
+//! The other orders of programs, lanes and combined elements are not tried: the reference tries them itself.
 
 mod passes;
 
@@ -41,7 +40,7 @@ pub struct Ttir {
     capabilities: Capabilities,
     stage: Stage,
     compiler: Arc<Compiler>,
-    /// What the compiler made, where it is not to be asked.
+    /// The compiler's output, if the compiler is not to be run.
     compiled: Option<Compiled>,
     /// Set once it is to stop.
     stopped: Arc<AtomicBool>,
@@ -64,7 +63,8 @@ impl Ttir {
         }
     }
 
-    /// What its compiler's passes make of a case, up to its stage; or the outcome, if the case ended when it was compiled.
+    /// The IR before and after each pass of the compiler, up to its stage; or the outcome, if the case ended when it was
+    /// compiled.
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
@@ -72,7 +72,7 @@ impl Ttir {
         Ok(self.compiler.compile_passes(case)?.map(Passes::new))
     }
 
-    /// An engine that executes what was made of a case before.
+    /// An engine that executes this compiler output.
     #[must_use]
     pub fn with_compiled(&self, made: Compiled) -> Self {
         Self {
@@ -340,7 +340,7 @@ const TF32: u32 = 11;
 
 /// A value that is passed.
 enum Passed {
-    /// Of a storage, by its index: a byte.
+    /// A byte of a storage, by the storage's index.
     Address(usize, i64),
     /// Bits.
     Number(u64),

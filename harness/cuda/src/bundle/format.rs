@@ -1,4 +1,4 @@
-//! The contents of a bundle: its sections and their fields. Left out: reading and writing them.
+//! The contents of a bundle: its sections and their fields. See `read` and `write` for reading and writing them.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use cerith_engine::job::{Job, Ran};
 /// The first bytes of every bundle.
 pub(super) const MAGIC: [u8; 8] = *b"\x89CERIT\r\n";
 
-/// How files begin that were written while the project was called Conch. They are read as well.
+/// The first bytes of files from the time when the project was called Conch. They can still be read.
 pub(super) const OLD_MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
 
 /// The version that is written, and the newest that is read.
@@ -23,12 +23,12 @@ pub const VERSION: u32 = 2;
 /// Bytes that a section may have when it is unpacked: 1 GiB.
 pub const SECTION_MOST: usize = 1 << 30;
 
-/// What a bundle holds.
+/// The kind of a bundle's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Cases to be executed.
     Cases,
-    /// What executing them came to.
+    /// Results of executed cases.
     Results,
 }
 
@@ -50,7 +50,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// Which case of which corpus an entry is about, and what was compiled for it.
+/// Identifies an entry: the case in a corpus, and the machine code compiled for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Label {
     /// The case's id: `alias/same_twice:dtype=f32`.
@@ -68,7 +68,7 @@ pub struct Label {
     pub engine: EngineId,
     /// Which GPU executes the machine code.
     pub target: Target,
-    /// Digest of the kernel's source and of what it was compiled with, as `compile` makes it.
+    /// Digest of the kernel's source and its compilation inputs, as `compile` computes it.
     pub source: String,
     /// Digest of the storages, tensors and launches, as `compile` makes it.
     pub layout: String,
@@ -79,34 +79,34 @@ pub struct Label {
 /// A case to be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseEntry {
-    /// What it is about.
+    /// The case and its engine.
     pub label: Label,
-    /// What is to be done. Assembly and IR of its kernels are not stored, and empty when it is read.
+    /// The job to run. Assembly and IR of its kernels are not stored, and are empty after reading.
     pub job: Job,
 }
 
 /// The result of executing a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultEntry {
-    /// What it is about, as in the bundle of cases.
+    /// The case and its engine, as in the bundle of cases.
     pub label: Label,
-    /// What it came to.
+    /// The result.
     pub ran: Ran,
 }
 
 /// A case that ended when it was compiled: a GPU has nothing left to do, and the case travels along.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
-    /// What it is about.
+    /// The case and its engine.
     pub label: Label,
-    /// What it came to.
+    /// The record of its outcome.
     pub record: Record,
 }
 
 /// A variant that need not be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// What it is about.
+    /// The variant and its engine.
     pub label: Label,
     /// Why not.
     pub why: Unexecuted,
@@ -130,7 +130,7 @@ pub struct Opening {
     pub cerith: String,
     /// Seconds since 1970, UTC.
     pub seconds: u64,
-    /// Where the results come from; none in a bundle of cases, and where nothing had to be executed.
+    /// The origin of the results; `None` in a bundle of cases, or if nothing had to be executed.
     pub provenance: Option<Provenance>,
 }
 
@@ -146,12 +146,12 @@ impl Opening {
     }
 }
 
-/// Where results come from.
+/// The origin of results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The GPU and its driver.
     pub gpu: GpuHeader,
-    /// How often each case was done.
+    /// The number of times that each case ran.
     pub repetitions: u32,
     /// Time given to each, in milliseconds.
     pub time_limit: u64,
@@ -166,7 +166,7 @@ pub enum BundleError {
     /// The file cannot be written.
     #[error("write the bundle: {0}")]
     Write(#[source] io::Error),
-    /// It is no bundle at all.
+    /// The file is not a bundle.
     #[error("read the bundle: this is not a file that Cerith wrote (its first bytes are {0})")]
     Foreign(String),
     /// It is of a later format.
@@ -177,9 +177,9 @@ pub enum BundleError {
     /// It holds something else.
     #[error("read the bundle: it holds {actual}, and {expected} are wanted")]
     Kind {
-        /// What it says it holds.
+        /// The kind that the file declares.
         actual: String,
-        /// What was asked for.
+        /// The expected kind.
         expected: Kind,
     },
     /// It ends too early.
@@ -195,7 +195,7 @@ pub enum BundleError {
     Damaged {
         /// The section, from 0.
         section: u64,
-        /// What does not fit.
+        /// The inconsistency.
         reason: String,
     },
     /// A section is larger than any that is written.
@@ -205,7 +205,7 @@ pub enum BundleError {
     TooLarge {
         /// The section, from 0.
         section: u64,
-        /// What it claims.
+        /// The size that it claims.
         bytes: u64,
     },
     /// One entry does not fit into a section.
@@ -243,7 +243,7 @@ pub(super) struct ResultHeader {
     pub ran: RanHeader,
 }
 
-/// What a section's checksum is over.
+/// The checksum of a section: a hash of its number and its stored bytes.
 pub(super) fn hash_section(section: u64, stored: &[u8]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&section.to_le_bytes());
@@ -251,7 +251,7 @@ pub(super) fn hash_section(section: u64, stored: &[u8]) -> blake3::Hash {
     hasher.finalize()
 }
 
-/// What is written as it is printed.
+/// Serializes values as text, with `Display` and `FromStr`.
 mod text {
     use std::fmt::Display;
     use std::str::FromStr;

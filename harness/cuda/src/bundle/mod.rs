@@ -29,19 +29,18 @@
 //! - `cases`: for every case its names, digests and [`cerith_engine::job::Job`]; the blobs are the arenas;
 //! - `results`: for every case its names, digests and [`cerith_engine::job::Ran`]; the blobs are the arenas, each followed
 //!   by its other one if repetitions differed;
-//! - `decided`: cases that came to their end when they were compiled, with what is to be put on record of them. They go
-//!   into a bundle of cases and come back in that of results;
+//! - `decided`: cases that ended when they were compiled, with their records. They go into a bundle of cases and come back in the
+//!   bundle of results;
 //! - `notes`: variants of cases that need not be executed, and why ([`Note`]); they travel as `decided` does. From version
 //!   2 on, as are the variants in names;
 //! - `end`, always the last: how many entries there are. A file without it is cut short.
 //!
 //! Version 1 has no variants, and is read. So are files that begin with the project's old name.
 //!
-//! A reader refuses what it does not know, a section of more than [`SECTION_MOST`] bytes, a checksum that does not
-//! match, numbers that fit nothing, and anything behind the end. It never allocates what a length claims before the
-//! bytes are there.
+//! A reader rejects unknown content, a section of more than [`SECTION_MOST`] bytes, a wrong checksum, inconsistent numbers, and
+//! data after the end. It never allocates memory for a claimed length before the bytes are there.
 //!
-//! Left out: which cases go in and what the results are worth (`cerith-cli`, `cerith-verdict`).
+//! See `cerith-cli` for which cases go in, and `cerith-verdict` for how results are judged.
 
 mod format;
 mod read;

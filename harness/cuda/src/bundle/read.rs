@@ -98,7 +98,7 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// What made the file.
+    /// The Cerith that made the file, and the time.
     pub fn opening(&self) -> &Opening {
         &self.opening
     }
@@ -130,7 +130,7 @@ impl<R: Read> Reader<R> {
         std::mem::take(&mut self.notes)
     }
 
-    /// Reads a section and takes in what is in it.
+    /// Reads a section and stores its content.
     fn advance(&mut self) -> Result<(), BundleError> {
         let (header, blobs) = match self.next_section() {
             Ok(section) => section,
@@ -274,7 +274,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// As many bytes as there are, up to `len`.
+    /// Reads at most `len` bytes, or fewer if there are no more.
     fn read_up_to(&mut self, len: usize) -> Result<Vec<u8>, BundleError> {
         let mut bytes = Vec::new();
         self.from

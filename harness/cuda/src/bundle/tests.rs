@@ -178,7 +178,7 @@ fn results_come_back_with_where_they_are_from() {
         describe_refusal(&bytes),
         "read the bundle: it holds results, and cases are wanted"
     );
-    // Only where nothing was executed need nobody have done it.
+    // A bundle of results needs no provenance only if nothing was executed.
     let mut writer = Writer::begin_unexecuted(Vec::new()).expect("it is memory");
     let nobodys = writer.add_result(&written[0]).and_then(|()| writer.finish());
     let nobodys = nobodys.expect("it is memory");
@@ -192,7 +192,7 @@ fn results_come_back_with_where_they_are_from() {
     );
 }
 
-/// What a sweep adds travels in both kinds of file, and what has none of it is as it was.
+/// Variants and notes of a sweep are in both kinds of file; a label without a variant is written as before.
 #[test]
 fn variants_and_notes_come_back() {
     let of = |variant: &str| Label {
@@ -267,7 +267,7 @@ fn a_changed_byte_anywhere_is_refused() {
     }
 }
 
-/// What was written while the project was called Conch.
+/// A bundle from the time when the project was called Conch.
 #[test]
 fn a_file_of_the_old_name_is_read() {
     let opening = serde_json::json!({ "opening": { "conch": "0.1.0", "seconds": 5, "provenance": null } });
@@ -332,7 +332,7 @@ fn raw_section(number: u64, frame: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// A bundle of cases with these sections behind the opening.
+/// A bundle of cases with these sections after the opening.
 fn build_bundle(sections: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = [&MAGIC[..], &1u32.to_le_bytes(), &1u32.to_le_bytes()].concat();
     bytes.extend(build_section(0, &Section::Opening(build_opening(None)), &[]));

@@ -26,7 +26,7 @@ pub struct Writer<W> {
     kind: Kind,
     sections: u64,
     entries: u64,
-    /// Numbers of the kernels written so far, by what is in them.
+    /// Numbers of the kernels written so far, by their content.
     kernel_numbers: HashMap<blake3::Hash, usize>,
     kernels: Vec<KernelHeader>,
     cubins: Vec<u8>,

@@ -1,5 +1,4 @@
-//! The records of one case file, and their text. Left out: where the file is ([`super::Shelf`]), and what a record says
-//! ([`Record`]).
+//! The records of one case file, and their text. See [`super::Shelf`] for the file's path, and [`Record`] for one record.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,13 +16,13 @@ pub(super) struct Book {
     lines: Vec<Line>,
 }
 
-/// What one case came to under the releases that agree about it.
+/// A case's recorded outcome, and the releases that agree about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Line {
     case: String,
     source: String,
     layout: String,
-    /// Newest first. None in a file of before, where each record names who ran it, and that is the release.
+    /// Newest first. Empty in an older file, where each record names its provenance, which has the release.
     #[serde(default)]
     of: Vec<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,14 +31,14 @@ struct Line {
     said: StoredOutcome,
 }
 
-/// A release that gave what a line says: `["3.9.0", "30dd6a663ab8356f", 0]`.
+/// A release with the outcome of a line: `["3.9.0", "30dd6a663ab8356f", 0]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "(String, String, usize)", into = "(String, String, usize)")]
 struct Origin {
     release: Release,
-    /// The beginning of the hash of all machine code; nothing where none was made.
+    /// The beginning of the hash of all machine code; empty if there is none.
     cubin: String,
-    /// Who ran it: the position of a [`Provenance`] in the file.
+    /// The position of its [`Provenance`] in the file.
     by: usize,
 }
 
@@ -66,13 +65,13 @@ struct ProvenanceLine {
     by: Provenance,
 }
 
-/// What the lines of a file say that say nothing of whether the reference agreed.
+/// The value of `agreed` for lines without one.
 #[derive(Serialize, Deserialize)]
 struct Unsaid {
     agreed: bool,
 }
 
-/// What is wrong with a file of records.
+/// An error in a file of records.
 #[derive(Debug)]
 pub(super) struct Malformed {
     /// From 1.
@@ -166,7 +165,7 @@ impl Book {
         Ok(book)
     }
 
-    /// The release of a record in a file that holds one release: that of the Triton of whoever ran it.
+    /// The release of a record in a file that holds one release: the Triton version of its provenance.
     fn only_release(&self, record: Record) -> Result<Origin, String> {
         let by = self.by.get(record.by).ok_or("nobody says who ran it")?;
         let triton: Version = by.triton.parse().map_err(|error: BadVersion| error.to_string())?;
@@ -219,7 +218,7 @@ impl Book {
         self.lines.iter().any(|line| line.has(release).is_some())
     }
 
-    /// Where a case's line is under a release, the line, and what made it.
+    /// Finds a case's line under a release: the line's index, the line, and its origin.
     fn find_line(&self, release: Release, case: &str) -> Option<(usize, &Line, &Origin)> {
         let lines = self.lines.iter().enumerate();
         lines
@@ -253,7 +252,7 @@ impl Book {
             .map(|(line, origin)| (origin.release, line.record(origin)))
     }
 
-    /// A case's records of which there is machine code.
+    /// A case's records with machine code.
     pub(super) fn list_executed<'b>(&'b self, case: &'b str) -> impl Iterator<Item = Record> + 'b {
         let lines = self.lines.iter().filter(move |line| line.case == case);
         lines.flat_map(|line| {
@@ -276,9 +275,9 @@ impl Book {
         line.agreed
     }
 
-    /// Puts a record of a release in its place; what was there of that release is gone.
+    /// Stores a record of a release, in place of an earlier one of that release.
     pub(super) fn put(&mut self, release: Release, mut record: Record, by: &Provenance) {
-        // Triton's version is told beside each record.
+        // Each record has Triton's version beside it.
         let by = Provenance {
             triton: String::new(),
             ..by.clone()

@@ -1,4 +1,4 @@
-//! The bytes of a memory that a launch changed, as a record keeps them. Left out: the rest of a record.
+//! The bytes of a memory that a launch changed, as a record stores them.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! The outcome of one case, as a record keeps it. Left out: the file (`book`), and the compiler ([`super::Release`]).
+//! The outcome of one case, as a record stores it. See `book` for the file, and [`super::Release`] for the compiler.
 
 use cerith_case::Case;
 use cerith_tile::fault::{Fault, is_planted};
@@ -36,12 +36,12 @@ pub struct Record {
     /// The beginning of the hash of all machine code; nothing where none was made.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cubin: String,
-    /// Who ran it: the position of a [`Provenance`] in the file.
+    /// The position of its [`Provenance`] in the file.
     pub(super) by: usize,
     /// Whether the reference agreed with it when it was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) agreed: Option<Agreed>,
-    /// What happened.
+    /// The outcome.
     #[serde(flatten)]
     pub(super) said: StoredOutcome,
 }
@@ -56,16 +56,16 @@ pub(super) enum Agreed {
     Unknown,
 }
 
-/// An outcome on record.
+/// A recorded outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
 pub(super) enum StoredOutcome {
     Finished {
-        /// How often it was done.
+        /// The number of times that the case ran.
         times: u32,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<Change>,
-        /// What was otherwise in the first repetition that was.
+        /// Differences from this result in the first repetition that has any.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unsteady: Vec<Change>,
     },
@@ -84,7 +84,7 @@ pub(super) struct Words {
     /// The file, where it is not the kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// The line, where known; not compared, because it moves with what is above it.
+    /// The line, if known; not compared, because it moves when the lines above it change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub(super) struct Words {
 }
 
 impl Record {
-    /// The record of an outcome; none for one that says nothing (`unavailable`). `times` is how often it was done.
+    /// The record of an outcome; `None` if the engine was unavailable. `times` is how often the case ran.
     pub fn from_outcome(case: &Case, cubin: &str, outcome: &Outcome, times: u32) -> Option<Self> {
         let words = |complaint: &Complaint| Words {
             kind: complaint.kind.clone(),
@@ -137,7 +137,7 @@ impl Record {
         })
     }
 
-    /// The same, which stood so to the reference.
+    /// Adds how the outcome compared with the reference.
     #[must_use]
     pub fn with_agreement(mut self, remembered: Remembered) -> Self {
         self.agreed = Some(match remembered {
@@ -160,7 +160,7 @@ impl Record {
         }
     }
 
-    /// What the case has another of than it had when it was recorded: its kernel source, or its layout.
+    /// The part of the case that changed since it was recorded: its kernel source, or its layout.
     pub fn find_mismatch(&self, case: &Case) -> Option<&'static str> {
         let hashes = [
             ("kernel source", &self.source, shorten_hash(case.source_hash())),

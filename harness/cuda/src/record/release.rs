@@ -1,5 +1,5 @@
-//! Which compiler a record is of: a release of Triton, and the GPU that it compiled for if another GPU executed. `3.9.0`,
-//! `3.9.0:sm_80`. Left out: builds, which have no records.
+//! The compiler of a record: a release of Triton, and its target if a GPU of another kind executed. `3.9.0`, `3.9.0:sm_80`.
+//! Builds have no records.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -8,22 +8,22 @@ use std::str::FromStr;
 use cerith_tile::rules::{BadVersion, Version};
 use cerith_toolchain::compiled::{BadTarget, Target};
 
-/// Which compiler a record is of. `Display` and `FromStr` are inverse.
+/// The compiler of a record. `Display` and `FromStr` are inverse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Release {
     /// The Triton.
     pub triton: Version,
-    /// What it compiled for; none: for the GPU that executed.
+    /// The target; `None` if it compiled for the GPU that executed.
     pub target: Option<Target>,
 }
 
-/// The text is no release.
+/// The text is not a release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRelease {
-    /// What is before the colon is no version.
+    /// The text before the colon is not a version.
     #[error(transparent)]
     Version(#[from] BadVersion),
-    /// What is behind the colon is no target.
+    /// The text after the colon is not a target.
     #[error(transparent)]
     Target(#[from] BadTarget),
 }
@@ -35,7 +35,7 @@ impl Release {
         Self { triton, target }
     }
 
-    /// Where it stands in a file: the newest Triton first, what was compiled for the GPU that executed before the others.
+    /// The sort key in a file: the newest Triton first, and within a version, code for the GPU that executed first.
     pub(super) fn order(self) -> (Reverse<Version>, Option<Target>) {
         (Reverse(self.triton), self.target)
     }

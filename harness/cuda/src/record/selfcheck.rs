@@ -29,7 +29,7 @@ def apart(x, out):
     tl.store(x + 7, 9)
 ";
 
-/// Whether a record gives back what it was made of, and says when it is of something else; if not, how.
+/// Checks that a record converts back to its outcome, and that it detects a different case.
 ///
 /// # Errors
 /// Records cannot be trusted, for this reason.

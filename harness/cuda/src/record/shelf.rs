@@ -1,5 +1,5 @@
-//! The folder of records: a file for each kind of GPU and each case file, in the form of an insta snapshot. Left out: what is in
-//! a file ([`Book`]).
+//! The folder of records: a file for each kind of GPU and each case file, in the form of an insta snapshot. See [`Book`] for the
+//! content of a file.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,23 +18,23 @@ use super::release::Release;
 use cerith_engine::job::digest;
 use cerith_engine::{Outcome, Remembered};
 
-/// How an outcome on record was put there, or why not.
+/// How an outcome was recorded, or why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filed {
-    /// It was not on record, or what was on record was stale.
+    /// It is recorded: there was no record, or a stale one.
     New,
-    /// It was on record.
+    /// It was recorded before.
     Same,
-    /// Another outcome was on record for the same kernel and layout: the new one is pending review.
+    /// The record has a different outcome for the same kernel and layout: the new one is pending review.
     Pending,
 }
 
-/// Why a record cannot be had.
+/// Why there is no usable record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// There is none.
     Absent,
-    /// It is of something else, in words.
+    /// It is of a different case; the text says how.
     Stale(String),
 }
 
@@ -48,7 +48,7 @@ pub enum ShelfError {
         doing: &'static str,
         /// The file.
         path: String,
-        /// What it said.
+        /// The underlying error.
         source: io::Error,
     },
     /// A file that is not one of records.
@@ -58,7 +58,7 @@ pub enum ShelfError {
         path: String,
         /// From 1.
         line: usize,
-        /// What is wrong.
+        /// A description of the error.
         reason: String,
     },
 }
@@ -79,7 +79,7 @@ impl Shelf {
         }
     }
 
-    /// Whether anything is on record of a release on a kind of GPU. Files that cannot be read hold nothing.
+    /// Whether there is a record of a release on a kind of GPU. Unreadable files count as empty.
     pub fn holds(&self, release: impl Into<Release>, gpu: Target) -> bool {
         let release = release.into();
         let mut folders = self.list_older_folders(gpu);
@@ -104,7 +104,7 @@ impl Shelf {
         self.folder.join(gpu.to_string())
     }
 
-    /// Where records were before all releases shared a file: `3.9.0-sm_90` beside `sm_90`.
+    /// The folders of records from before all releases shared a file: `3.9.0-sm_90` beside `sm_90`.
     fn list_older_folders(&self, gpu: Target) -> Vec<PathBuf> {
         let end = format!("-{gpu}");
         let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
@@ -120,7 +120,7 @@ impl Shelf {
         folders
     }
 
-    /// Where the records of a case's file are.
+    /// The path of the records of a case's file.
     pub(super) fn path(&self, gpu: Target, case: &str) -> PathBuf {
         self.gpu_folder(gpu).join(file_of(case))
     }
@@ -147,7 +147,7 @@ impl Shelf {
         Ok(book)
     }
 
-    /// The outcome on record for a case, with who ran it.
+    /// The recorded outcome of a case, and its provenance.
     pub fn find(
         &self,
         release: impl Into<Release>,
@@ -172,7 +172,7 @@ impl Shelf {
         }
     }
 
-    /// Whether anything is on record for a case of this id, be it stale.
+    /// Whether there is a record for a case of this id, even a stale one.
     pub fn has(&self, release: impl Into<Release>, gpu: Target, case: &str) -> bool {
         let release = release.into();
         let book = self.load_book(gpu, case);
@@ -206,7 +206,7 @@ impl Shelf {
         record.to_outcome(case).map(Some).map_err(wrong)
     }
 
-    /// Whether machine code of the same kernel and layout is on record, of any release.
+    /// Whether there is a record of machine code of the same kernel and layout, for any release.
     pub(crate) fn has_executed(&self, gpu: Target, case: &Case) -> bool {
         let Ok(book) = self.load_book(gpu, &case.id) else {
             return false;
@@ -215,7 +215,7 @@ impl Shelf {
         records.any(|record| record.find_mismatch(case).is_none())
     }
 
-    /// How the outcome on record for a case stood to the reference when it was accepted, where that is known.
+    /// How the recorded outcome of a case compared with the reference when it was accepted, if known.
     pub fn recall_agreement(
         &self,
         release: impl Into<Release>,
@@ -232,9 +232,9 @@ impl Shelf {
         }
     }
 
-    /// Puts records of one case file on the shelf. `cases` are the ids that the file has now, in order. Where another
-    /// outcome is on record for the same kernel and layout, nothing accepted is touched and the whole file, as it would
-    /// be, is written beside it as `.snap.new`, for `cargo insta review`; unless `replace`.
+    /// Stores records of one case file. `cases` are the ids that the file has now, in order. If the record of a case has a
+    /// different outcome for the same kernel and layout, it stays as it is. The whole file with the new outcome is written beside
+    /// it as `.snap.new`, for `cargo insta review`; unless `replace`.
     pub fn accept(
         &self,
         release: impl Into<Release>,
@@ -291,7 +291,7 @@ impl Shelf {
         if wanted != sure {
             write_whole(&pending, &wanted, &engine)?;
         } else if replace && pending.exists() {
-            // Whoever replaces has seen it; reviewed later, it would bring the old ones back.
+            // With `replace`, the user has seen the pending file; a later review of it would bring the old records back.
             cerith_files::remove_file(&pending).map_err(|source| ShelfError::Io {
                 doing: "remove",
                 path: pending.display().to_string(),
@@ -311,7 +311,7 @@ fn file_of(case: &str) -> String {
     format!("{}.snap", case.split(':').next().unwrap_or_default())
 }
 
-/// A record that is read, but says nothing that fits its case.
+/// Reports a record that can be read, but does not fit its case.
 fn report_malformed(
     path: &Path,
     book: Option<&Book>,

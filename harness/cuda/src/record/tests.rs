@@ -243,7 +243,7 @@ fn versions_that_agree_share_a_line() {
     assert!(!again.holds(V, Target(80)));
 }
 
-/// What was written while the project was called Conch.
+/// Records from the time when the project was called Conch.
 #[test]
 fn releases_are_read_as_they_are_printed() {
     let check = |text: &str, expected: Option<Release>| {
@@ -351,7 +351,7 @@ fn files_of_one_release_each_are_read_until_newer_ones_replace_them() {
     let case = case_of(KERNEL, "zeros");
     let outcome = build_finished(&case, |bytes| bytes[0] = 1, None);
     accept(&shelf, &case, &outcome, false);
-    // As it was written once: the release is in the folder's name and in `by`, and each record names who ran it.
+    // The older format: the release is in the folder's name and in `by`, and each record names its provenance.
     let new = shelf.path(Target::HOPPER, &case.id);
     let old = folder.path().join("3.9.0-sm_90/area/c.snap");
     let text = fs::read_to_string(&new)
@@ -428,7 +428,7 @@ fn a_compiler_that_makes_the_same_machine_code_gets_the_same() {
     check(Target::HOPPER, &case, &[build_kernel(1)], Some(&outcome));
     check(Target::HOPPER, &case, &[build_kernel(2)], None);
     check(Target(80), &case, &[build_kernel(1)], None);
-    // Only one kernel's code has a name on record.
+    // A record names the code of one kernel only.
     check(Target::HOPPER, &case, &[build_kernel(1), build_kernel(2)], None);
     check(Target::HOPPER, &case, &[], None);
     // The same code for other arguments.

@@ -270,7 +270,7 @@ fn tensor_maps() {
     let described = build_job(&[x.clone(), vec![0xFF; 4096]], &[(&here, [1, 1, 1], params)]);
     let ran = execute_job(executor, &described);
     assert_eq!(read_storage(&described, &ran, 1), x);
-    // A stride that is no multiple of 16.
+    // A stride that is not a multiple of 16.
     let bad = Param::TensorMap(TensorMap {
         strides: vec![36, 4],
         ..map

@@ -7,8 +7,8 @@ use cerith_engine::job::{Job, Ran};
 use cerith_memory::{GUARD, GUARD_BYTE};
 use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param};
 
-/// A kernel that `kernels/compile.py` compiled. The files are looked for in `CERITH_KERNELS` first: on a GPU's host
-/// there may be no checkout.
+/// A kernel that `kernels/compile.py` compiled. The files are looked for in `CERITH_KERNELS` first, because a GPU's host may have
+/// no checkout.
 pub fn read_kernel(name: &str) -> Arc<Kernel> {
     let folder = std::env::var_os("CERITH_KERNELS").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/kernels"),

@@ -1,6 +1,7 @@
-//! Operations that `triton/language/semantic.py` makes of several others. The interpreter and the compiler both run that file, so
-//! what it expands has one witness. `docs/internals/expansions.md` lists them by version, as a script reads them off the
-//! wheels. Left out: conversions of operands, which nearly every operation has, and offsets that are subtracted from pointers.
+//! Operations that `triton/language/semantic.py` expands to several others. The interpreter and the compiler both run that file,
+//! so its expansions have one witness. `docs/internals/expansions.md` lists them by version, as a script reads them from the
+//! wheels. Conversions of operands are not included, because nearly every operation has them; nor are offsets that are subtracted
+//! from pointers.
 
 use cerith_tile::DType;
 use cerith_tile::rules::Version;

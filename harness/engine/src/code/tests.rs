@@ -3,8 +3,8 @@ use cerith_tile::rules::{Rules, Version};
 
 use super::*;
 
-/// The functions of `standard.py` and `random.py` that are Triton code, as `isinstance(value, JITFunction)` has them in each
-/// wheel.
+/// The functions of `standard.py` and `random.py` that are Triton code in each wheel, according to
+/// `isinstance(value, JITFunction)`.
 const WHEELS: &str = include_str!("wheels.txt");
 
 #[test]

@@ -1,4 +1,4 @@
-//! Makes outcomes of torch's answers and of the launches' results. Left out: asking torch.
+//! Converts torch's answers and the results of launches to outcomes.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(super) fn describe_mode(ways: &[CompileMode], at: usize) -> String {
     format!(" (compiled with dynamic={word})")
 }
 
-/// The outcome of a launch, with where it was. It is no launch of the case.
+/// Adds its location to the outcome of a launch. The launch is not one of the case's.
 pub(super) fn add_location(outcome: Outcome, place: &str) -> Outcome {
     let at = |complaint: Box<Complaint>| {
         Box::new(Complaint {
@@ -159,7 +159,7 @@ fn to_kebab_case(name: &str) -> String {
     text
 }
 
-/// What torch says; of an assertion that says nothing, where it is.
+/// Torch's message; for an assertion without a message, its location.
 fn describe_error(message: &str, traceback: &str) -> String {
     let said = strip_hints(message);
     let Some(nothing) = said
@@ -179,7 +179,7 @@ fn describe_error(message: &str, traceback: &str) -> String {
         .to_owned()
 }
 
-/// What torch says, without how to find out more.
+/// Torch's message, without its hints about finding out more.
 fn strip_hints(message: &str) -> String {
     const ASIDE: [&str; 6] = [
         "\n\nfrom user code",
@@ -199,8 +199,8 @@ fn strip_hints(message: &str) -> String {
     lines.join(" ")
 }
 
-/// The memory of a run, which is that of every way of compiling. Where ways came out differently, it is that of the first
-/// that is not what `plainly` says: the executing engine's memory after the launches without torch, if that is known.
+/// The memory of a run, which every compile mode must leave. If two modes left different memories, it is the first one that
+/// differs from `plainly`: the executing engine's memory after the launches without torch, if known.
 pub(super) fn merge_modes(
     memory: &Memory,
     induction: &Induction,

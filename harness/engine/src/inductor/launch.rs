@@ -1,4 +1,4 @@
-//! A launch that Inductor's code makes, as a case of its own for another engine. Left out: where it comes from.
+//! Converts a launch of Inductor's code to a case of its own for another engine.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use cerith_toolchain::request::Value;
 use crate::engine::{Engine, Failure};
 use crate::{Complaint, Finished, Outcome};
 
-/// How many modules are kept, so that a kernel that is launched again is not traced again.
+/// The maximum number of kept modules, so that a kernel that is launched again is not traced again.
 const MAX_MODULES: usize = 128;
 
 /// The latest modules, by their text.
@@ -47,15 +47,15 @@ impl Modules {
     }
 }
 
-/// What a launch left behind.
+/// The result of a launch.
 #[derive(Debug, PartialEq)]
 pub(super) struct LaunchResult {
-    /// What each storage holds.
+    /// The bytes of each storage.
     pub storages: Vec<Vec<u8>>,
     pub printed: Vec<String>,
 }
 
-/// Has an engine execute a launch; its outcome, if the launch did not come to its end.
+/// Executes a launch with an engine. If the launch does not finish, returns its outcome.
 ///
 /// # Errors
 /// Cerith failed.
@@ -237,8 +237,8 @@ fn convert_argument(name: &str, value: &Value) -> Result<ArgValue, Box<Complaint
     })
 }
 
-/// What a finished launch did that cannot be carried back: writing outside of every storage, and leaving an address in
-/// memory, which is another in every engine.
+/// Finds an effect of a finished launch that cannot be carried back: a write outside of every storage, or an address left in
+/// memory, which is different in every engine.
 fn find_stray_effect(case: &Case, after: &Memory) -> Option<Complaint> {
     let before = case.memory();
     let mut ids = before.ids();

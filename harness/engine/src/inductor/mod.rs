@@ -9,15 +9,14 @@
 //! One request serves all engines of a torch: the compiled function is called once for each engine that executes launches, and
 //! the results are kept until each engine has taken its own.
 //!
-//! Every way of compiling must give the same. If they do not, the outcome is that of the way that differs from the launches
-//! without torch.
+//! Every compile mode must produce the same result. If one does not, the outcome is that of the mode that differs from the
+//! launches without torch.
 //!
 //! Which bytes are undefined is not known between launches. Every byte that a launch gets counts as defined, so this engine does
 //! not notice a kernel that reads what an earlier one left undefined. The reference, which makes the same launches in one go,
 //! does.
 //!
-//! Left out: torch itself (`cerith_worker/inductor.py`), how workers are kept alive (`cerith-toolchain`), the engines that
-//! execute.
+//! See `cerith_worker/inductor.py` for torch itself, and `cerith-toolchain` for keeping workers alive.
 
 mod answer;
 mod launch;
@@ -42,7 +41,7 @@ use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, 
 use crate::id::LaunchExecutor;
 use crate::{Complaint, EngineId, Outcome, translation};
 
-/// How many cases' outcomes wait for an engine to take its part.
+/// The maximum number of cases whose outcomes wait for an engine to take its part.
 const WAITING: usize = 32;
 
 /// `inductor@V`.
@@ -55,7 +54,7 @@ pub struct Inductor {
     index: usize,
 }
 
-/// What the engines of one torch have in common.
+/// Data that the engines of one torch share.
 struct Shared {
     torch: Version,
     rules: Rules,
@@ -76,7 +75,7 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// What came of a case, for the engines that did not ask yet.
+/// The outcomes of a case, for the engines that have not requested theirs yet.
 #[derive(Debug)]
 struct Waiting {
     key: (String, ContentHash),
@@ -84,8 +83,8 @@ struct Waiting {
 }
 
 impl Inductor {
-    /// The engines of the torch in the workers' toolchain: one for each of those that execute the launches of what it
-    /// generates. None for a toolchain without torch.
+    /// The engines of the torch in the workers' toolchain: one for each engine that executes the launches of the generated code.
+    /// Empty for a toolchain without torch.
     pub fn build_engines(
         inductors: Inductors,
         executing: Vec<(LaunchExecutor, Arc<dyn Engine>)>,
@@ -118,7 +117,7 @@ impl Inductor {
     }
 }
 
-/// What an executing engine can do, as far as torch lets it.
+/// The capabilities of an executing engine, as far as torch supports them.
 fn restrict_capabilities(toolchain: &ToolchainId, executing: &Capabilities) -> Capabilities {
     let lost = |feature: &Feature| {
         matches!(
@@ -250,7 +249,7 @@ impl Shared {
         }
     }
 
-    /// Compiles and calls; what came of it with each of those that execute.
+    /// Compiles and calls a case. Returns its outcome for each executing engine.
     fn run_case(&self, case: &Case) -> Result<Vec<Outcome>, Failure> {
         let memory = case.memory();
         let request = self.request(case, &memory);
@@ -296,7 +295,7 @@ impl Shared {
         Ok(outcomes)
     }
 
-    /// What an executing engine leaves after the launches without torch, if it finishes.
+    /// The memory that an executing engine leaves after the launches without torch, if it finishes.
     fn run_without_torch(&self, run: usize, case: &Case) -> Result<Option<Memory>, Failure> {
         let Some((_, engine)) = self.executing.get(run) else {
             return Ok(None);
@@ -334,7 +333,7 @@ impl Shared {
     }
 }
 
-/// How a case is compiled: as it says itself, or statically and then dynamically.
+/// The compile modes of a case: the case's own, or static and then dynamic.
 fn choose_modes(case: &Case) -> Vec<CompileMode> {
     if case.is_import_only() {
         return Vec::new();
@@ -383,7 +382,7 @@ struct Calls<'a> {
     last_launch: (usize, usize, usize),
     /// The first launch of each run that did not finish.
     stopped: Vec<Option<Outcome>>,
-    /// What launches printed, for each run; of the first way only, as the others print the same.
+    /// Output of the launches, for each run; of the first mode only, because the others print the same.
     printed: Vec<Vec<String>>,
     failure: Option<Failure>,
 }

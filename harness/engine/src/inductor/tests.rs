@@ -14,7 +14,7 @@ use crate::{Outcome, Reference, Trap};
 
 const TORCH: Version = Version::new(2, 11, 0);
 
-/// As Inductor writes a kernel whose module has a constant and a function of its own.
+/// Inductor's code for a kernel whose module has a constant and a function of its own.
 const KERNEL: &str = "\
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
-//! Lines of a case's kernels that PTX comes from. Machine code on record does not say where its source lies, and nor does the PTX
-//! that is kept with it. So the case is compiled once more where there is something to say; if that gives the same instructions,
-//! its lines are theirs. Left out: what is said.
+//! Lines of a case's kernels that PTX comes from. Recorded machine code has no line information, and neither has the PTX that is
+//! kept with it. So if there is something to report, the case is compiled once more, with lines. If that produces the same
+//! instructions, its lines apply.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::compile::Compiler;
 use crate::engine::Failure;
 use crate::{Position, translation};
 
-/// Who compiles a case once more, and how.
+/// The compiler and the tuning for compiling a case once more.
 #[derive(Debug)]
 pub(super) struct Recompiler {
     pub compiler: Arc<Compiler>,
@@ -55,7 +55,7 @@ impl<'a> Lines<'a> {
         let own = at.lines.iter().filter_map(|line| self.find_position(line));
         let own: Vec<Position> = own.collect();
         at.lines = if own.is_empty() {
-            // Of Triton's library, where it does not say what called it.
+            // The lines are in Triton's library, and their caller is unknown.
             at.lines.iter().map(shorten_path).collect()
         } else {
             own.iter().map(to_line).collect()
@@ -83,7 +83,7 @@ impl<'a> Lines<'a> {
     /// The place of a line, if it is in a file of the case.
     fn find_position(&self, line: &Line) -> Option<Position> {
         let (_, file) = self.files.iter().find(|(name, _)| *name == line.file)?;
-        // What is not compiled here counts as by a version of today.
+        // If the case is not compiled here, columns count as in a current version.
         let first = self
             .recompiler
             .map_or(1, |again| translation::first_column(again.compiler.version()));

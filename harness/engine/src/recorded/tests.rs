@@ -114,7 +114,7 @@ fn what_was_raised_is_what_the_engine_would_have_made_of_it() {
             (kind, "no"),
             "{raised}"
         );
-        // What stops a GPU is heard of after the last launch.
+        // Errors that stop a GPU are reported after the last launch.
         let launch = (kind != "CUDA_ERROR_ASSERT").then_some(0);
         assert_eq!(complaint.launch, launch, "{raised}");
         match trap {

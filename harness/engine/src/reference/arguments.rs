@@ -1,4 +1,4 @@
-//! A launch's arguments: as the compiler sees them, and as the kernel gets them. Left out: what they mean.
+//! A launch's arguments: in the compiler's view, and as the kernel receives them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use cerith_tile::{DType, numeric};
 use super::kernel::Kernel;
 use crate::engine::Failure;
 
-/// What is traced for a launch.
+/// The trace request of a launch.
 pub(super) fn request(launch: &Launch, rules: Rules) -> Request {
     let compile_time = |value: &ArgValue| match compile_time(value) {
         // The interpreter leaves it the Python number that it is.

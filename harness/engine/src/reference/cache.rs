@@ -1,4 +1,4 @@
-//! Traced kernels, kept by what decides a trace. Left out: tracing them, and kernels with quirks ([`super::traces`]).
+//! Traced kernels, kept by the inputs of a trace. See [`super::traces`] for kernels with quirks.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use cerith_tile::source::SourceFile;
 
 use super::kernel::Kernel;
 
-/// How many traced kernels are kept. A run over cases that share nothing stays within this.
+/// The maximum number of traced kernels that are kept. A run over cases that share nothing stays within this.
 const CACHED: usize = 512;
 
 /// And how many bytes they may take, by [`estimate_bytes`]: what loops unrolled is thousands of operations.
@@ -40,7 +40,7 @@ impl Cache {
     }
 }
 
-/// About how many bytes a kernel takes that was prepared and launched: what is known of each value, and its lanes.
+/// Estimates the bytes of a kernel that was prepared and launched: the facts about each value, and its lanes.
 pub(super) fn estimate_bytes(function: &Function) -> usize {
     function
         .values
@@ -59,7 +59,7 @@ pub(super) struct Entry {
     pub _file: Arc<SourceFile>,
 }
 
-/// What decides a kernel, besides the quirks that are followed. A file is named by its address, which the cache keeps alive.
+/// The key of a kernel, without the quirks that are followed. A file is named by its address, which the cache keeps alive.
 pub(super) fn build_key(request: &Request) -> String {
     let mut key = String::with_capacity(160);
     let Request {

@@ -1,4 +1,4 @@
-//! What conforming implementations may leave behind. Left out: the intervals themselves (`cerith-interp`).
+//! Results that conforming implementations may leave. See `cerith-accept` for the intervals themselves.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::Position;
 use crate::clears::clear_before;
 use crate::engine::Failure;
 
-/// What a launch may do when it is executed with intervals, which is slower by far.
+/// The limit of a launch with intervals, which is slower by far.
 const INTERVAL_FUEL: u64 = 1 << 30;
 
-/// What conforming implementations may leave behind.
+/// Results that conforming implementations may leave.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conforming {
     /// For every element.
@@ -25,7 +25,7 @@ pub enum Conforming {
     Anything(String),
 }
 
-/// What a conforming implementation may leave in one element, and why.
+/// Values that conforming implementations may leave in one element, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Explanation {
     /// This, and the operation that widened it most, where there is one.
@@ -37,17 +37,17 @@ pub enum Explanation {
 /// The operation that leaves conforming implementations the most room on the way to an element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Widest {
-    /// What it does: `exp`, `reduce`, `dot`.
+    /// Its name: `exp`, `reduce`, `dot`.
     pub operation: &'static str,
     /// The launch, from 0.
     pub launch: usize,
-    /// How much wider, by its magnitude, it leaves a value than its widest operand is.
+    /// How much wider, by magnitude, its result is than its widest operand.
     pub growth: f32,
-    /// Where it is written.
+    /// Its position in the source.
     pub position: Option<Position>,
 }
 
-/// What conforming implementations may leave behind, from launches with intervals.
+/// Executes the launches with intervals. Returns the results that conforming implementations may leave.
 pub(super) fn run_intervals(
     case: &Case,
     kernels: &[Arc<Kernel>],

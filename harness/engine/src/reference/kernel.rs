@@ -1,4 +1,4 @@
-//! A kernel that is ready to be launched. Left out: tracing it, and launching it.
+//! A kernel that is ready to be launched.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Kernel {
     pub(super) program: Program,
     /// Whether an operation does something with lanes that may come in any order.
     pub(super) lanes_open: bool,
-    /// Where elements are combined by a function that is not well known, in any order.
+    /// Operations that combine elements, in any order, by a function that is not well known.
     pub(super) combines: Vec<LocId>,
 }
 
@@ -44,7 +44,7 @@ impl Kernel {
         Self::new(rewritten.into_traced())
     }
 
-    /// What is executed.
+    /// The program to execute.
     pub(crate) const fn program(&self) -> &Program {
         &self.program
     }

@@ -1,5 +1,5 @@
-//! Launching, in every order that Triton leaves open: of programs, of lanes, and of combined elements. Left out: what orders
-//! there are (`schedules`, `lane_orders`, `combine_orders`).
+//! Launches in every order that Triton leaves open: of programs, of lanes, and of combined elements. See `schedules`,
+//! `lane_orders` and `combine_orders` for the orders.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -23,13 +23,13 @@ use crate::executed::Executed;
 use crate::lane_orders::{self, Dependent};
 use crate::{Complaint, Finished, Outcome, Trap, combine_orders, schedules};
 
-/// What came of trying other orders.
+/// The result of trying other orders.
 enum OrderResult {
-    /// The same, as far as rounding allows.
+    /// No difference, except for rounding.
     Same,
-    /// Something else.
+    /// Some bytes depend on the order.
     Dependent(Dependent),
-    /// An end of its own.
+    /// The launches did not finish in another order.
     Ended(Outcome),
 }
 
@@ -59,7 +59,7 @@ impl Prepared for Ready {
 }
 
 impl Ready {
-    /// Makes the launches in no other order than its own.
+    /// Makes the launches only in its own order.
     pub(super) fn launch_once(&self, case: &Case) -> Result<Outcome, Failure> {
         self.run_launches(case, &self.config(case), None)
     }
@@ -68,7 +68,7 @@ impl Ready {
         add_watch(self.config, case, &self.stopped)
     }
 
-    /// Makes the launches again in other orders of programs, where none may change what came out.
+    /// Makes the launches again in other orders of programs; none may change the result.
     fn reorder(&self, case: &Case, outcome: &Outcome) -> Result<(), Failure> {
         let Outcome::Finished(first) = outcome else {
             return Ok(());
@@ -101,7 +101,7 @@ impl Ready {
         Ok(())
     }
 
-    /// Whether an assert does not hold in any order of lanes; where it holds in one, the program has no answer.
+    /// Whether an assert does not hold in any order of lanes; if it holds in one, the program has no answer.
     fn assert_in_lane_orders(&self, case: &Case, complaint: Box<Complaint>) -> Result<Outcome, Failure> {
         if self.kernels.iter().any(|kernel| kernel.lanes_open) {
             for order in LaneOrder::BASIC {
@@ -175,7 +175,8 @@ impl Ready {
         Ok(self.poison_dependent(case, finished, &dependent, diagnostic, nth, answers))
     }
 
-    /// What other orders leave otherwise, that rounding does not explain. The second ones are tried where the first tell.
+    /// Finds bytes that depend on the order, except for rounding. The second orders are tried only if the first show a
+    /// difference.
     fn try_orders<T: Copy>(
         &self,
         case: &Case,
@@ -194,7 +195,7 @@ impl Ready {
             }
             let other = match launch(order)? {
                 Outcome::Finished(other) => other.memory,
-                // What stops in one order and not in another has no answer.
+                // A program that stops in one order and not in another has no answer.
                 Outcome::Trapped(_, complaint) => return Ok(OrderResult::Ended(stopped(complaint))),
                 other => {
                     ended.get_or_insert(other);
@@ -210,7 +211,7 @@ impl Ready {
                     let map = AcceptanceMap::default();
                     match run_intervals(case, &self.kernels, map, intervals_with)? {
                         Conforming::Known(map) => none.insert(map),
-                        // Other values may come of rounding alone, which cannot be told here.
+                        // Rounding alone may explain the difference, which cannot be checked here.
                         Conforming::Anything(_) => return Ok(OrderResult::Same),
                     }
                 }
@@ -224,8 +225,8 @@ impl Ready {
         })
     }
 
-    /// The outcome with poison in what depends on an order, and a remark; undefined where nothing else is left, unless the program
-    /// `answers` all the same.
+    /// The outcome with poison in all bytes that depend on an order, and a remark. It is undefined if no other byte has a value,
+    /// unless the program still `answers`.
     fn poison_dependent(
         &self,
         case: &Case,
@@ -238,7 +239,7 @@ impl Ready {
         let poisoned = dependent.poison_bytes(&mut finished.memory);
         let tracked = finished.tracked.get_or_insert_default();
         tracked.poisoned += poisoned;
-        // A program of which nothing has one value has no answer.
+        // A program without any defined value has no answer.
         let empty =
             tracked.poisoned >= tracked.stored && !lane_orders::has_changes(&case.memory(), &finished.memory);
         tracked.vacuous |= empty;

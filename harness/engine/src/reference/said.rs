@@ -1,4 +1,4 @@
-//! What our frontend and our interpreter say, in the words of outcomes. Left out: what they do.
+//! Converts messages of our frontend and our interpreter to outcomes.
 
 use cerith_case::{ArgValue, Launch};
 use cerith_frontend::{Refusal, Refused};
@@ -10,7 +10,7 @@ use cerith_tile::source::{Sources, Span};
 use crate::engine::Failure;
 use crate::{Complaint, Outcome, Position, SourceLines, Trap};
 
-/// What a launch that nobody but we can be blamed for comes to: that it was stopped, or a bug of ours.
+/// Converts an internal error to a failure: a stop, or a bug of ours.
 pub(crate) fn to_failure(doing: String, error: InternalError) -> Failure {
     match error {
         InternalError::Stopped => Failure::Stopped,
@@ -18,13 +18,13 @@ pub(crate) fn to_failure(doing: String, error: InternalError) -> Failure {
     }
 }
 
-/// What stopped in an order of lanes, and would not in another.
+/// The outcome of a trap that occurs in one order of lanes, but not in another.
 pub(super) fn in_an_order(mut complaint: Box<Complaint>) -> Outcome {
     complaint.message += ", in one of the orders of lanes that Triton leaves open";
     Outcome::Trapped(Trap::Undefined, complaint)
 }
 
-/// Where a complaint is, in words.
+/// The location of a complaint, as text.
 pub(super) fn place(complaint: &Complaint) -> String {
     complaint.position.as_ref().map_or_else(
         || "no line".to_owned(),

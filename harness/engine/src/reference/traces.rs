@@ -1,5 +1,5 @@
-//! Traces and kernels that sets of quirks share. Most quirks change what a kernel's operations do and not how its text is read, so
-//! that one trace does for many sets. Many sets make the same kernel. Left out: kernels without quirks ([`super::cache`]).
+//! Traces and kernels that sets of quirks share. Most quirks change the meaning of a kernel's operations and not how its text is
+//! read, so that one trace serves many sets. Many sets produce the same kernel. See [`super::cache`] for kernels without quirks.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use cerith_tile::source::SourceFile;
 use super::cache::{CACHED_BYTES, estimate_bytes};
 use super::kernel::Kernel;
 
-/// How many kernels have traces here. What explains a difference is asked of one case after the other, in as many threads as there are.
+/// The maximum number of kernels with traces. Differences are explained case by case, in as many threads as there are.
 const KERNELS: usize = 64;
 
 /// A trace or why there is none.
 pub(super) type Read = Result<Arc<Traced>, Arc<Refused>>;
 
-/// A trace, and what the models of quirks make of it, where they change anything.
+/// A trace, and the function rewritten by the models of quirks, if they change anything.
 #[derive(Debug)]
 pub(crate) struct Rewritten {
     pub(super) traced: Arc<Traced>,
@@ -78,7 +78,7 @@ struct Trace {
     read: Read,
 }
 
-/// What is known of a kernel with quirks, and its file, which keeps the address that the key names it by.
+/// The traces of a kernel with quirks, and its file. The key contains the file's address, so the file must stay alive.
 #[derive(Debug)]
 struct TraceEntry {
     key: String,
@@ -100,7 +100,7 @@ impl Traces {
         self.entries.iter().find(|known| known.key == key)
     }
 
-    /// What is known of a request's kernel, if only that it was asked for.
+    /// The entry of a request's kernel, added if there is none.
     fn get_mut(&mut self, key: &str, request: &Request) -> Option<&mut TraceEntry> {
         let at = self.entries.iter().position(|known| known.key == key);
         let at = at.unwrap_or_else(|| {
@@ -165,7 +165,7 @@ impl Traces {
             0
         };
         known.kernels.push((request.rules.quirks, Arc::clone(kernel)));
-        // What was there before goes first, and of one kernel alone all sets at once.
+        // Drop the oldest kernels first; drop all sets of a single kernel at once.
         let mut bytes: usize = self.entries.iter().map(|known| known.bytes).sum();
         while bytes > CACHED_BYTES && self.entries.len() > 1 {
             bytes -= self.entries.remove(0).bytes;

@@ -1,4 +1,4 @@
-//! What ends a launch from outside: a flag, and the clock. Left out: who sets the flag.
+//! Events that end a launch from outside: a flag, and the clock.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use cerith_case::Case;
 use cerith_interp::{Config, Watch};
 
-/// How long launches may take that are made one after the other, where their fuel lasts that long and the case does not say
-/// more.
+/// Time limit of launches that are made one after the other, if their fuel lasts that long and the case has no larger limit.
 const TIME: Duration = Duration::from_mins(2);
 
 /// Limits with what ends a launch from outside: a flag, and the clock.

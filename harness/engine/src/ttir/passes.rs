@@ -1,4 +1,4 @@
-//! What the passes of Triton's compiler made of a case, one after the other. Left out: executing it ([`super::Ttir::executing`]).
+//! The IR between the passes of Triton's compiler for a case. See [`super::Ttir::executing`] for executing it.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use cerith_ttir::{find_failed_pass, split_passes};
 /// A pass that failed, so that nothing is made of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedPass {
-    /// What MLIR calls it.
+    /// MLIR's name for the pass.
     pub name: String,
     /// Its place among the kernel's passes, from 1.
     pub place: usize,
     /// The IR before it.
     pub before: String,
-    /// What it says.
+    /// MLIR's message.
     pub message: String,
 }
 
@@ -29,7 +29,7 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// Of kernels whose IR is what MLIR's pass manager printed.
+    /// Reads the passes of kernels whose IR is the output of MLIR's pass manager.
     pub(super) fn new(compiled: Compiled) -> Self {
         let mut names = Vec::new();
         let mut kernels = Vec::with_capacity(compiled.kernels.len());
@@ -73,7 +73,7 @@ impl Passes {
         self.failed.as_ref()
     }
 
-    /// What the passes are called, in their order.
+    /// The names of the passes, in order.
     pub fn names(&self) -> &[String] {
         &self.names
     }

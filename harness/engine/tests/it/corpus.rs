@@ -1,10 +1,10 @@
-//! The reference's outcome of every case of the corpus, the IR of a sample, and every way to stop, held against what
-//! was accepted.
+//! The reference's outcome of every case of the corpus, the IR of a sample, and every way to stop, compared with the accepted
+//! snapshots.
 //!
-//! A snapshot is a case file. A case in it is its outcome: for every storage that changed its first elements, how many
-//! bytes have no defined value and a hash of all, or else the diagnostic as a user sees it. Where the oldest rules give
-//! another outcome, that follows. `cargo insta review` asks about each difference, `INSTA_UPDATE=always cargo test -p
-//! cerith-engine` accepts what is there now. A snapshot whose case file is gone is an error.
+//! A snapshot is a case file. A case in it is its outcome: for every changed storage its first elements, the number of bytes
+//! without a defined value and a hash of all bytes; or the diagnostic as a user sees it. If the outcome is different under the
+//! oldest rules, it follows. `cargo insta review` asks about each difference, `INSTA_UPDATE=always cargo test -p cerith-engine`
+//! accepts the current outcomes. A snapshot whose case file is gone is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -149,7 +149,7 @@ fn the_corpus_is_large_and_its_ids_are_unique() {
     assert!(ids.len() >= 1000, "only {} cases", ids.len());
 }
 
-/// An expectation that names a quirk is met by the engine's bytes alone, so that a run holds the model to them.
+/// Only the engine's bytes meet an expectation that names a quirk, so that a run checks the model against them.
 #[test]
 fn every_quirk_is_held_to_an_engine() {
     // A scenario of `cerith` (`library-function-is-none`) shows it.

@@ -1,11 +1,11 @@
-//! What the reference leaves where NumPy computes, as in Triton's interpreter.
+//! The reference's results with NumPy's arithmetic, as in Triton's interpreter.
 
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::Reference;
 use cerith_memory::StorageId;
 use cerith_tile::rules::Rules;
 
-/// Four floats, and what a program makes of them.
+/// A case whose kernel computes `make` from four floats.
 fn build_case(make: &str) -> Case {
     let file = "
 about: Something is made of four numbers.
@@ -50,7 +50,7 @@ fn check(make: &str, expected: Option<f32>) {
 
 #[test]
 fn sums_and_functions_are_numpys() {
-    // Of four elements, one after the other: the 1 beside 1e8 is lost.
+    // The four elements are added one after the other: the 1 beside 1e8 is lost.
     check("tl.sum(a)", Some(1.0));
     // The nearest float is 1.105171.
     check("tl.exp(tl.max(a) * 1e-9)", Some(1.105_170_8));

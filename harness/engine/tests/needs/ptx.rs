@@ -129,7 +129,7 @@ fn a_race_names_the_lines_of_both_sides(toolchain: &Toolchain) {
     }
 }
 
-/// What a record's machine code is compared with is the machine code that says no lines.
+/// A record's machine code is compared with machine code without line information.
 fn machine_code_stays_what_is_on_record(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
     let case = write_case(folder.path(), "outside");
