@@ -1,4 +1,4 @@
-//! The IR between the passes of Triton's compiler for a case. See [`super::Ttir::executing`] for executing it.
+//! The IR between the passes of Triton's compiler for a case. See [`super::Ttir::with_compiled`] for executing it.
 
 use std::sync::Arc;
 
