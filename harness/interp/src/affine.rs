@@ -13,7 +13,7 @@ pub(crate) const RANK: usize = 4;
 /// The extents of a block of at most [`RANK`] dimensions, padded with 1.
 pub(crate) type Extents<const N: usize = RANK> = [u32; N];
 
-/// Lane `i` holds `base + Σ strides[d] * i[d]`. Of more dimensions than [`RANK`] where program ids count as indices too
+/// Lane `i` holds `base + Σ strides[d] * i[d]`. There are more dimensions than [`RANK`] if program ids count as indices too
 /// ([`crate::survey`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Affine<const N: usize = RANK> {

@@ -23,8 +23,8 @@ pub enum Combining {
     /// The interpreter's own.
     #[default]
     Own,
-    /// The first half with the second, again and again, as threads do that exchange what they have. Scans as threads do
-    /// them: with what is 1, 2, 4, … before.
+    /// The first half with the second, repeatedly, as threads do that exchange their values. Scans as threads do: with the
+    /// elements at distance 1, 2, 4, … before.
     Halves,
     /// Halves from the other thread's side: the second half with the first.
     Turned,
@@ -42,8 +42,8 @@ pub enum Combining {
     /// From the first to the last, but in a row whose elements a function chooses among by a key
     /// ([`cerith_tile::ir::Choice`]), those whose key is NaN come first. That row is in reverse.
     NanFirst,
-    /// The same, with those whose key is NaN last, and not in reverse. [`Combining::NanFirst`] leaves another element of a row with
-    /// a NaN than this.
+    /// Like [`Combining::NanFirst`], with NaN keys last and without the reversal. The two choose different elements in a
+    /// row with a NaN.
     NanLast,
 }
 
@@ -75,8 +75,8 @@ pub struct Config<'w> {
     pub checks: Checks,
     /// In which order programs run.
     pub order: Order,
-    /// The only program that runs, by its number in the grid; all run where there is none. What the program leaves is what it
-    /// leaves in the whole launch if it reads nothing that others write, which is for the caller to know.
+    /// The number of the only program to run; all run if it is `None`. The program has the same effect as in the whole
+    /// launch if it reads nothing that others write; the caller must know that.
     pub only_program: Option<u64>,
     /// In which order elements are combined.
     pub combining: Combining,

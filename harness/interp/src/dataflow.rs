@@ -1,6 +1,5 @@
-//! What the text of a kernel says of its values: which are the same expression, which change from trip to trip of a loop,
-//! and which need what a load read. Asked only of kernels that access one storage in several ways
-//! ([`crate::checks::footprint`]).
+//! Static analysis of a kernel's values: equal expressions, changes between iterations of a loop, and dependences on loads.
+//! It runs only for kernels that access one storage in several ways ([`crate::checks::footprint`]).
 
 use std::collections::HashMap;
 

@@ -145,8 +145,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The poison of lanes in which an operation is not defined, beside that of its operands. What a poison lane holds
-    /// says nothing but that a divisor, which is not poison, is zero.
+    /// The poison of lanes whose result is undefined, in addition to that of the operands. A poison lane's content only
+    /// indicates that a divisor, which is not poison, is zero.
     #[cold]
     fn mark_flaws(&mut self, step: &Step, poison: Poison, flaws: &Flaws) -> Result<Poison, Stop> {
         let mut marks: SmallVec<[(usize, Mark); 8]> = SmallVec::new();

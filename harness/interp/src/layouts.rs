@@ -1,16 +1,17 @@
-//! Which thread holds which lane: what Triton's compiler decides where it lays out the blocks of loads and stores.
+//! The assignment of lanes to threads, as Triton's compiler lays out the blocks of loads and stores.
 //!
-//! It gives each access a layout of its own (`Coalesce.cpp`), made of what its axis analysis (`AxisInfo.cpp`) knows of the
-//! pointers at compile time: along which dimension they rise by one (*contiguity*), what they are multiples of
-//! (*divisibility*), where they stay the same (*constancy*). The dimension with most contiguity comes first; along it a
-//! thread takes as many elements as fit 16 bytes and are known to lie there. A load takes as many as any access of the same
-//! shape and order does, a store or atomic as many as it can itself. Two accesses of the same shape whose dimensions are
-//! in the same order and whose threads take equally many hold each lane in the same thread; others need not.
+//! The compiler assigns each access a layout (`Coalesce.cpp`) based on its axis analysis of the pointers at compile time
+//! (`AxisInfo.cpp`): the dimension along which they rise by one (*contiguity*), the multiples that they are
+//! (*divisibility*), and where they stay the same (*constancy*). The dimension with most contiguity comes first; along it a
+//! thread takes as many elements as fit 16 bytes and are known to be adjacent. A load takes as many as any access of the
+//! same shape and order does, a store or atomic as many as it can itself. Two accesses of the same shape hold each lane in
+//! the same thread if their dimensions have the same order and their threads take equally many elements; others need not.
 //!
-//! Nothing here depends on the number of warps: with few of them the differences show, with many they may not.
+//! The analysis is independent of the number of warps: with few of them differences are observable, with many they may not
+//! be.
 //!
-//! Left out: what a later pass makes of loads and stores of fewer elements than there are threads; layouts of tensor cores,
-//! which are converted before they are stored.
+//! Not modelled: later passes that change loads and stores of fewer elements than threads; layouts of tensor cores, which
+//! are converted before a store.
 
 use std::sync::Arc;
 

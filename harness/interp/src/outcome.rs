@@ -25,9 +25,9 @@ pub enum LaunchOutcome {
 pub struct Finished {
     /// The lines of `tl.device_print`, by program and lane. A device gives no order.
     pub prints: Vec<String>,
-    /// What was done.
+    /// Execution counts.
     pub stats: Stats,
-    /// Warnings.
+    /// Warnings about the program.
     pub remarks: Vec<Diagnostic>,
 }
 
@@ -87,13 +87,13 @@ impl std::ops::BitOrAssign for StorageSet {
 /// A program that stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trap {
-    /// What was done.
+    /// The kind of error.
     pub kind: TrapKind,
     /// The program that did it.
     pub program: [u32; 3],
-    /// Its lane, where the operation has lanes.
+    /// Its lane, if the operation has lanes.
     pub lane: Option<usize>,
-    /// The message to the user.
+    /// The message for the user.
     pub diagnostic: Diagnostic,
 }
 
@@ -196,7 +196,7 @@ impl fmt::Display for TrapKind {
 /// A limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
-    /// Of what.
+    /// The resource.
     pub resource: Resource,
     /// The limit, in the resource's unit.
     pub limit: u64,

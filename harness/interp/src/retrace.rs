@@ -1,5 +1,5 @@
-//! Questions about a program that are answered by what it did to memory ([`Footprint`]): which of its
-//! accesses have to be watched for meeting each other, and where in it the other half of a race is.
+//! Questions that a program's accesses to memory answer ([`Footprint`]): which of its accesses may meet each other and must
+//! be recorded, and where the other program of a race accessed the byte.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::program::Program;
 const KINDS: usize = 8;
 
 impl Machine<'_> {
-    /// What of the programs is watched: the accesses that may meet another one of the same program at a byte, where one of
-    /// them changes it, and are not known to be of one thread for each lane.
+    /// Returns the accesses to record: those that may meet another one of the same program at a byte, where one of them
+    /// changes it, unless both are known to be in the same thread for each lane.
     pub(crate) fn watched_accesses(&self) -> Watch {
         let mut watch = Watch::default();
         let accesses = &self.program.accesses;
@@ -96,8 +96,8 @@ impl Machine<'_> {
         classes
     }
 
-    /// Says where the other program of a race did what it did. It is run again by itself, on memory as it is now, which
-    /// nobody looks at any more; where that does not lead it to the byte again, there is nothing to say.
+    /// Finds the access of the other program in a race. That program runs again by itself, on the current memory, which is
+    /// no longer needed. If it doesn't reach the byte again, there is no location.
     #[cold]
     pub(crate) fn name_the_other(&mut self, trap: &mut Trap, other: u32, conflict: Conflict) {
         if let Some(loc) = self.find_operation(other, conflict) {

@@ -1,13 +1,13 @@
-//! What is known of a kernel's values before the first program of a launch runs: integers, pointers and masks that follow
-//! a rule of the program id and the lane's index. Such operations are executed once for the whole grid, and a program
-//! only puts its id into the rules. Where a rule says that an access stays inside of its storage for every program, or that
-//! programs cannot meet in a storage, no program is asked again.
+//! Analyses a kernel's values before the first program of a launch runs: integers, pointers and masks that follow a rule of
+//! the program id and the lane's index. Such operations are executed once for the whole grid, and a program only inserts
+//! its id into the rules. If a rule shows that an access is in bounds for every program, or that programs can't meet in a
+//! storage, no program checks it again.
 //!
-//! Left out: operations whose result is no such rule. They are *due* in every program, as everything is in a launch of few
+//! Operations whose result doesn't follow a rule are *due* in every program, as all operations are in a launch of few
 //! programs.
 //!
-//! Invariants: a program sees in each slot what executing its operation would have put there; what is left out could not
-//! have stopped the program; the fuel that is used is the same.
+//! Invariants: a program sees in each slot the value that executing its operation would have stored; an omitted operation
+//! could not have stopped the program; the used fuel is the same.
 
 use cerith_memory::{Memory, ORIGIN, StorageId};
 use cerith_tile::DType;
@@ -176,8 +176,8 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// For each slot, whether it is a pointer to a storage that the launch only reads and that is defined as a whole. Finding
-/// out reads the storage once, so that it is asked only of storages that the programs' blocks may add up to.
+/// Returns, for each slot, whether it is a pointer to a fully defined storage that the launch only reads. The check reads
+/// the storage once, so it is limited to storages no larger than the programs' blocks together.
 fn find_defined(accesses: &[Meeting<'_>], program: &Program, memory: &Memory, programs: u64) -> Vec<bool> {
     let mut defined = vec![false; program.layouts.len()];
     let written = |storage| {
@@ -466,8 +466,8 @@ impl Knowledge<'_, '_> {
         }
     }
 
-    /// Where the elements of program (0, 0, 0) begin, if every program's follow each other, are aligned and inside of
-    /// the storage that the pointer was made from.
+    /// Returns the start of the elements of program (0, 0, 0), if every program's elements are consecutive, aligned, and
+    /// inside of the storage that the pointer was made from.
     fn index(&self, slot: Slot, rule: Wide, memory: &Memory, home: Option<&Home>) -> Option<usize> {
         let layout = self.layout(slot);
         let size = layout.elem.pointee()?.size() as i64;

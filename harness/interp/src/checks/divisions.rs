@@ -1,5 +1,5 @@
-//! The integer divisions of a kernel: where they are, what is made of their divisors, and which of them had no answer in a
-//! launch. Left out: what follows from that ([`super::division`]).
+//! The integer divisions of a kernel: their locations, the values related to their divisors, and the undefined ones of a
+//! launch. [`super::division`] reports them.
 
 use std::collections::HashMap;
 
@@ -115,8 +115,8 @@ pub(super) fn decode_mark(mark: Mark) -> Option<(usize, Flaw)> {
     Some((number / Flaw::ALL.len(), flaw))
 }
 
-/// Whether a value is made of what a division's divisor is made of. What is read from memory is made of nothing: compilers
-/// do not look through it.
+/// Whether a value is computed from sources of a division's divisor. Values from memory have no sources: compilers don't
+/// trace through it.
 pub(super) fn is_related(function: &Function, value: Slot, division: Division) -> bool {
     let sources = collect_sources(function);
     let mut of_divisor = vec![false; sources.len()];

@@ -1,5 +1,5 @@
-//! Why a mask let a lane through: the comparisons that the mask is made of, with the numbers that they compared. Left out: masks that
-//! are loaded, and comparisons of what is not an integer that program ids, ranges, parameters and loops give.
+//! Explains why a mask enabled a lane: its comparisons, with the compared numbers. Not explained: masks from memory, and
+//! comparisons of anything except integers computed from program ids, ranges, parameters and loops.
 
 use std::collections::HashMap;
 

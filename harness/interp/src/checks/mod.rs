@@ -1,5 +1,5 @@
-//! What the reference watches for, a module for each concern: what it finds and how it says so.
-//! Left out: when a check is due, which is for the operations to know ([`crate::machine`]).
+//! The checks of the reference, a module for each: the state it needs, and its messages. The operations decide when to run
+//! a check ([`crate::machine`]).
 //!
 //! Limits: of conflicting values, one that equals the old value may be missed. `order` and `footprint` have limits of their own.
 

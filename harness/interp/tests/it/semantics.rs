@@ -1,4 +1,4 @@
-//! What operations give, where it is not plain arithmetic.
+//! Results of operations other than plain arithmetic.
 
 mod control;
 mod effects;

@@ -1,4 +1,4 @@
-//! Each kind of undefined behaviour: what finds it, what does not, and the words it is told in.
+//! Each kind of undefined behaviour: kernels that trigger a check, kernels that don't, and the messages.
 
 mod alignment;
 mod bounds;

@@ -40,7 +40,7 @@ pub(crate) struct Cells {
     grain: usize,
     writers: Vec<Cell>,
     readers: Vec<Cell>,
-    /// Further reads of an element, by other accesses than the first.
+    /// Readers of an element that belong to a different access than its first reader.
     further_readers: HashMap<usize, SmallVec<[(LaneAccess, bool); 2]>>,
 }
 

@@ -1,4 +1,4 @@
-//! Launches of many programs: what is known of all of them before the first one runs must not show.
+//! Launches of many programs: the analysis before the first program must not change any result.
 
 use std::sync::Arc;
 
@@ -181,7 +181,7 @@ fn programs_that_meet_by_rule_race() {
     check_trap(aliased, 64, true, TrapKind::Race, [1, 0, 0]);
     let (outcome, _) = run(aliased, [8, 1, 1], 64, 64, Order::Ascending, false);
     assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
-    // By another rule, or through a pointer of which nothing is known.
+    // By another rule, or through a pointer without known facts.
     let atomic = "tl.atomic_add(out + pid, 1)\ntl.store(out + 7 - pid, pid)";
     check_trap(atomic, 64, false, TrapKind::Race, [4, 0, 0]);
     let nested = "tl.store(out + pid, pid)\nfor k in range(0, n):\n    tl.store(x + k, tl.load(out + k))";
