@@ -168,7 +168,7 @@ impl Tracer<'_> {
         Err(Stop::Rejected(Box::new(diagnostic)))
     }
 
-    /// What `@triton.autotune` or `@triton.heuristics` adds.
+    /// Applies `@triton.autotune` or `@triton.heuristics` to the arguments.
     fn wrap(
         &mut self,
         function: &Rc<UserFunction>,
@@ -334,8 +334,8 @@ impl Tracer<'_> {
         )))
     }
 
-    /// The configuration that a launch runs with: the first that is left after pruning. A correct kernel gives the
-    /// same result with any of them. Also whether the tuner measures any.
+    /// Chooses the configuration of a launch: the first one after pruning. A correct kernel has the same result with any of
+    /// them. Also returns whether the tuner measures any.
     fn choose_config(
         &mut self,
         configs: &Plain,
