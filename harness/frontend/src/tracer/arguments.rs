@@ -262,9 +262,9 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// Notes what a tuner that measures sets to zero: `Autotuner.run` calls the tuner's `pre_hook` with `reset_only` once it has
-    /// measured, which sets the tensors of `reset_to_zero` to zero unless the user gives another hook. `restore_value` leaves its
-    /// tensors as they were.
+    /// Records the tensors that a measuring tuner sets to zero: `Autotuner.run` calls the tuner's `pre_hook` with
+    /// `reset_only` after measuring, which sets the tensors of `reset_to_zero` to zero unless the user passes another hook.
+    /// `restore_value` leaves its tensors unchanged.
     fn reset_when_tuning(
         &mut self,
         reset: &Plain,

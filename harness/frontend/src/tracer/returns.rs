@@ -21,11 +21,11 @@ use cerith_language::value::Value;
 /// The way a sequence of statements ended.
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
-    /// It goes on.
+    /// Execution continues.
     Falls,
     /// It returned this.
     Returned(Value),
-    /// It returned `value` if the `i1` scalar `flag` holds, else it goes on.
+    /// It returned `value` if the `i1` scalar `flag` holds; otherwise execution continues.
     Maybe {
         /// Whether it returned.
         flag: ValueId,

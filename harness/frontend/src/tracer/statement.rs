@@ -201,7 +201,7 @@ impl Tracer<'_> {
             if matches!(self.eval(&call.func), Ok(Value::Builtin(builtin)) if builtin.name() == "tl.constexpr"))
     }
 
-    /// Assigns in other forms than `target = value`. Python numbers become tensors here, too.
+    /// Assigns for `+=`, annotated assignments and `:=`. Python numbers become tensors here, too.
     pub(super) fn assign_elsewhere(&mut self, target: &Expr, value: Value) -> Traced<()> {
         if let (Expr::Name(name), Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))) =
             (target, &value)
