@@ -1,5 +1,5 @@
-//! Lanes that follow a rule, so that they need not be stored: integers and pointers that are an affine function of
-//! their index, and masks that are a box of indices. Left out: storing lanes (see [`crate::value`]).
+//! Lanes that follow a rule, so that they need not be stored: integers and pointers that are an affine function of their
+//! index, and masks that are a box of indices. See [`crate::value`] for stored lanes.
 //!
 //! An [`Affine`] is exact: the mathematical value of every lane is inside the range of its element type, so no lane
 //! has wrapped and two affine values compare as integers do. Whatever would leave the range is not affine and the

@@ -19,7 +19,7 @@ use crate::reach::Reach;
 use crate::run::Run;
 use crate::value::{Buf, MAX_STORABLE, Poison, Value, read, write};
 
-/// What an atomic puts in memory.
+/// The value that an atomic writes to memory.
 #[derive(Clone, Copy, Debug)]
 struct Update {
     bits: u64,

@@ -1,4 +1,4 @@
-//! What a kernel says about itself: prints, assertions, assumptions, promises.
+//! Statements of a kernel about itself: prints, assertions, assumptions, promises.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Launching a program that is ready. Left out: running it ([`crate::machine`]).
+//! Launches a prepared program. See [`crate::machine`] for running it.
 
 use cerith_memory::Memory;
 

@@ -48,7 +48,7 @@ impl Axis {
         }
     }
 
-    /// What holds of both.
+    /// The properties common to both.
     fn join(&self, other: &Self) -> Self {
         let both = |a: &Numbers, b: &Numbers| a.iter().zip(b).map(|(&a, &b)| gcd(a, b)).collect();
         Self {
@@ -80,7 +80,7 @@ fn multiply_clamped(a: i64, b: i64) -> i64 {
     a.saturating_mul(b).clamp(1, MAX_DIVISOR)
 }
 
-/// What decides an argument's part in the analysis: Triton's specialisation.
+/// The properties of an argument that the analysis uses: Triton's specialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Special {
     by_16: bool,
@@ -124,7 +124,7 @@ pub(crate) fn classify_accesses(function: &Function, special: &[Special]) -> Vec
             },
         );
     }
-    // What loops carry is joined until nothing changes; numbers only fall.
+    // Values that loops carry are joined until nothing changes; numbers only fall.
     for _ in 0..8 {
         let before = analysis.axes.clone();
         analysis.block(&function.body);
@@ -170,7 +170,7 @@ pub(crate) fn classify_accesses(function: &Function, special: &[Special]) -> Vec
 /// The inputs that assign lanes to threads: shape, orders, and elements of a thread.
 type Key = (Vec<usize>, [Vec<usize>; 2], [i64; 2]);
 
-/// What an access by itself asks for.
+/// The layout that an access requires by itself.
 #[derive(Debug)]
 struct AccessLayout {
     shape: Vec<usize>,

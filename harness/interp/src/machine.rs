@@ -44,7 +44,7 @@ pub const PROGRAM_COST: u64 = 64;
 /// A launch that is under way.
 pub struct Machine<'a> {
     pub(crate) program: &'a Program,
-    /// How the launch is run.
+    /// The options of the launch.
     pub config: &'a Config<'a>,
     /// The storages of the launch.
     pub memory: &'a mut Memory,
@@ -65,7 +65,7 @@ pub struct Machine<'a> {
     pub(crate) met: Cell<Option<(u32, Conflict)>>,
     /// The accesses of the running program, if they are checked.
     pub(crate) footprint: Footprint,
-    /// What the atomic under way does for others.
+    /// The current atomic's effect on the order between programs.
     pub(crate) synchronises: Release,
     /// The state of undefined divisions.
     pub(crate) divisions: Divisions,
@@ -356,7 +356,7 @@ impl<'a> Machine<'a> {
         self.spend(survey.trailing_cost)
     }
 
-    /// Where execution is, for messages.
+    /// The location of execution, for messages.
     pub(crate) fn site(&self, loc: LocId) -> Site<'a> {
         Site {
             function: &self.program.function,
@@ -366,7 +366,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Where an operation on lanes like those of `slot` is, for messages.
+    /// The location of an operation with lanes like those of `slot`, for messages.
     pub(crate) fn site_of(&self, slot: Slot, loc: LocId) -> Site<'a> {
         Site {
             scalar: self.program.layouts[slot as usize].scalar,
@@ -374,7 +374,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What a slot's bytes mean, now.
+    /// The current layout of a slot's bytes.
     #[inline]
     pub(crate) fn layout(&self, slot: Slot) -> Layout {
         let layout = self.program.layouts[slot as usize];
@@ -541,7 +541,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What volatile loads read is taken over.
+    /// Acquires the events that volatile loads read.
     fn acquired(&mut self) {
         if self.racing {
             self.state.shadow.acquire();

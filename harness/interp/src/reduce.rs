@@ -98,7 +98,7 @@ fn part_nan(along: Axis, operands: &mut [Rows], choice: Choice, first: bool) {
     }
 }
 
-/// How an operand's lanes lie around the axis.
+/// The layout of an operand's lanes around the axis.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     outer: usize,
@@ -343,7 +343,7 @@ impl<'a> Machine<'a> {
             .collect())
     }
 
-    /// A region's result with as many lanes as it stands for, written out if there are several.
+    /// A region's result, expanded to all of its lanes if there are several.
     fn fit_lanes(&mut self, value: Value, lanes: usize, layout: Layout) -> Result<Value, Stop> {
         let wide = layout.with_lanes(lanes);
         match value.repr {
@@ -549,7 +549,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Combines rows of `row` bytes until the first holds the result of all; gives that buffer and a spare one.
+    /// Combines rows of `row` bytes until the first holds the result of all. Returns that buffer and a spare one.
     fn halve(
         &mut self,
         op: BinaryOp,

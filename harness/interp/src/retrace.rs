@@ -73,13 +73,13 @@ impl Machine<'_> {
         watch
     }
 
-    /// What the kernel's text says of its accesses.
+    /// The dataflow of the kernel's accesses.
     pub(crate) fn text(&self) -> &Text {
         let Program { text, function, .. } = self.program;
         text.get_or_init(|| Text::from_function(function))
     }
 
-    /// Whose threads hold the lanes of each access.
+    /// For each access, the class of threads that hold its lanes.
     fn classes(&self) -> Arc<[u32]> {
         let special: Vec<Special> = self.args.iter().map(Special::from_arg).collect();
         let fresh = || -> Arc<[u32]> { layouts::classify_accesses(&self.program.function, &special).into() };

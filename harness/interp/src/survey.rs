@@ -50,9 +50,9 @@ pub struct Due<'a> {
 pub struct Rule {
     /// The slot of the value.
     pub slot: Slot,
-    /// What the program with id (0, 0, 0) has.
+    /// The value in the program with id (0, 0, 0).
     first: Repr,
-    /// How much a step along each axis of the grid adds.
+    /// The increment for a step along each axis of the grid.
     programs: [i64; 3],
     /// The bits of an element.
     element_mask: u64,
@@ -275,7 +275,7 @@ fn visit_uses(step: &Step, f: &mut impl FnMut(Slot)) {
 
 struct Knowledge<'a, 's> {
     program: &'a Program,
-    /// What the prologue left.
+    /// The values from the prologue.
     slots: &'s [Value],
     grid: [u32; 3],
     results: Vec<Option<KnownValue>>,
@@ -409,7 +409,7 @@ impl Knowledge<'_, '_> {
         Some(KnownValue::Rule(rule))
     }
 
-    /// Which dimension of its operand each dimension of the result is.
+    /// For each dimension of the result, the dimension of the operand.
     fn map_dimensions(&self, kind: &OpKind, from: Slot, to: Slot) -> Option<[Option<usize>; RANK]> {
         let (source, layout) = (self.layout(from), self.layout(to));
         if !source.ruled || !layout.ruled {
@@ -439,7 +439,7 @@ impl Knowledge<'_, '_> {
         }
     }
 
-    /// How programs get a known value.
+    /// Builds the rule that computes a known value in each program.
     fn build_rule(&self, slot: Slot, value: KnownValue, memory: &Memory, home: Option<&Home>) -> Rule {
         let layout = self.layout(slot);
         let (first, programs, index) = match value {

@@ -1,5 +1,5 @@
-//! The content of slots at run time: lanes by rule or in a buffer, and the poison ones.
-//! Left out: the types of values, which the program knows ([`crate::program`]).
+//! The content of slots at run time: lanes by rule or in a buffer, and the poison ones. [`crate::program`] has the types of
+//! values.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Type};
@@ -144,7 +144,7 @@ impl Pool {
     }
 }
 
-/// How lanes are known.
+/// The representation of lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Repr {
     /// The same bits in every lane.
@@ -228,7 +228,7 @@ impl Poison {
 /// The content of a slot.
 #[derive(Debug)]
 pub struct Value {
-    /// How its lanes are known.
+    /// The representation of its lanes.
     pub repr: Repr,
     /// The lanes if `repr` is `Dense`; otherwise optionally the lanes written out.
     pub(crate) buf: Option<Buf>,
@@ -359,7 +359,7 @@ impl Layout {
         })
     }
 
-    /// The same type with `lanes` lanes in one dimension: how a scalar of a region is run over many lanes at once.
+    /// The same type with `lanes` lanes in one dimension, to run a scalar of a region over many lanes at once.
     pub(crate) fn with_lanes(self, lanes: usize) -> Self {
         Self {
             lanes,

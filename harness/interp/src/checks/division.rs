@@ -20,7 +20,7 @@ use crate::outcome::{Stop, TrapKind};
 use crate::program::{Slot, Step};
 use crate::value::{MAX_STORABLE, Mark, POISON};
 
-/// The code of a warning about a division whose quotient only a mask made of its divisor keeps from memory.
+/// The code of a warning about a division whose quotient is kept from memory only by a mask computed from its divisor.
 const DIVISOR_MASK: &str = "divisor-mask";
 
 impl Machine<'_> {
@@ -45,8 +45,8 @@ impl Machine<'_> {
         mark
     }
 
-    /// The mark that stays where one value is dropped and another decided so: its own if it is of a division and the
-    /// decision is made of the divisor, else none.
+    /// The mark that remains if a decision drops one value for another: the dropped value's own mark if it is of a division
+    /// and the decision is computed from the divisor, otherwise none.
     #[cold]
     pub(crate) fn carry_mark(&mut self, mark: Mark, decision: Slot) -> Mark {
         match decode_mark(mark) {

@@ -8,7 +8,7 @@ use cerith_tile::ir::{BinaryOp, Block, Function, LocId, OpKind, Operation};
 use crate::program::Slot;
 use crate::value::{MAX_STORABLE, Mark};
 
-/// Why a division has no answer.
+/// The reason why a division has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     Zero,
@@ -27,7 +27,7 @@ impl Flaw {
         }
     }
 
-    /// How to avoid it.
+    /// Help for avoiding it.
     pub(super) const fn help(self) -> &'static str {
         match self {
             Self::Zero => "keep the divisor from being zero: `a // tl.where(divisor == 0, 1, divisor)`",
@@ -88,7 +88,7 @@ pub(crate) struct Divisions {
     pub(super) related: HashMap<(Slot, usize), bool>,
     /// The first lane of each division and flaw that had no answer.
     pub(super) first_flaws: Vec<(Mark, [u32; 3], Option<usize>)>,
-    /// Divisions whose result a mask made of their divisor kept from memory.
+    /// Divisions whose result was kept from memory by a mask computed from their divisor.
     pub(super) masked: Vec<usize>,
 }
 
@@ -162,7 +162,7 @@ pub(super) fn is_related(function: &Function, value: Slot, division: Division) -
     false
 }
 
-/// What a value is computed from.
+/// The inputs of a value.
 #[derive(Clone, Debug, Default)]
 struct Source {
     inputs: Vec<Slot>,

@@ -26,7 +26,7 @@ use cerith_tile::ir::{Function, LocId};
 
 use crate::outcome::{Stop, Trap, TrapKind};
 
-/// Where execution is, for messages.
+/// The location of execution, for messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'a> {
     pub function: &'a Function,
@@ -84,7 +84,7 @@ pub(crate) fn program_id([x, y, z]: [u32; 3]) -> String {
     format!("({x}, {y}, {z})")
 }
 
-/// What an operation does to memory.
+/// The kind of an access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Load,
@@ -115,7 +115,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// How messages call it.
+    /// Its name in messages.
     fn describe(&self, memory: &Memory) -> String {
         let storage = memory.name(self.storage);
         let bytes = describe_bytes((self.end - self.start) as u64);

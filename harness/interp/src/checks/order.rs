@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use cerith_tile::ir::MemoryOrder;
 use smallvec::SmallVec;
 
-/// What an atomic does for others.
+/// The effect of an atomic on the order between programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Release {
     /// Whether it is a scalar's.

@@ -50,7 +50,7 @@ struct Detail {
     cells: [Cell; GRANULE],
 }
 
-/// Who accessed what in this launch.
+/// The accesses to all bytes in this launch.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
     base: u32,
@@ -60,7 +60,7 @@ pub(crate) struct Shadow {
     first: u32,
     /// For each number at which a program began, which one it is.
     programs: Vec<(u32, u32)>,
-    /// What the running program comes after.
+    /// The programs that come before the running one.
     orders: Orders,
     /// Bytes of atomics that volatile loads read.
     volatile: Vec<usize>,
@@ -82,7 +82,7 @@ pub(crate) struct Conflict {
     pub index: usize,
     /// The other program's number, when it is known.
     pub other_program: Option<u32>,
-    /// Its access.
+    /// The kind of its access.
     pub did: Access,
 }
 
@@ -239,7 +239,7 @@ impl Shadow {
         self.orders.barrier();
     }
 
-    /// What volatile loads read so far is taken over.
+    /// Acquires the events that earlier volatile loads read.
     pub(crate) fn acquire(&mut self) {
         for index in std::mem::take(&mut self.volatile) {
             self.orders.synchronise(index, Release::POLL);
@@ -251,7 +251,7 @@ impl Shadow {
         self.orders.synchronise(index, release);
     }
 
-    /// Whether the running program comes after what an entry stands for.
+    /// Whether the running program comes after the accesses of an entry.
     fn is_after(&self, entry: u32) -> bool {
         self.orders.is_after(entry & NUMBER)
     }
@@ -265,7 +265,7 @@ impl Shadow {
         entry & NUMBER >= self.base
     }
 
-    /// Which program an entry is of.
+    /// The program of an entry.
     fn find_program(&self, entry: u32) -> u32 {
         let number = entry & NUMBER;
         let after = self.programs.partition_point(|&(first, _)| first <= number);

@@ -60,7 +60,7 @@ fn run(
     (outcome, memory)
 }
 
-/// A kernel that every order of programs gives this result for, whatever the number of programs.
+/// Checks that a kernel has this result in every order of programs.
 #[track_caller]
 fn check_result(body: &str, grid: [u32; 3], n: i32, expected: impl Fn(i32) -> i32) {
     for order in [Order::Ascending, Order::Descending, Order::Shuffled(7)] {
