@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use crate::affine::RANK;
 use crate::value::Layout;
 
-/// The source of each lane of a block: lane `i` of a block of this shape is the source's lane `offset + Σ strides[d] *
-/// i[d]`.
+/// The source of each lane of a block: lane `i` of a block of this shape is the source's lane
+/// `offset + Σ strides[d] * i[d]`.
 #[derive(Clone, Debug)]
 pub struct Movement {
     /// Extents of the block.
