@@ -95,7 +95,7 @@ fn is_everything(dtype: DType, low: f64, high: f64) -> bool {
     low <= least && high >= most
 }
 
-/// How an execution with intervals ended.
+/// The outcome of an execution with intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Acceptance {
     /// The map holds what is accepted.
@@ -103,7 +103,7 @@ pub enum Acceptance {
     /// The intervals can't follow conforming implementations, because `what` depends on a decision that they may take
     /// either way.
     Inconclusive {
-        /// What depends on it.
+        /// The behaviour that depends on the decision.
         decision: &'static str,
         /// Where.
         span: Span,

@@ -1,4 +1,4 @@
-//! Telling which operation widened a lane most, as steps are run. Left out: what is kept of it (`cause`, `map`).
+//! Finds the operation that widened a lane most, while steps run. See `cause` and `map` for the records.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, BinaryOp, Combine, OpKind};
@@ -94,7 +94,7 @@ fn spread(lane: Lane) -> f32 {
 }
 
 impl Machine<'_> {
-    /// A lane that a step just made of others, with what widened it most.
+    /// Returns a lane that a step just computed from others, with its cause.
     pub(super) fn assign_cause(&self, lane: Lane, step: &Step, from: impl Iterator<Item = Lane>) -> Lane {
         let (Some(book), Some(Cause { step: 0, .. })) = (&self.map.book, lane.cause()) else {
             return lane;

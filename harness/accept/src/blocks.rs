@@ -1,5 +1,5 @@
-//! Operations on whole blocks of floats that need not be exact ([`Wide`]). Left out: how their operands are read, and how
-//! blocks are put together (`source`).
+//! Operations on whole blocks of floats that need not be exact ([`Wide`]). See `source` for reading operands and building
+//! blocks.
 
 use std::ops::Range;
 use std::rc::Rc;

@@ -1,20 +1,20 @@
-//! Which operation made an interval as wide as it is: what a verdict on floats is explained with.
+//! The operation that widened an interval most, which explains a verdict on floats.
 //!
-//! The spread of a lane is its width divided by its magnitude. An operation widens a lane by its spread, less the spread of the
-//! widest operand. A lane names the operation that widened most among all that it was made of; a term of a sum counts by its
-//! part of the sum. Only an execution that is asked to keeps book of that. Left out: telling it (`attribution`), and why an
-//! operation widens (the table in [`super`]).
+//! The spread of a lane is its width divided by its magnitude. An operation widens a lane by its spread, less the spread of
+//! the widest operand. A lane names the operation that widened most among all that it was computed from; a term of a sum
+//! counts by its part of the sum. Causes are recorded only on request. See `attribution` for finding them, and the table in
+//! [`super`] for the reasons why an operation widens.
 
 /// The operation that widened most, and by how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cause {
-    /// Its number in the case, from 1; 0 where it was not kept.
+    /// Its number in the case, from 1; 0 if it was not recorded.
     pub(super) step: u32,
     /// The growth of the spread.
     pub(super) growth: f32,
 }
 
-/// Where a cause's number comes from.
+/// The numbering of the values in a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Book {
     /// Values of the launches before each launch.

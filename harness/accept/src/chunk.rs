@@ -32,7 +32,7 @@ pub(super) struct Chunk<'a> {
     pub factors: Option<[&'a Ends; 2]>,
 }
 
-/// What lanes there are.
+/// The kinds of lanes in a chunk.
 #[derive(Clone, Copy, Debug)]
 struct Kinds(Tag);
 
@@ -162,7 +162,7 @@ pub(super) struct Terms {
     pub exact: [bool; LANES],
 }
 
-/// Where a chunk of a result goes.
+/// The destination of a chunk of a result.
 #[derive(Debug)]
 pub(super) struct Out<'a> {
     pub low: &'a mut Ends,
@@ -184,7 +184,7 @@ pub(super) fn ensure_factors<'a>(
     to.get_or_insert_with(|| spare.take().unwrap_or_else(none))
 }
 
-/// Where the factors of a chunk go.
+/// The destination of a chunk's factors.
 #[derive(Debug)]
 pub(super) struct Factors<'a> {
     pub to: &'a mut Option<Box<[Vec<f64>; 2]>>,

@@ -68,7 +68,7 @@ pub(super) fn negate_lane(dtype: DType, lane: Lane) -> Option<Lane> {
     }
 }
 
-/// The same product, whose rounded value has these bits now.
+/// Returns the same product, with these bits as its rounded value.
 fn replace_bits(lane: Lane, bits: u64) -> Option<Lane> {
     match lane {
         Lane::Product { x, y, .. } => Some(Lane::Product { bits, x, y }),
@@ -139,7 +139,7 @@ pub(super) fn multiply_exact(dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -
     same.unwrap_or(Lane::Product { bits, x: xb, y: yb })
 }
 
-/// `fma` of exact floats, where it is no more than a product or a sum.
+/// Simplifies an `fma` of exact floats that is only a product or a sum.
 pub(super) fn simplify_fma(dtype: DType, x: Lane, y: Lane, z: Lane) -> Option<Lane> {
     let (xb, yb, zb) = (x.bits()?, y.bits()?, z.bits()?);
     if decode(dtype, zb) == 0.0 {

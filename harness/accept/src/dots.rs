@@ -1,4 +1,4 @@
-//! The sums of a matrix product, all of them at once: what adding up the products one by one gives, to the bit, where all
+//! Computes all sums of a matrix product at once. The results equal adding the products one by one, to the bit, if all
 //! operands and sums are of moderate size.
 
 use cerith_tile::DType;
@@ -94,7 +94,7 @@ struct Totals {
     magnitude: Vec<f64>,
 }
 
-/// How the steps of a sum round.
+/// The rounding of the steps of a sum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
     /// Bits that each keeps.

@@ -97,7 +97,7 @@ impl<'a> Machine<'a> {
                 self.map.take(storage, start, entry);
             }
             for &(start, entry) in &undo.entries {
-                // What stuck out of it was split up.
+                // Parts of it outside of this range were split off.
                 for (part, other) in self.map.find_overlapping(storage, start, entry.size) {
                     self.map.take(storage, part, other);
                 }

@@ -1,5 +1,5 @@
-//! Ends of intervals: numbers of `f64` moved by what rounding may do to them, without branches, so that loops vectorise.
-//! Left out: intervals themselves (`interval`), and blocks of them (`chunk`).
+//! Ends of intervals: `f64` numbers moved by the possible rounding error, without branches, so that loops vectorise. See
+//! `interval` for intervals and `chunk` for blocks of them.
 
 #![expect(
     clippy::inline_always,
@@ -33,7 +33,7 @@ pub(super) fn is_ordinary(value: f64) -> bool {
 pub(super) fn fma_to_odd(x: f64, y: f64, z: f64) -> f64 {
     let product = x * y;
     let sum = product + z;
-    // What the sum lost, exactly (Knuth's two-sum).
+    // The rounding error of the sum, exactly (Knuth's two-sum).
     let addend = sum - product;
     let lost = (product - (sum - addend)) + (z - addend);
     let bits = sum.to_bits();

@@ -128,14 +128,14 @@ impl<'a> Machine<'a> {
         self.replace(slot, Lanes::Plain);
     }
 
-    /// Whether an operation gives exact lanes from exact lanes.
+    /// Whether an operation on exact lanes has exact lanes as its result.
     fn is_exact_step(&mut self, step: &Step) -> bool {
         let float = |machine: &Self, slot: Slot| machine.dtype(slot).is_float();
         match &step.op {
             Op::Binary(op) => {
                 let dtype = self.dtype(step.outs[0]);
                 let settles = match op {
-                    // Which of two zeros it is, is not known.
+                    // The sign of a zero result is unspecified.
                     BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan => {
                         !step.ins.iter().any(|&slot| self.minus_zero(slot))
                     }
@@ -200,7 +200,7 @@ impl<'a> Machine<'a> {
                 OpKind::Cast { kind, .. } => {
                     let (from, to) = (self.layout(step.ins[0]).elem, self.layout(step.outs[0]).elem);
                     let bits = *kind == CastKind::Bits || from.is_ptr() || to.is_ptr();
-                    // Which NaN it is, is not specified.
+                    // The NaN's payload is unspecified.
                     !bits
                         || from == to
                         || !from.num().is_some_and(DType::is_float)
@@ -408,7 +408,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// What a block yields.
+    /// Returns the values that a block yields.
     pub(super) fn carry_yields(&mut self, code: &Code) -> Result<Vec<Carried>, Halt> {
         code.yields
             .iter()

@@ -60,7 +60,7 @@ fn has_subnormal(op: BinaryOp, dtype: DType, x: u64, y: u64) -> bool {
         .any(|bits| is_subnormal(decode(dtype, bits)))
 }
 
-/// How a function runs.
+/// The shape of a function's graph.
 enum Course {
     Rising,
     Falling,
@@ -99,7 +99,7 @@ const fn find_course(op: UnaryOp) -> Course {
     }
 }
 
-/// Where a function is defined.
+/// The domain of a function.
 const fn find_domain(op: UnaryOp) -> (f64, f64) {
     match op {
         UnaryOp::Sqrt | UnaryOp::SqrtRn | UnaryOp::Rsqrt | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log10 => {

@@ -1,5 +1,6 @@
-//! A combine function as a formula on lanes. Beside what conforming implementations may give, a formula can give a range that also
-//! holds the exact result, so that ranges of different orders can be compared ([`Formula::combine_loosely`]). Left out: orders (`trees`).
+//! A combine function as a formula on lanes. Besides the results of conforming implementations, a formula can compute a
+//! range that also contains the exact result, so that ranges of different orders can be compared
+//! ([`Formula::combine_loosely`]). See `trees` for orders.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CastKind, Combine, Elem, OpKind, TernaryOp, UnaryOp};
@@ -18,7 +19,7 @@ use cerith_interp::program::{Code, Op, Slot, Step};
 /// The lanes of one element, one for each operand of the reduction.
 pub(super) type Element = SmallVec<[Lane; 4]>;
 
-/// Where a formula reads a lane from.
+/// The source of a lane in a formula.
 #[derive(Clone, Copy)]
 enum Input {
     /// An argument or the result of an earlier step.
@@ -285,7 +286,7 @@ fn is_product(x: f64, y: f64, result: f64) -> bool {
     product == result && x.mul_add(y, -product) == 0.0 && !vanished
 }
 
-/// What rounding may move a number of this magnitude by, at most: half a unit of its last place, and as much as the smallest number.
+/// The greatest error of rounding a number of this magnitude: half a unit of its last place, plus the smallest number.
 pub(super) fn rounding_of(dtype: DType, magnitude: f64) -> f64 {
     let smallest = match dtype {
         DType::F64 => f64::from_bits(1),

@@ -1,10 +1,10 @@
-//! Elements of memory that hold one value of the program. Rounding and order leave open what a value is, but one value has the same
-//! bits wherever a launch stores it.
+//! Elements of memory that store the same value of the program. Rounding and order make a value uncertain, but the same
+//! value has the same bits everywhere a launch stores it.
 //!
-//! Only one value of the IR is one value: two computations of the same expression may be compiled in two ways. A lane keeps its
-//! identity through operations that move it, through `where`, casts of its bits, `x + 0.0` and `x * 1.0`. `x + 0.0` changes the sign
-//! of a zero, which is noted. Left out: identity through memory (a value that is loaded again is another one), and launches with
-//! atomics whose order matters.
+//! Values are the same only if they are one value of the IR: two computations of the same expression may be compiled
+//! differently. A lane keeps its identity through operations that move it, through `where`, casts of its bits, `x + 0.0`
+//! and `x * 1.0`. `x + 0.0` changes the sign of a zero, which is recorded. Not tracked: identity through memory (a loaded
+//! value is a new one), and launches with atomics whose order matters.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -67,7 +67,7 @@ impl Identities {
     }
 }
 
-/// How a slot's lanes get their identity.
+/// The origin of the identities of a slot's lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// They have none, or none that matters.
@@ -87,7 +87,7 @@ pub(super) struct Tracking {
     constants: BTreeMap<Slot, f64>,
 }
 
-/// Where a slot is defined.
+/// The definition of a slot.
 #[derive(Clone, Copy)]
 struct Definition<'p> {
     step: &'p Step,

@@ -152,7 +152,7 @@ fn find_domain(stem: &str, nth: usize) -> (f64, f64) {
     }
 }
 
-/// What a function of the library gives. The result is a float.
+/// Bounds the result of a library function. The result is a float.
 pub(super) fn bound_library(symbol: &Symbol, lanes: &[Lane]) -> Option<Interval> {
     let stem = symbol.stem();
     let mut outside = false;

@@ -39,7 +39,7 @@ impl Interval {
         }
     }
 
-    /// Whether there is no number in it: nothing but NaN.
+    /// Whether it contains no number: only NaN.
     pub(crate) const fn only_nan(self) -> bool {
         self.low > self.high
     }

@@ -10,7 +10,7 @@ use super::interval::{Interval, multiply_intervals};
 /// The possible values of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Lane {
-    /// The same bits everywhere; of a NaN, that it is one.
+    /// The same bits in every implementation; for a NaN, any NaN.
     Bits(u64),
     /// A rounded product of floats; where it is added to something, its factors may be used instead.
     Product { bits: u64, x: u64, y: u64 },
@@ -77,7 +77,7 @@ impl Lane {
         }
     }
 
-    /// What widened it most, of a lane that has a range.
+    /// The cause of a lane with a range.
     pub(super) const fn cause(self) -> Option<Cause> {
         match self {
             Self::Within { cause, .. } | Self::Apart { cause, .. } => Some(cause),
@@ -85,7 +85,7 @@ impl Lane {
         }
     }
 
-    /// The same lane, with what widened it most.
+    /// Returns the lane with this cause.
     pub(super) const fn with_cause(mut self, because: Cause) -> Self {
         if let Self::Within { cause, .. } | Self::Apart { cause, .. } = &mut self {
             *cause = because;
@@ -120,7 +120,7 @@ impl Lane {
         }
     }
 
-    /// What holds of both.
+    /// Returns a lane with the possible values of both.
     pub(crate) fn hull(self, other: Self, dtype: Option<DType>) -> Self {
         match (self, other) {
             (a, b) if a == b => a,
@@ -194,7 +194,7 @@ pub(super) fn exact_product(dtype: DType, lane: Lane) -> Option<Interval> {
     })
 }
 
-/// What a lane adds to a sum: its value, or the product that it is, not rounded.
+/// The term that a lane adds to a sum: its value, or its unrounded product.
 pub(super) fn to_unrounded(dtype: DType, lane: Lane) -> Interval {
     let interval = lane.to_interval(dtype);
     exact_product(dtype, lane).map_or(interval, |exact| interval.hull(exact))

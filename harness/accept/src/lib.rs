@@ -14,7 +14,7 @@
 //! | other reductions that do not round | equal in several orders; unknown if they differ |
 //! | other regions over floats | the hull of several orders, widened by `n` roundings; unknown if orders exclude each other (`trees`) |
 //!
-//! # What a compiler may do to floats
+//! # Permitted compiler changes to floats
 //!
 //! This list is complete: any other difference is a wrong result. Its sources are Triton's passes, LLVM's flags, and the PTX
 //! and machine code of Triton 3.0.0 to 3.9.0 for `sm_90`.

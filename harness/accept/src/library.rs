@@ -12,7 +12,7 @@ use super::lane::{Lane, convert_computed, to_unrounded};
 
 type Operands = SmallVec<[u64; 4]>;
 
-/// What conforming implementations give for lanes of the operands.
+/// Returns the results of conforming implementations for lanes of the operands.
 pub(crate) fn apply_library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     if lanes.contains(&Lane::Poison) {
         return Lane::Poison;
@@ -105,8 +105,8 @@ fn list_values(lane: Lane, dtype: Option<DType>, ends: bool) -> Option<Operands>
         && (matches!(lane, Lane::Within { nan: true, .. })
             || values.iter().any(|&bits| numeric::is_nan(dtype, bits)))
     {
-        // Which NaN it is, is not specified: that of an invalid operation is a quiet one of either sign, with all bits of the
-        // fraction (NVIDIA) or the first one alone (x86).
+        // The NaN's bits are unspecified: an invalid operation returns a quiet NaN of either sign, with all bits of the
+        // fraction (NVIDIA) or only the first one (x86).
         let fraction = dtype.float_format().map_or(1, |(fraction, _)| fraction);
         let all = (1u64 << (dtype.bits() - 1)) - 1;
         let first = all ^ ((1 << fraction.saturating_sub(1)) - 1);
@@ -116,7 +116,7 @@ fn list_values(lane: Lane, dtype: Option<DType>, ends: bool) -> Option<Operands>
     Some(values)
 }
 
-/// What results have in common: their bits, or that they lie between the least and the largest.
+/// Joins possible results: their common bits, or the range from the least to the greatest.
 fn join_results(mut results: impl Iterator<Item = u64>, to: Option<DType>) -> Option<Lane> {
     let first = results.next()?;
     let mut others = results.filter(|&other| other != first).peekable();

@@ -25,10 +25,10 @@ use cerith_interp::program::{Code, Op, Program, Slot, Step, Yielded};
 use cerith_interp::state::State;
 use cerith_interp::value::Value;
 
-/// How often a loop goes round that an order of programs may keep from ending.
+/// Maximum iterations of a loop that may never end in some order of programs.
 const PATIENCE: u32 = 1000;
 
-/// How one execution of a launch went.
+/// The outcome of one execution of a launch.
 struct Ran {
     result: Result<(), Halt>,
     touched: Touched,

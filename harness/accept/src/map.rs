@@ -355,7 +355,7 @@ impl Shelf {
                 continue;
             };
             self.remove(start, entry.size);
-            // What sticks out of a half overwritten element is no longer a number.
+            // The rest of a partly overwritten element is no longer a number.
             let end = start + entry.size;
             for at in (start..end).filter(|at| !range.contains(at)) {
                 let rest = Entry {

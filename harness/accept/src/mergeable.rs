@@ -1,4 +1,4 @@
-//! The dots of a launch that a sum may be made the accumulator of. Left out: what such a dot comes to (`combine`).
+//! The dots of a launch whose accumulator may be a sum. See `combine` for their results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub(super) struct Dots {
     open: BTreeMap<Slot, Open>,
 }
 
-/// How often each value is used, and which are constant zeros.
+/// The number of uses of each value, and the values that are constant zeros.
 #[derive(Default)]
 struct Uses {
     count: BTreeMap<Slot, usize>,

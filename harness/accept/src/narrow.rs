@@ -16,7 +16,7 @@ use super::state::Machine;
 use cerith_interp::elementwise::compute_dtype;
 use cerith_interp::program::{Slot, Step};
 
-/// The same number in a narrower dtype.
+/// Returns the same number in a narrower dtype.
 fn narrow_exactly(from: DType, to: DType, lane: Lane) -> Option<Lane> {
     let value = decode(from, lane.bits()?);
     let bits = encode(to, value, Rounding::NearestEven);

@@ -249,7 +249,7 @@ pub(super) fn cast_lane(kind: CastKind, rounding: Rounding, from: Elem, to: Elem
     match x.plain() {
         _ if !takes_bits(kind, from, to) => float::cast(compute_dtype(from), compute_dtype(to), rounding, x),
         Lane::Within { .. } | Lane::Apart { .. } if from != to => Lane::Unknown,
-        // Which NaN it is, is not specified.
+        // The NaN's payload is unspecified.
         Lane::Bits(bits) if from != to && from.num().is_some_and(|from| numeric::is_nan(from, bits)) => {
             Lane::Unknown
         }
@@ -257,7 +257,7 @@ pub(super) fn cast_lane(kind: CastKind, rounding: Rounding, from: Elem, to: Elem
     }
 }
 
-/// Where the lanes of a transposed or broadcast block come from.
+/// The origins of the lanes of a transposed or broadcast block.
 pub(super) fn movement_of(kind: &OpKind, source: &Type, target: &Type) -> Movement {
     let source = &source.shape;
     let mut strides = row_major(source);

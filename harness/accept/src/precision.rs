@@ -1,4 +1,4 @@
-//! How fine a float dtype is.
+//! The precision of float dtypes.
 
 use cerith_tile::DType;
 

@@ -149,7 +149,7 @@ impl Product {
         self.min_part = self.min_part.scale(least.max(decode(dtype, 1)).min(1.0));
     }
 
-    /// What the product may be, whatever the order.
+    /// The possible products in any order.
     pub(super) fn to_lane(self, dtype: DType) -> Lane {
         if self.poison {
             return Lane::Poison;

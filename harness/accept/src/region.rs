@@ -26,7 +26,7 @@ use cerith_interp::program::{Code, Region, Slot, Step};
 /// Orders that a function that rounds is tried in.
 const ORDERS: u64 = 6;
 
-/// How an operand's lanes lie around an axis.
+/// The layout of an operand's lanes around an axis.
 #[derive(Clone, Copy)]
 pub(super) struct Axis {
     outer: usize,
@@ -76,7 +76,7 @@ impl RowAccumulator {
         }
     }
 
-    /// Takes an element; gives the combination of all so far.
+    /// Adds an element. Returns the combination of all elements so far.
     fn take(&mut self, lane: Lane, dtype: DType) -> Lane {
         match self {
             Self::Sum(sum) => {
@@ -342,8 +342,8 @@ impl<'a> Machine<'a> {
             .collect())
     }
 
-    /// Combines one row by a well-known operation, if it is one; `keep` sees what every prefix gives. A scan says whether it
-    /// is from the end, and keeps the elements' order.
+    /// Combines one row by a well-known operation, if it is one; `keep` receives the result of every prefix. `scan` is
+    /// `Some(reverse)` for a scan, which keeps the elements' order.
     fn combine_known(
         &self,
         along: Axis,
@@ -371,7 +371,7 @@ impl<'a> Machine<'a> {
         Some(last)
     }
 
-    /// Combines one row; `keep` sees what every prefix gives.
+    /// Combines one row; `keep` receives the result of every prefix.
     #[expect(
         clippy::too_many_arguments,
         reason = "what a reduction and a scan have in common"

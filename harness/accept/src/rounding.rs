@@ -1,5 +1,5 @@
-//! Rounding of numbers to a dtype, to nearest even, without branches, for loops that vectorise. Left out: numbers that are subnormal
-//! or too large in the dtype; of those it says that the rounded number may be wrong.
+//! Rounds numbers to a dtype, to nearest even, without branches, for loops that vectorise. Numbers that are subnormal or
+//! too large in the dtype are flagged, because their rounding may be wrong.
 
 #![expect(
     clippy::inline_always,

@@ -1,5 +1,5 @@
-//! Operands of operations on whole blocks, and the blocks that are made of them: chunk by chunk where that is possible, and else
-//! lane by lane. Left out: the operations (`blocks`).
+//! Operands of operations on whole blocks, and the resulting blocks: chunk by chunk if possible, otherwise lane by lane.
+//! See `blocks` for the operations.
 
 use std::rc::Rc;
 

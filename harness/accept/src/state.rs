@@ -25,11 +25,11 @@ use cerith_interp::program::{Program, Slot};
 use cerith_interp::value::Layout;
 use cerith_interp::watch;
 
-/// Why execution leaves a block early.
+/// The reason why execution leaves a block early.
 #[derive(Debug)]
 pub(super) enum Halt {
     Stop(Stop),
-    /// What happens next is not the same for every conforming implementation.
+    /// Conforming implementations may continue differently.
     Inconclusive {
         decision: &'static str,
         loc: LocId,
@@ -101,11 +101,11 @@ pub(super) struct Machine<'a> {
     pub sums: BTreeMap<(StorageId, usize), Sum>,
     /// Dots that a sum may be made the accumulator of.
     pub dots: Dots,
-    /// What values are in a narrower dtype.
+    /// The values in a narrower dtype.
     pub narrow: Narrow,
     /// For each parameter, the storage that it points into.
     pub homes: Vec<Option<Rc<Home>>>,
-    /// How many constructs that may be taken back are being run.
+    /// The number of active constructs whose effects may be reverted.
     pub trying: usize,
     /// The values that they overwrote.
     pub undo: Vec<Undo>,

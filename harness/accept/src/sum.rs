@@ -20,7 +20,7 @@ use super::interval::{Interval, combine_corners, multiply_intervals};
 use super::lane::{Lane, to_unrounded};
 use super::precision::{self, power_of_two};
 
-/// How a product uses its operands.
+/// The precision of a product's operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Input {
     /// As they are.
@@ -112,7 +112,7 @@ pub(crate) struct Sum {
     single: Option<Lane>,
     /// Errors that come beside those of the steps: relative to the magnitude.
     inherited: f64,
-    /// How many bits these errors leave.
+    /// The bits of precision that these errors leave.
     inherited_bits: i32,
     poison: bool,
 }
@@ -121,7 +121,7 @@ pub(crate) struct Sum {
 const SCALE: f64 = power_of_two(64);
 const UNSCALE: f64 = power_of_two(-64);
 
-/// What partial sums may reach.
+/// The range of partial sums.
 #[derive(Clone, Copy, Debug)]
 enum Reach {
     /// Any terms may be added up before the others.
@@ -523,7 +523,7 @@ impl Sum {
             None
         } else if self.magnitude[0].is_finite() {
             let total = self.total[0];
-            // What every order computes exactly is then rounded once, to the result's dtype.
+            // A result that every order computes exactly is then rounded once, to the result's dtype.
             let error = if exact && total.low == total.high {
                 0.0
             } else {
@@ -557,7 +557,7 @@ impl Sum {
     }
 }
 
-/// What a float may be: some finite numbers, and infinities and a NaN beside them.
+/// The possible values of a float: some finite numbers, infinities and a NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Outcomes {

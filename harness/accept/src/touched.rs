@@ -1,5 +1,5 @@
-//! Where atomics of a launch meet: which places several programs or lanes touch, and with what. Left out: what atomics do
-//! there (`atomics`).
+//! Records the addresses that atomics of several programs or lanes access, with their operations. See `atomics` for their
+//! effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub(super) enum Deed {
     Swap,
 }
 
-/// Who did what to a place last.
+/// The last access to an address.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     program: u64,
@@ -23,7 +23,7 @@ struct Touch {
     deed: Deed,
 }
 
-/// What atomics of a launch touched.
+/// The addresses that atomics of a launch accessed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touched {
     program: u64,

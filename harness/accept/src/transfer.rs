@@ -9,7 +9,7 @@ use super::state::Machine;
 use cerith_interp::program::{Slot, Step};
 use cerith_interp::value::{read, write};
 
-/// Where an access of a lane goes.
+/// The target of a lane's access.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reach {
     /// Nowhere: it is masked off.
@@ -65,7 +65,7 @@ impl Machine<'_> {
             return Lane::Unknown;
         }
         match self.map.get(place.storage, place.offset, size, dtype) {
-            // Its bits are those of the order that is followed.
+            // The bits are those of the current order of programs.
             Some(Lane::Guess(_)) => Lane::Guess(bits),
             Some(lane) => lane,
             None => Lane::Bits(bits),

@@ -29,7 +29,7 @@ struct Bound {
     /// In the reference's own order.
     reference: Lane,
     hull: Interval,
-    /// What all orders have in common.
+    /// The intersection of the ranges of all orders.
     common: Interval,
     /// Whether it is the same in all orders so far.
     unanimous: bool,
@@ -91,7 +91,7 @@ struct Bounds<'f, 'a> {
     bounds: Vec<Result<Bound, Agreed>>,
 }
 
-/// What orders agree on, of a result that has no range.
+/// The common result of all orders, if it has no range.
 #[derive(Clone, Copy)]
 struct Agreed {
     /// In the reference's own order.

@@ -25,7 +25,7 @@ pub(crate) struct Wide {
     pub factors: Option<Box<[Vec<f64>; 2]>>,
 }
 
-/// What kind of lane it is.
+/// The kind of a lane.
 pub(crate) type Tag = u8;
 
 /// [`Lane::Bits`], no NaN.

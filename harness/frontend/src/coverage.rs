@@ -1,7 +1,7 @@
-//! What the reference knows of Triton's language. It is asked: each public name is put into a kernel of its own, once for
-//! each dtype, and that kernel is traced. Left out: which names a version of Triton has; its wheel lists them.
+//! Coverage of Triton's language: each public name is put into a kernel of its own, once for each dtype, and that kernel is
+//! traced. The names of a Triton version are listed by its wheel, not here.
 //!
-//! `coverage/probes.txt` has the kernels.
+//! `coverage/probes.txt` contains the kernels.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub enum Support {
     NotForKernels(&'static str),
 }
 
-/// What the names in a probe stand for.
+/// Variables that a probe may use, and the lines that define them.
 const NAMES: [(&str, &str); 12] = [
     ("i", "i = tl.arange(0, 16)"),
     ("c", "c = tl.arange(0, 16) < 8"),
@@ -59,10 +59,10 @@ const NAMES: [(&str, &str); 12] = [
     ("scale", "scale = tl.full([32, 1], 127, tl.uint8)"),
 ];
 
-/// The ones that have the dtype that is asked about.
+/// The variables that have the dtype under test.
 const OF_DTYPE: [&str; 9] = ["p", "x", "y", "s", "m", "k", "d", "r", "b"];
 
-/// What stands before a probe's kernel, by the word that needs it.
+/// The text to insert before a probe's kernel, by the word that needs it.
 const BEFORE: [(&str, &str); 3] = [
     ("libdevice", "from triton.language.extra.cuda import libdevice\n"),
     ("cuda", "import triton.language.extra.cuda as cuda\n"),
@@ -75,7 +75,7 @@ fn has_name(text: &str, name: &str) -> bool {
         .any(|word| word.split('.').next() == Some(name))
 }
 
-/// Whether the probe of a name takes values of a dtype. The others need to be asked about one only.
+/// Whether the probe of a name takes values of a dtype. For the others, one dtype is enough.
 pub fn has_dtypes(name: &str, rules: Rules) -> bool {
     build_body(name, rules).is_some_and(|body| OF_DTYPE.iter().any(|variable| has_name(&body, variable)))
 }
@@ -104,8 +104,8 @@ fn build_body(name: &str, rules: Rules) -> Option<String> {
     }
 }
 
-/// The kernel that asks about a name, a file that Triton can compile too; the pointer `p` is its only parameter. None for
-/// a name that no kernel writes, and for a name of which nothing is known.
+/// Returns the kernel that tests a name, as a file that Triton can compile too; the pointer `p` is its only parameter.
+/// `None` if kernels don't use the name, or if it is unknown.
 pub fn build_kernel(name: &str, rules: Rules) -> Option<String> {
     let body = build_body(name, rules)?;
     let mut text = "import triton\nimport triton.language as tl\n".to_owned();
@@ -157,7 +157,7 @@ pub fn check_support(name: &str, dtype: DType, rules: Rules) -> Support {
     }
 }
 
-/// The name under which uses of it are told ([`crate::Traced::uses`]): that of the function that it is.
+/// Returns the name that [`crate::Traced::uses`] reports for a name: the canonical name of the function.
 pub fn canonicalize_name(name: &str, rules: Rules) -> String {
     builtin::canonical_name(name, rules).map_or_else(|| name.to_owned(), str::to_owned)
 }

@@ -37,18 +37,18 @@
 //! assert_eq!(parameters, ["x", "n"], "`BLOCK` is known, and no parameter any more");
 //! assert!(traced.function.to_string().contains("load"));
 //!
-//! // What Triton's compiler would reject is refused, with the place.
+//! // Code that Triton's compiler would reject is refused, with its location.
 //! request.keyword[0].1 = RequestArg::Int(100);
 //! let refused = trace(&request).unwrap_err();
 //! let Refusal::Rejected(diagnostic) = &refused.refusal else { panic!("{refused:?}") };
 //! assert!(diagnostic.render(&refused.sources, false).contains("double.py:7:"));
 //! ```
 //!
-//! From the ground: `plain` evaluates the Python around kernels, `tracer` the kernels themselves, and [`coverage`] lists what
-//! they use. Types, operators and functions of `tl` are in `cerith-language`.
+//! From the bottom up: `plain` evaluates the Python around kernels, `tracer` the kernels themselves, and [`coverage`] lists
+//! the names that they use. Types, operators and functions of `tl` are in `cerith-language`.
 //!
-//! Left out: execution (`cerith-interp`), reading files (callers bring the text), and running arbitrary Python: module
-//! level code is understood as far as kernels need it.
+//! See `cerith-interp` for execution. Callers read the files and pass their text. Module-level code is evaluated only as
+//! far as kernels need it.
 //!
 //! This crate does no IO, knows no engine and never panics on any input.
 #![warn(missing_docs)]

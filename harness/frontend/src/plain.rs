@@ -1,10 +1,10 @@
 //! Plain Python around kernels: modules, factories, heuristics and configurations.
 //!
-//! What a kernel sees of its file is what this code binds. It runs in full where it is simple (constants, arithmetic,
-//! conditions, calls); what is not known becomes [`Plain::Unknown`] with the reason, poisons what is computed from it, and is
-//! an error only where a kernel uses it. Nothing is guessed, and loops and calls cost the same fuel as a kernel's.
+//! This code binds the names that a kernel sees of its file. It runs in full if it is simple (constants, arithmetic,
+//! conditions, calls). An unknown value becomes [`Plain::Unknown`] with the reason, poisons the values computed from it,
+//! and is an error only if a kernel uses it. Nothing is guessed, and loops and calls cost the same fuel as a kernel's.
 //!
-//! [`Modules`] holds the names, and a [`Runner`] runs code. Left out: kernels themselves, which are the tracer's.
+//! [`Modules`] holds the names, and a [`Runner`] runs code. The tracer runs the kernels themselves.
 
 pub(crate) mod annotation;
 mod call;
@@ -34,7 +34,7 @@ use cerith_language::value::plain::{Plain, ScopeId};
 /// A name table: of a module, or of one call of a function that defines kernels.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// What the names are.
+    /// The names and their values.
     pub names: HashMap<Rc<str>, Plain>,
     /// Names that were annotated `: tl.constexpr`.
     pub annotated: HashSet<Rc<str>>,
@@ -52,15 +52,15 @@ pub(crate) struct Modules<'a> {
     request: &'a Request,
     scopes: Vec<Scope>,
     by_name: HashMap<Rc<str>, ScopeId>,
-    /// How many plain functions are being run inside of each other.
+    /// The number of nested calls of plain functions.
     depth: usize,
 }
 
 /// Runs plain Python.
 pub(crate) struct Runner<'m, 'a> {
-    /// Where diagnostics and limits are.
+    /// The diagnostics and limits.
     pub lo: &'m mut Lowering,
-    /// What names are.
+    /// The names of all modules.
     pub modules: &'m mut Modules<'a>,
 }
 

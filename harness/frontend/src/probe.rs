@@ -1,5 +1,5 @@
-//! How each public name of Triton's language is used: the lines of `coverage/probes.txt`. Left out: kernels made of them
-//! ([`crate::coverage`]).
+//! Example uses of each public name of Triton's language: the lines of `coverage/probes.txt`. [`crate::coverage`] builds
+//! kernels from them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -40,7 +40,7 @@ pub(crate) fn probe(name: &str) -> Option<Probe> {
     PROBES.get(name).or_else(|| PROBES.get(short)).copied()
 }
 
-/// The name as the list of probes has it, without its home.
+/// Returns the name as written in the list of probes, without its home.
 pub(crate) fn find_probe_name(home: &str, name: &str) -> Option<&'static str> {
     let known = |key: &str| PROBES.get_key_value(key).map(|(key, _)| *key);
     known(name).or_else(|| known(&format!("{home}.{name}")).and_then(|key| key.rsplit('.').next()))

@@ -1,4 +1,4 @@
-//! The text of Python files: parsing with limits, spans, and the names that statements bind. Left out: what the text does.
+//! Parses Python files with limits, and finds spans and the names that statements bind.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! What tracing a kernel gives: IR and what its parameters take, or why there is none.
+//! The result of tracing a kernel: its IR with the bindings of its parameters, or a refusal.
 
 use cerith_tile::ir::Function;
 use cerith_tile::quirk::Quirks;
@@ -8,14 +8,14 @@ use cerith_language::clears::Clears;
 use cerith_language::request::RequestArg;
 use cerith_language::stop::Refusal;
 
-/// Where a launch-time parameter's value is in the request: a parameter's name, then positions inside of tuples.
+/// The location of a launch-time parameter's value in the request: a parameter's name, then positions inside of tuples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// The Python parameter.
     pub name: String,
     /// Positions inside of nested tuples; empty for a plain argument.
     pub path: Vec<usize>,
-    /// Which part of the argument it is.
+    /// The part of the argument.
     pub part: Part,
 }
 
@@ -42,27 +42,28 @@ pub struct Traced {
     pub bindings: Vec<Binding>,
     /// Every argument that reached a parameter, by name, defaults and decided heuristics included.
     pub arguments: Vec<(String, RequestArg)>,
-    /// What the kernel's own lines use of Triton's language, in order.
+    /// The names of Triton's language that the kernel's own lines use, in order.
     pub uses: Vec<Use>,
     /// The tensors that the kernel's tuner sets to zero.
     pub clears: Clears,
-    /// The quirks that the trace depends on: following any other gives the same.
+    /// The quirks that the trace depends on. Any other quirk produces the same trace.
     pub consulted_quirks: Quirks,
 }
 
 /// A use of a name of Triton's language.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Use {
-    /// The function, as [`crate::coverage::canonicalize_name`] has it; `tensor.exp` and `tensor.__add__` are methods and operators.
+    /// The function, named as by [`crate::coverage::canonicalize_name`]; `tensor.exp` and `tensor.__add__` are methods and
+    /// operators.
     pub name: String,
-    /// On what; a pointer counts as what it points to. None where it is used on no tensor.
+    /// The dtype of its tensors; a pointer counts as its element's dtype. `None` if it isn't used on a tensor.
     pub dtype: Option<cerith_tile::DType>,
 }
 
 /// A refusal with the files that its diagnostic points into.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// What and where.
+    /// The reason and the location.
     pub refusal: Refusal,
     /// The files.
     pub sources: Sources,

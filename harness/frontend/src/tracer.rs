@@ -1,9 +1,9 @@
 //! The tracer: a kernel's statements and expressions to values and IR.
 //!
-//! [`Tracer`] holds what is the same for a whole trace; [`Frame`] what belongs to one function that is being run. Each
-//! module is one part of the walk, which is recursive as Python's tree is: an expression may be a call, and a call runs
-//! statements. Left out: operations of the language (`semantic` gives operators their types, `builtin` lowers calls; both
-//! work on the tracer's [`Lowering`]), and the plain Python around kernels, which a [`Runner`] runs.
+//! [`Tracer`] holds the state of a whole trace, [`Frame`] that of one running function. Each module is one part of the
+//! walk, which is recursive like Python's tree: an expression may be a call, and a call runs statements. `semantic` gives
+//! operators their types and `builtin` lowers calls; both work on the tracer's [`Lowering`]. A [`Runner`] runs the plain
+//! Python around kernels.
 
 mod access;
 mod aggregate;
@@ -57,12 +57,12 @@ pub(crate) struct Tracer<'a> {
     regions: usize,
     /// Arguments of the call at hand that are tensors inside of constexprs.
     held_arguments: Vec<ValueId>,
-    /// How many loop bodies are being run only to learn what they carry.
+    /// The number of loop bodies that are running only to find their carried variables.
     discovering: usize,
 }
 
 impl<'a> Tracer<'a> {
-    /// What runs plain Python.
+    /// Returns a runner for plain Python.
     fn plain(&mut self) -> Runner<'_, 'a> {
         Runner {
             lo: &mut self.lo,
@@ -91,7 +91,7 @@ impl<'a> Tracer<'a> {
         result
     }
 
-    /// Makes a piece of the current function's text the current place; gives back the place before.
+    /// Makes a part of the current function's text the current location. Returns the previous location.
     fn enter(&mut self, range: TextRange) -> (Span, LocId) {
         self.lo.enter(span_of(self.frame.source, range))
     }

@@ -1,6 +1,6 @@
-//! Large launches beside the same loops written by hand in Rust, in the same run on the same memory: how many times as long
-//! the reference takes, with all of its checks, with the fast ones, and with all of them in as many threads as there are cores. Each time is the least of a few, which a busy machine
-//! moves little. The load is printed with them.
+//! Compares large launches with the same loops written by hand in Rust, in the same run on the same memory. Prints the
+//! ratio of times for the reference with all checks, with the fast ones, and with all of them in as many threads as there
+//! are cores. Each time is the minimum of several, which a busy machine changes little. The load is printed with them.
 
 #[path = "../tests/kernels/mod.rs"]
 mod kernels;
@@ -15,7 +15,7 @@ use cerith_tile::ir::Function;
 use kernels::World;
 
 fn main() {
-    // `cargo test --benches` runs this too: then it is enough that everything works once, on little.
+    // `cargo test --benches` runs this too: then one iteration on little data is enough.
     let test = !std::env::args().any(|arg| arg == "--bench");
     let (elements, size, times) = if test {
         (1 << 12, 128, 1)
@@ -37,7 +37,7 @@ fn main() {
     matmul(size, 128.min(size), times.min(2));
 }
 
-/// The least time of a few.
+/// The minimum time of several runs.
 fn measure_least(times: usize, mut work: impl FnMut()) -> Duration {
     (0..times)
         .map(|_| {
@@ -92,7 +92,7 @@ fn print_row(
     );
 }
 
-/// Numbers of few bits, whose products and sums are exact in whatever order and precision a `dot` takes them.
+/// Numbers of few bits, whose products and sums are exact in every order and precision of a `dot`.
 fn generate_values(count: usize, seed: usize) -> Vec<f32> {
     (0..count)
         .map(|i| (((i * 37 + seed) % 101) as f32 - 50.0) / 64.0)

@@ -1,4 +1,4 @@
-//! How long a prepared launch takes, checks included. The kernels and sizes are those of the comparison with Triton's
+//! Measures a prepared launch, checks included. The kernels and sizes are those of the comparison with Triton's
 //! interpreter.
 
 #[path = "../tests/kernels/mod.rs"]

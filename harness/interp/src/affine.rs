@@ -1,5 +1,5 @@
-//! Lanes that follow a rule, so that they need not be stored: integers and pointers that are an affine function of
-//! their index, and masks that are a box of indices. Left out: storing lanes (see [`crate::value`]).
+//! Lanes that follow a rule, so that they need not be stored: integers and pointers that are an affine function of their
+//! index, and masks that are a box of indices. See [`crate::value`] for stored lanes.
 //!
 //! An [`Affine`] is exact: the mathematical value of every lane is inside the range of its element type, so no lane
 //! has wrapped and two affine values compare as integers do. Whatever would leave the range is not affine and the
@@ -13,7 +13,7 @@ pub(crate) const RANK: usize = 4;
 /// The extents of a block of at most [`RANK`] dimensions, padded with 1.
 pub(crate) type Extents<const N: usize = RANK> = [u32; N];
 
-/// Lane `i` holds `base + Σ strides[d] * i[d]`. Of more dimensions than [`RANK`] where program ids count as indices too
+/// Lane `i` holds `base + Σ strides[d] * i[d]`. There are more dimensions than [`RANK`] if program ids count as indices too
 /// ([`crate::survey`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Affine<const N: usize = RANK> {

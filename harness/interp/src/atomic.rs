@@ -1,6 +1,6 @@
-//! Atomics: each active lane reads, changes and writes its element, in the order of lanes. What a masked-off lane gives
-//! is not defined. Which of several lanes or programs comes first is not defined either, and is noted in the launch's
-//! statistics where it can show.
+//! Atomics: each active lane reads, changes and writes its element, in the order of lanes. The result of a masked-off lane
+//! is undefined. The order between lanes or between programs is undefined too, and is recorded in the launch's statistics
+//! if it can affect results.
 
 use cerith_memory::ByteState;
 use cerith_tile::DType;
@@ -19,7 +19,7 @@ use crate::reach::Reach;
 use crate::run::Run;
 use crate::value::{Buf, MAX_STORABLE, Poison, Value, read, write};
 
-/// What an atomic puts in memory.
+/// The value that an atomic writes to memory.
 #[derive(Clone, Copy, Debug)]
 struct Update {
     bits: u64,
@@ -196,8 +196,8 @@ impl Machine<'_> {
         Ok((known == InitState::All).then_some(old))
     }
 
-    /// Whether each lane holds what is expected, once. What a poll would have to wait for does not come where a program
-    /// is alone; where it is not, other programs may be in time or not.
+    /// Compares each lane with the expected value, once. If the program is alone, a poll can't succeed later; otherwise it
+    /// depends on the timing of other programs.
     pub(crate) fn atomic_poll(&mut self, timeout: bool, step: &Step) -> Result<(), Stop> {
         let (pointer, expected) = (step.ins[0], step.ins[1]);
         let layout = self.layout(expected);

@@ -1,5 +1,5 @@
-//! Making a verified function into a program: slots for its values, where each is used last, what is run once a launch, and which
-//! operations access memory. Left out: what a program is ([`crate::program`]) and running it ([`crate::machine`]).
+//! Compiles a verified function into a program: slots for its values, their last uses, the operations that run once per
+//! launch, and the accesses to memory. See [`crate::program`] for the program and [`crate::machine`] for running it.
 
 use std::sync::{Arc, Mutex, OnceLock};
 

@@ -1,4 +1,4 @@
-//! What a caller decides about a launch. Left out: the launch itself ([`crate::Program::launch`]).
+//! The options of a launch. See [`crate::Program::launch`] for the launch itself.
 
 use cerith_memory::{Memory, StorageId, Tensor};
 
@@ -12,7 +12,7 @@ pub enum Checks {
     /// Everything: also races between programs, conflicting lanes of one store, and false promises.
     #[default]
     Full,
-    /// What costs next to nothing: bounds, alignment, uninitialised and poison use, division.
+    /// Checks that cost almost nothing: bounds, alignment, uninitialised and poison use, division.
     Fast,
 }
 
@@ -23,8 +23,8 @@ pub enum Combining {
     /// The interpreter's own.
     #[default]
     Own,
-    /// The first half with the second, again and again, as threads do that exchange what they have. Scans as threads do
-    /// them: with what is 1, 2, 4, … before.
+    /// The first half with the second, repeatedly, as threads do that exchange their values. Scans as threads do: with the
+    /// elements at distance 1, 2, 4, … before.
     Halves,
     /// Halves from the other thread's side: the second half with the first.
     Turned,
@@ -42,12 +42,12 @@ pub enum Combining {
     /// From the first to the last, but in a row whose elements a function chooses among by a key
     /// ([`cerith_tile::ir::Choice`]), those whose key is NaN come first. That row is in reverse.
     NanFirst,
-    /// The same, with those whose key is NaN last, and not in reverse. [`Combining::NanFirst`] leaves another element of a row with
-    /// a NaN than this.
+    /// Like [`Combining::NanFirst`], with NaN keys last and without the reversal. The two choose different elements in a
+    /// row with a NaN.
     NanLast,
 }
 
-/// Who adds floats along an axis and computes functions of them, where the language leaves it open how.
+/// The implementation that adds floats along an axis and computes functions of them, if the language leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Numerics {
     /// The interpreter itself.
@@ -71,19 +71,19 @@ pub enum Leaving {
 /// Options and limits of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<'w> {
-    /// How much is watched.
+    /// The checks to run.
     pub checks: Checks,
     /// In which order programs run.
     pub order: Order,
-    /// The only program that runs, by its number in the grid; all run where there is none. What the program leaves is what it
-    /// leaves in the whole launch if it reads nothing that others write, which is for the caller to know.
+    /// The number of the only program to run; all run if it is `None`. The program has the same effect as in the whole
+    /// launch if it reads nothing that others write; the caller must know that.
     pub only_program: Option<u64>,
     /// In which order elements are combined.
     pub combining: Combining,
-    /// Who adds floats and computes functions of them.
+    /// The implementation that adds floats and computes functions of them.
     pub numerics: Numerics,
-    /// Whether lanes that a load masks off, and that have no `other`, are zero, as compiled for NVIDIA they are. The language
-    /// gives them no value, which is what they have otherwise.
+    /// Whether lanes that a load masks off are zero without an `other`, as in code compiled for NVIDIA. Otherwise they are
+    /// undefined, as in the language.
     pub masked_zero: bool,
     /// The reaction to accesses inside of the storage, but outside of the tensor that the pointer was passed as.
     pub leaving: Leaving,
@@ -104,7 +104,7 @@ pub struct Config<'w> {
     /// The least work, in units of fuel, of a launch that is shared out among threads: threads take time to start, and
     /// each has its own copy of the memory. With 0, every launch is that can be.
     pub share_work: u64,
-    /// What ends it from outside.
+    /// The external limits: a stop flag or a clock.
     pub watch: Watch<'w>,
 }
 

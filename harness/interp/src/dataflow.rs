@@ -1,6 +1,5 @@
-//! What the text of a kernel says of its values: which are the same expression, which change from trip to trip of a loop,
-//! and which need what a load read. Asked only of kernels that access one storage in several ways
-//! ([`crate::checks::footprint`]).
+//! Static analysis of a kernel's values: equal expressions, changes between iterations of a loop, and dependences on loads.
+//! It runs only for kernels that access one storage in several ways ([`crate::checks::footprint`]).
 
 use std::collections::HashMap;
 
@@ -131,7 +130,7 @@ impl Reader<'_> {
     }
 }
 
-/// How a later access needs what a load read.
+/// The dependence of a later access on a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Need {
     /// It may come first.
@@ -143,7 +142,7 @@ pub(crate) enum Need {
     All,
 }
 
-/// How the access `later` needs what the load `load` read; both by their place in the text.
+/// Returns the dependence of the access `later` on the load `load`; both by their place in the text.
 pub(crate) fn find_need(function: &Function, load: usize, later: usize) -> Need {
     let mut flow = Flow {
         function,
@@ -153,7 +152,7 @@ pub(crate) fn find_need(function: &Function, load: usize, later: usize) -> Need 
         access_index: 0,
         found_need: Need::None,
     };
-    // What loops carry takes trips to arrive.
+    // Values that loops carry arrive after some iterations.
     for _ in 0..4 {
         let before = flow.needs.clone();
         flow.access_index = 0;
@@ -303,7 +302,7 @@ impl Flow<'_> {
     }
 }
 
-/// What a value is computed from.
+/// The sources of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sources {
     /// The result of the load in question.
@@ -319,7 +318,7 @@ impl std::ops::BitOrAssign for Sources {
     }
 }
 
-/// What the result of one load reaches: values, branches and further accesses. Everything that may be computed from it counts.
+/// The values, branches and further accesses that the result of one load reaches: everything that may be computed from it.
 #[derive(Debug)]
 pub(crate) struct Reach {
     sources: Vec<Sources>,
@@ -334,9 +333,9 @@ pub(crate) struct Reach {
 pub(crate) struct Accessed {
     /// Its address.
     pub pointer: ValueId,
-    /// What the value that it stores is computed from.
+    /// The sources of the value that it stores.
     pub value: Sources,
-    /// What its operands and the branches around it are computed from.
+    /// The sources of its operands and of the branches around it.
     pub any: Sources,
     /// Whether it changes memory.
     pub changes: bool,
@@ -401,7 +400,7 @@ impl Reach {
                 self.access_index += 1;
             }
             for region in op.kind.regions() {
-                // What a loop carries, and what decides a branch.
+                // The values that a loop carries, and the condition of a branch.
                 self.raise(&region.args, sources);
                 self.block(region, sources);
                 if let Some(last) = region.ops.last() {

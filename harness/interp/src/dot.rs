@@ -166,7 +166,7 @@ impl Machine<'_> {
                     let count = read(&counts, bin, layout.size);
                     write(&mut counts, bin, layout.size, count.wrapping_add(1));
                 }
-                // Where a value without a bin is counted is not defined.
+                // It is undefined which bin counts a value without a bin.
                 None => unknown = value.poison.mark(lane).max(unknown).max(POISON),
             }
         }

@@ -1,4 +1,4 @@
-//! What a kernel says about itself: prints, assertions, assumptions, promises.
+//! Statements of a kernel about itself: prints, assertions, assumptions, promises.
 
 use std::fmt::Write as _;
 
@@ -132,8 +132,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Takes note of a promise that does not hold. No compiler is known to make more of it than wider accesses, so that the
-    /// program goes on; what it gives convicts nobody.
+    /// Records a broken promise. Compilers are only known to widen accesses because of one, so the program continues, but
+    /// its results can't be used to blame an engine.
     fn check_promise(&mut self, kind: Promise, numbers: &Shape, step: &Step) {
         let a = step.ins[0];
         let (value, layout) = (self.value(a), self.layout(a));
@@ -160,8 +160,8 @@ impl Machine<'_> {
                 let before = (index > 0 && !value.poison.is_poison(lane - stride))
                     .then(|| value.bits(lane - stride, &layout));
                 let follows = before.is_some_and(|before| before.wrapping_add(unit) & ones == bits);
-                // What rises by 1 along another dimension is inside of a run there: no access begins at it. Triton's own
-                // matrix products promise multiples along both dimensions of pointers that rise along one.
+                // Numbers that rise by 1 along another dimension are inside of a run there: no access begins at them.
+                // Triton's own matrix products promise multiples along both dimensions of pointers that rise along one.
                 let inside = || {
                     strides.iter().zip(shape).any(|(&stride, &extent)| {
                         lane / stride % extent.max(1) > 0

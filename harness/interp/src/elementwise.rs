@@ -25,7 +25,7 @@ pub fn compute_dtype(elem: Elem) -> DType {
     elem.num().unwrap_or(DType::U64)
 }
 
-/// What an operand gives to [`lanes`].
+/// Converts a value to an operand of [`lanes`].
 pub fn as_operand(value: &Value) -> Operand<'_> {
     match value.repr {
         Repr::Uniform(bits) => Operand::Uniform(bits),
@@ -145,8 +145,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The poison of lanes in which an operation is not defined, beside that of its operands. What a poison lane holds
-    /// says nothing but that a divisor, which is not poison, is zero.
+    /// The poison of lanes whose result is undefined, in addition to that of the operands. A poison lane's content only
+    /// indicates that a divisor, which is not poison, is zero.
     #[cold]
     fn mark_flaws(&mut self, step: &Step, poison: Poison, flaws: &Flaws) -> Result<Poison, Stop> {
         let mut marks: SmallVec<[(usize, Mark); 8]> = SmallVec::new();
@@ -291,8 +291,8 @@ impl Machine<'_> {
         self.settle(step, buf, poison, &flaws)
     }
 
-    /// The poison lanes of a binary operation. An undefined value is some value: where the other operand alone decides
-    /// the result (`false & x`), the result is defined. An undefined divisor may be zero, so that there is no answer.
+    /// The poison lanes of a binary operation. An undefined value is some value: if the other operand alone determines the
+    /// result (`false & x`), the result is defined. An undefined divisor may be zero, so its result is undefined.
     fn binary_poison(
         &mut self,
         op: BinaryOp,

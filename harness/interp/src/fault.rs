@@ -49,7 +49,7 @@ pub(crate) fn stored(origin: Origin, runs: &[Run], size: usize) {
     });
 }
 
-/// Elements were loaded through a pointer of this origin: gives them the bytes that they had before somebody else's stores.
+/// Restores the old bytes of elements loaded through a pointer of this origin, before stores through other pointers.
 pub(crate) fn load(origin: Origin, runs: &[Run], size: usize, buf: &mut [u8]) {
     let Origin::Param(param) = origin else {
         return;

@@ -1,4 +1,4 @@
-//! Launching a program that is ready. Left out: running it ([`crate::machine`]).
+//! Launches a prepared program. See [`crate::machine`] for running it.
 
 use cerith_memory::Memory;
 
@@ -12,8 +12,8 @@ impl Program {
     /// Runs every program of a grid, in the order that the configuration says: one after the other, or as if.
     ///
     /// # Errors
-    /// When the arguments do not fit the parameters, or the interpreter itself is wrong. What the kernel does wrong is
-    /// a [`LaunchOutcome`].
+    /// The arguments do not fit the parameters, or the interpreter has a bug. An error of the kernel is a
+    /// [`LaunchOutcome`].
     pub fn launch(
         &self,
         grid: [u32; 3],

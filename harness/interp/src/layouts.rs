@@ -1,16 +1,17 @@
-//! Which thread holds which lane: what Triton's compiler decides where it lays out the blocks of loads and stores.
+//! The assignment of lanes to threads, as Triton's compiler lays out the blocks of loads and stores.
 //!
-//! It gives each access a layout of its own (`Coalesce.cpp`), made of what its axis analysis (`AxisInfo.cpp`) knows of the
-//! pointers at compile time: along which dimension they rise by one (*contiguity*), what they are multiples of
-//! (*divisibility*), where they stay the same (*constancy*). The dimension with most contiguity comes first; along it a
-//! thread takes as many elements as fit 16 bytes and are known to lie there. A load takes as many as any access of the same
-//! shape and order does, a store or atomic as many as it can itself. Two accesses of the same shape whose dimensions are
-//! in the same order and whose threads take equally many hold each lane in the same thread; others need not.
+//! The compiler assigns each access a layout (`Coalesce.cpp`) based on its axis analysis of the pointers at compile time
+//! (`AxisInfo.cpp`): the dimension along which they rise by one (*contiguity*), the multiples that they are
+//! (*divisibility*), and where they stay the same (*constancy*). The dimension with most contiguity comes first; along it a
+//! thread takes as many elements as fit 16 bytes and are known to be adjacent. A load takes as many as any access of the
+//! same shape and order does, a store or atomic as many as it can itself. Two accesses of the same shape hold each lane in
+//! the same thread if their dimensions have the same order and their threads take equally many elements; others need not.
 //!
-//! Nothing here depends on the number of warps: with few of them the differences show, with many they may not.
+//! The analysis is independent of the number of warps: with few of them differences are observable, with many they may not
+//! be.
 //!
-//! Left out: what a later pass makes of loads and stores of fewer elements than there are threads; layouts of tensor cores,
-//! which are converted before they are stored.
+//! Not modelled: later passes that change loads and stores of fewer elements than threads; layouts of tensor cores, which
+//! are converted before a store.
 
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl Axis {
         }
     }
 
-    /// What holds of both.
+    /// The properties common to both.
     fn join(&self, other: &Self) -> Self {
         let both = |a: &Numbers, b: &Numbers| a.iter().zip(b).map(|(&a, &b)| gcd(a, b)).collect();
         Self {
@@ -79,7 +80,7 @@ fn multiply_clamped(a: i64, b: i64) -> i64 {
     a.saturating_mul(b).clamp(1, MAX_DIVISOR)
 }
 
-/// What decides an argument's part in the analysis: Triton's specialisation.
+/// The properties of an argument that the analysis uses: Triton's specialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Special {
     by_16: bool,
@@ -123,7 +124,7 @@ pub(crate) fn classify_accesses(function: &Function, special: &[Special]) -> Vec
             },
         );
     }
-    // What loops carry is joined until nothing changes; numbers only fall.
+    // Values that loops carry are joined until nothing changes; numbers only fall.
     for _ in 0..8 {
         let before = analysis.axes.clone();
         analysis.block(&function.body);
@@ -169,7 +170,7 @@ pub(crate) fn classify_accesses(function: &Function, special: &[Special]) -> Vec
 /// The inputs that assign lanes to threads: shape, orders, and elements of a thread.
 type Key = (Vec<usize>, [Vec<usize>; 2], [i64; 2]);
 
-/// What an access by itself asks for.
+/// The layout that an access requires by itself.
 #[derive(Debug)]
 struct AccessLayout {
     shape: Vec<usize>,

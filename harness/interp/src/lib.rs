@@ -1,13 +1,13 @@
 //! The reference interpreter: IR and memory to an outcome.
 //!
-//! [`Program::prepare`] makes a verified kernel ready once; [`Program::launch`] runs all programs of a grid on a
-//! [`cerith_memory::Memory`] and gives a [`LaunchOutcome`]: finished, trapped (the kernel did what has no meaning, shown at
-//! its source line), exhausted, or unsupported. What the kernel does wrong is never an `Err`; an [`InternalError`] is
-//! our own bug, or the caller's.
+//! [`Program::prepare`] prepares a verified kernel once. [`Program::launch`] runs all programs of a grid on a
+//! [`cerith_memory::Memory`] and returns a [`LaunchOutcome`]: finished, trapped (undefined behaviour, shown at its source
+//! line), exhausted, or unsupported. An error of the kernel is never an `Err`; an [`InternalError`] is a bug of the
+//! interpreter or of its caller.
 //!
-//! The meaning of operations is Triton's documentation and its compiled semantics. Values that nothing defines are
-//! *poison*: computing with them gives more of them, storing them marks the bytes
-//! ([`cerith_memory::ByteState::Poison`]), and letting them decide anything is a trap.
+//! Operations have the meaning of Triton's documentation and its compiled semantics. Undefined values are *poison*:
+//! computing with them results in more of them, storing them marks the bytes ([`cerith_memory::ByteState::Poison`]), and a
+//! decision that depends on one is a trap.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -57,10 +57,11 @@
 //! assert!(shown.contains("count.py:8"), "{shown}");
 //! ```
 //!
-//! Left out: arithmetic (`cerith-tile::numeric`), Python (`cerith-frontend`), comparing outcomes (`cerith-verdict`).
+//! See `cerith-tile::numeric` for arithmetic, `cerith-frontend` for Python, and `cerith-verdict` for the comparison of
+//! outcomes.
 //!
-//! Invariants: no IO, no panic on any input; execution is deterministic; memory is only accessed inside of storages;
-//! a launch stops within its fuel, and soon after it is told to.
+//! Invariants: no IO; no panic on any input; execution is deterministic; memory is only accessed inside of storages; a
+//! launch ends within its fuel, and soon after it is stopped.
 #![warn(missing_docs)]
 
 mod affine;

@@ -1,5 +1,5 @@
-//! Loads. A run of lanes that is contiguous is checked and copied as one, so that a block by rule costs no more than a
-//! `memcpy` and its checks. Left out: which runs there are ([`crate::plan`]).
+//! Loads. A run of contiguous lanes is checked and copied as a whole, so that a block by rule costs no more than a `memcpy`
+//! and its checks. See [`crate::plan`] for the runs.
 
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::DType;
@@ -110,7 +110,7 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    /// Gives the masked-off lanes what they hold: `other`, or nothing defined.
+    /// Fills the masked-off lanes: with `other`, or with poison.
     fn masked_off(
         &mut self,
         buf: &mut Buf,
@@ -160,7 +160,7 @@ impl Machine<'_> {
         Ok(Some(marks))
     }
 
-    /// Reads the runs; gives back the lanes that hold poison.
+    /// Reads the runs. Returns the lanes that hold poison.
     fn load_runs(
         &mut self,
         reach: &Reach<'_>,

@@ -1,8 +1,8 @@
 //! Running programs: launches, slots and operations. The other modules execute each kind of operation.
 //!
-//! A program runs its kernel's blocks step by step. Every value is in the slot of its number; a slot's buffers go back
-//! to the pool after the value's last use, so that a launch allocates only while it is new. What does not depend on
-//! the program id is computed once a launch (the prologue).
+//! A program runs its kernel's blocks step by step. Every value is in the slot of its number. A slot's buffers go back to
+//! the pool after the value's last use, so a launch allocates only at the beginning. Operations that don't depend on the
+//! program id run once per launch (the prologue).
 
 mod control;
 mod fuel;
@@ -44,7 +44,7 @@ pub const PROGRAM_COST: u64 = 64;
 /// A launch that is under way.
 pub struct Machine<'a> {
     pub(crate) program: &'a Program,
-    /// How the launch is run.
+    /// The options of the launch.
     pub config: &'a Config<'a>,
     /// The storages of the launch.
     pub memory: &'a mut Memory,
@@ -53,7 +53,7 @@ pub struct Machine<'a> {
     pub(crate) args: &'a [ParamValue],
     /// For each parameter, the storage that it points into.
     pub(crate) homes: Vec<Option<Rc<Home>>>,
-    /// What their tensors are, where that is watched.
+    /// The tensors of the pointers, if they are checked.
     pub(crate) views: Option<Rc<Views>>,
     /// Programs along each axis.
     pub grid: [u32; 3],
@@ -63,25 +63,25 @@ pub struct Machine<'a> {
     pub(crate) racing: bool,
     /// The other program of the race that was found, and what it did.
     pub(crate) met: Cell<Option<(u32, Conflict)>>,
-    /// What the program that runs did to memory, where that is asked.
+    /// The accesses of the running program, if they are checked.
     pub(crate) footprint: Footprint,
-    /// What the atomic under way does for others.
+    /// The current atomic's effect on the order between programs.
     pub(crate) synchronises: Release,
-    /// What is known of divisions without an answer.
+    /// The state of undefined divisions.
     pub(crate) divisions: Divisions,
-    /// What else is said of the launch, once for each place.
+    /// Further warnings about the launch, once for each location.
     pub(crate) remarks: Vec<(LocId, Diagnostic)>,
     /// Lanes of a scalar: more than 1 while a region runs over many elements at once.
     pub(crate) width: usize,
-    /// What the program that runs may use until the next look at the watch.
+    /// The fuel of the running program until the next check of the watch.
     pub fuel: u64,
-    /// What it may use after that.
+    /// Its fuel after that.
     reserve: u64,
-    /// What it was given.
+    /// Its initial fuel.
     budget: u64,
-    /// What was used before the first program.
+    /// The fuel used before the first program.
     pub(crate) prologue: u64,
-    /// What is left of the launch's fuel beside that.
+    /// The remaining fuel of the launch.
     pub(crate) launch_fuel: u64,
     pub(crate) prints: Vec<String>,
     pub(crate) printed: usize,
@@ -356,7 +356,7 @@ impl<'a> Machine<'a> {
         self.spend(survey.trailing_cost)
     }
 
-    /// Where execution is, for messages.
+    /// The location of execution, for messages.
     pub(crate) fn site(&self, loc: LocId) -> Site<'a> {
         Site {
             function: &self.program.function,
@@ -366,7 +366,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Where an operation on lanes like those of `slot` is, for messages.
+    /// The location of an operation with lanes like those of `slot`, for messages.
     pub(crate) fn site_of(&self, slot: Slot, loc: LocId) -> Site<'a> {
         Site {
             scalar: self.program.layouts[slot as usize].scalar,
@@ -374,7 +374,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What a slot's bytes mean, now.
+    /// The current layout of a slot's bytes.
     #[inline]
     pub(crate) fn layout(&self, slot: Slot) -> Layout {
         let layout = self.program.layouts[slot as usize];
@@ -541,7 +541,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What volatile loads read is taken over.
+    /// Acquires the events that volatile loads read.
     fn acquired(&mut self) {
         if self.racing {
             self.state.shadow.acquire();
@@ -565,8 +565,8 @@ impl<'a> Machine<'a> {
             Some(Origin::Param(param)) => self.homes.get(*param as usize)?.as_ref().map(|home| home.storage),
             _ => None,
         };
-        // What was loaded also reaches the loads of the storages that it reaches, and what they reach in turn: as soon as a
-        // reached storage is loaded, all count.
+        // The loaded storage also reaches the storages that its loads reach, transitively: as soon as a reached storage is
+        // loaded, all of them count.
         let mut reached = StorageSet::default();
         for access in reach
             .accesses

@@ -1,5 +1,5 @@
-//! Where the lanes of a block come from that is another block in another shape. Left out: the operations that move them
-//! (`shape`).
+//! Maps the lanes of a block to the lanes of its source, a block of another shape. See `shape` for the operations that move
+//! them.
 
 use cerith_tile::ir::Shape;
 use smallvec::SmallVec;
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::affine::RANK;
 use crate::value::Layout;
 
-/// Where each lane of a block is taken from: lane `i` of a block of this shape is the source's lane
+/// The source of each lane of a block: lane `i` of a block of this shape is the source's lane
 /// `offset + Σ strides[d] * i[d]`.
 #[derive(Clone, Debug)]
 pub struct Movement {
@@ -88,7 +88,7 @@ pub fn row_major(shape: &[usize]) -> SmallVec<[usize; 6]> {
     strides
 }
 
-/// Which dimension of the operand each dimension of a permuted block is.
+/// For each dimension of a permuted block, the dimension of the operand.
 pub(crate) fn permute_dimensions(order: &Shape) -> [Option<usize>; RANK] {
     let pad = RANK.saturating_sub(order.len());
     let mut from = [None; RANK];
@@ -100,7 +100,7 @@ pub(crate) fn permute_dimensions(order: &Shape) -> [Option<usize>; RANK] {
     from
 }
 
-/// Which dimension of `source` each dimension of `target` is, when the two differ only by extents of 1.
+/// For each dimension of `target`, the dimension of `source`, if the two differ only by extents of 1.
 pub(crate) fn same_extents(source: &Layout, target: &Layout) -> Option<[Option<usize>; RANK]> {
     if !source.ruled || !target.ruled {
         return None;

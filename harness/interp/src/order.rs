@@ -1,5 +1,5 @@
-//! In which order the programs of a launch run. Triton promises none, so a program with an answer has the same one in
-//! every order. Left out: what follows from an order (races, atomics that meet: [`crate::checks`]).
+//! The order in which the programs of a launch run. Triton promises none, so a program with a defined result has the same
+//! one in every order. See [`crate::checks`] for the effects of an order (races, atomics that meet).
 
 /// An order of programs. A program's number is its place when the first axis of the grid is the fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

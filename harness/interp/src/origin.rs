@@ -1,8 +1,8 @@
-//! Which parameter each pointer was derived from. An access through it may reach only that argument's storage.
+//! Finds the parameter that each pointer was derived from. An access through it may reach only that argument's storage.
 
 use cerith_tile::ir::{Block, Elem, Function, OpKind, Operation, ValueId, ValueInfo};
 
-/// Where a pointer comes from.
+/// The origin of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Not a pointer, or never reached.

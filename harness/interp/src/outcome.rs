@@ -1,4 +1,4 @@
-//! How a launch ends. Left out: how it gets there; each kind of trap is found and worded in [`crate::checks`].
+//! The outcome of a launch. See [`crate::checks`] for the kinds of traps and their messages.
 
 use cerith_memory::StorageId;
 use std::fmt;
@@ -7,31 +7,31 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::LocId;
 use cerith_tile::source::Span;
 
-/// How a launch ended.
+/// The outcome of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LaunchOutcome {
     /// Every program ran to its end; the memory holds the result.
     Finished(Finished),
-    /// A program did what has no meaning, or asserted something false. The memory holds what was written until then.
+    /// A program had undefined behaviour, or a false assertion. The memory holds everything written until then.
     Trapped(Box<Trap>),
     /// A limit of [`crate::Config`] was reached.
     Exhausted(Exhausted),
-    /// The program needs what the reference does not know.
+    /// The program needs a construct that the reference does not support.
     Unsupported(Unsupported),
 }
 
-/// What a finished launch left besides memory.
+/// The results of a finished launch, apart from memory.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Finished {
-    /// The lines of `tl.device_print`, by program and lane. A device gives no order.
+    /// The lines of `tl.device_print`, by program and lane. A device prints them in any order.
     pub prints: Vec<String>,
-    /// What was done.
+    /// Execution counts.
     pub stats: Stats,
-    /// Warnings.
+    /// Warnings about the program.
     pub remarks: Vec<Diagnostic>,
 }
 
-/// What a launch did.
+/// Counters of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stats {
     /// Programs run.
@@ -87,13 +87,13 @@ impl std::ops::BitOrAssign for StorageSet {
 /// A program that stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trap {
-    /// What was done.
+    /// The kind of error.
     pub kind: TrapKind,
     /// The program that did it.
     pub program: [u32; 3],
-    /// Its lane, where the operation has lanes.
+    /// Its lane, if the operation has lanes.
     pub lane: Option<usize>,
-    /// The message to the user.
+    /// The message for the user.
     pub diagnostic: Diagnostic,
 }
 
@@ -196,7 +196,7 @@ impl fmt::Display for TrapKind {
 /// A limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
-    /// Of what.
+    /// The resource.
     pub resource: Resource,
     /// The limit, in the resource's unit.
     pub limit: u64,
@@ -234,12 +234,12 @@ impl fmt::Display for Resource {
     }
 }
 
-/// What the reference does not know.
+/// A construct that the reference does not support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
     /// Its name.
     pub construct: String,
-    /// Where it is used.
+    /// The location of its use.
     pub span: Span,
 }
 

@@ -1,5 +1,5 @@
-//! Which lanes of an access are active and where they point, as runs. A block by rule is a few runs, addresses of their own are
-//! as many as they need. Left out: the access itself ([`crate::load`], [`crate::store`]).
+//! Divides an access into runs: its active lanes and their addresses. A block by rule has few runs; other addresses have as
+//! many as they need. See [`crate::load`] and [`crate::store`] for the access itself.
 
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::LocId;

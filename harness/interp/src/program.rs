@@ -1,5 +1,5 @@
-//! A kernel made ready to run: operations with their slots, where each value is used last, and which parameter each
-//! pointer comes from. Left out: making it ready (`compile`) and running it ([`crate::machine`]).
+//! A kernel prepared to run: operations with their slots, the last use of each value, and the parameter that each pointer
+//! comes from. See `compile` for its construction and [`crate::machine`] for running it.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -13,7 +13,7 @@ use crate::layouts::Classes;
 use crate::origin::Origin;
 use crate::value::Layout;
 
-/// Where a value lives while a program runs: its number in the function.
+/// The slot of a value while a program runs: its number in the function.
 pub type Slot = u32;
 
 /// A kernel that can be launched any number of times, from several threads at once.
@@ -70,7 +70,7 @@ pub struct Code {
     pub steps: Vec<Step>,
     /// The values that leave it.
     pub yields: SmallVec<[Yielded; 4]>,
-    /// Where the block ends.
+    /// The location of the block's end.
     pub(crate) loc: Option<LocId>,
 }
 
@@ -117,18 +117,18 @@ pub struct Step {
     pub(crate) access: u16,
 }
 
-/// How a region that combines two elements may be run.
+/// Permitted orders of evaluation of a region that combines two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Over many lanes at once: it has only elementwise operations on scalars.
     pub wide: bool,
-    /// In a tree: it is made of operations that give the same result however they are associated.
+    /// In a tree: its operations have the same result for every association.
     pub exact: bool,
     /// It chooses one of its elements by a float key.
     pub(crate) choice: Option<Choice>,
 }
 
-/// What a step does.
+/// The operation of a step.
 #[derive(Debug)]
 pub enum Op {
     /// An operation without blocks.
@@ -149,7 +149,7 @@ pub enum Op {
         axis: usize,
         /// The combination, if the region is one that has a name.
         combine: Option<Combine>,
-        /// How the region may be run.
+        /// The permitted orders of evaluation.
         region: Region,
         /// The region, which combines two elements.
         code: Code,
@@ -162,7 +162,7 @@ pub enum Op {
         reverse: bool,
         /// The combination, if the region is one that has a name.
         combine: Option<Combine>,
-        /// How the region may be run.
+        /// The permitted orders of evaluation.
         region: Region,
         /// The region, which combines two elements.
         code: Code,

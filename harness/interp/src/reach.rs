@@ -1,5 +1,5 @@
-//! Where an access goes: from an address to the arena, checked, and the races that it makes. Left out: what is done
-//! there ([`crate::load`], [`crate::store`], [`crate::atomic`]).
+//! Maps an address to the arena, with checks and race detection. See [`crate::load`], [`crate::store`] and
+//! [`crate::atomic`] for the accesses.
 
 use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
@@ -106,8 +106,8 @@ impl Machine<'_> {
                 .is_some_and(|&apart| apart)
     }
 
-    /// Where the elements that a pointer has for its lanes begin in the arena: `None` unless they follow each other, all
-    /// are accessed, and all of them may be.
+    /// The start of a pointer's elements in the arena. `None` unless they are consecutive, all are accessed, and all are
+    /// accessible.
     #[inline]
     pub(crate) fn locate_straight(&self, pointer: Slot, mask: Option<Slot>) -> Option<usize> {
         let index = self.state.straight.get(pointer as usize).copied().flatten()?;
@@ -121,7 +121,7 @@ impl Machine<'_> {
         everything.then_some(index)
     }
 
-    /// Remarks on lanes that leave the tensor of a pointer, where that is asked for.
+    /// Warns about lanes that leave the tensor of a pointer, if that is requested.
     #[inline]
     pub(crate) fn look_at_view(
         &mut self,

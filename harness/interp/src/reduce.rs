@@ -1,15 +1,15 @@
-//! Reductions and scans. The order in which elements are combined is not defined by the language; this is ours:
+//! Reductions and scans. The language doesn't define the order in which elements are combined; this is Cerith's:
 //!
-//! - A reduction by a well-known operation pairs the first half of the axis with the second, again and again (the
-//!   middle element of an odd number waits). That is a tree: fast here, accurate, and like what devices do.
-//! - A reduction by another region pairs neighbours, again and again, when the region gives the same result however
-//!   it is associated; else it goes from the first element to the last.
+//! - A reduction by a well-known operation combines the first half of the axis with the second, repeatedly (the middle
+//!   element of an odd number waits). That is a tree: fast here, accurate, and similar to devices.
+//! - A reduction by another region combines neighbours, repeatedly, if the region is associative; otherwise it goes from
+//!   the first element to the last.
 //! - A scan goes from the first element to the last (from the last to the first when reversed).
 //!
-//! A function that is not associative and commutative on what it combines gives something else in another order;
-//! [`Combining`] has others to try.
+//! A function that is not associative and commutative on these elements has other results in another order; [`Combining`]
+//! lists the orders to try.
 //!
-//! A poison element makes poison of all that it is combined into.
+//! Combining a poison element results in poison.
 
 mod random;
 mod scan;
@@ -52,8 +52,8 @@ struct Rows {
 
 type Elements = SmallVec<[Value; 2]>;
 
-/// Puts the elements whose key is NaN behind all others of their row, or with `first` before them, in reverse. A row without NaN
-/// stays as it is.
+/// Moves the elements whose key is NaN to the end of their row, or with `first` to its beginning, in reverse. A row without
+/// NaN is unchanged.
 fn part_nan(along: Axis, operands: &mut [Rows], choice: Choice, first: bool) {
     let Some(keys) = operands.get(choice.key) else {
         return;
@@ -98,7 +98,7 @@ fn part_nan(along: Axis, operands: &mut [Rows], choice: Choice, first: bool) {
     }
 }
 
-/// How an operand's lanes lie around the axis.
+/// The layout of an operand's lanes around the axis.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     outer: usize,
@@ -343,7 +343,7 @@ impl<'a> Machine<'a> {
             .collect())
     }
 
-    /// A region's result with as many lanes as it stands for, written out if there are several.
+    /// A region's result, expanded to all of its lanes if there are several.
     fn fit_lanes(&mut self, value: Value, lanes: usize, layout: Layout) -> Result<Value, Stop> {
         let wide = layout.with_lanes(lanes);
         match value.repr {
@@ -549,7 +549,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Combines rows of `row` bytes until the first holds the result of all; gives that buffer and a spare one.
+    /// Combines rows of `row` bytes until the first holds the result of all. Returns that buffer and a spare one.
     fn halve(
         &mut self,
         op: BinaryOp,

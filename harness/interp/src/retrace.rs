@@ -1,5 +1,5 @@
-//! Questions about a program that are answered by what it did to memory ([`Footprint`]): which of its
-//! accesses have to be watched for meeting each other, and where in it the other half of a race is.
+//! Questions that a program's accesses to memory answer ([`Footprint`]): which of its accesses may meet each other and must
+//! be recorded, and where the other program of a race accessed the byte.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::program::Program;
 const KINDS: usize = 8;
 
 impl Machine<'_> {
-    /// What of the programs is watched: the accesses that may meet another one of the same program at a byte, where one of
-    /// them changes it, and are not known to be of one thread for each lane.
+    /// Returns the accesses to record: those that may meet another one of the same program at a byte, where one of them
+    /// changes it, unless both are known to be in the same thread for each lane.
     pub(crate) fn watched_accesses(&self) -> Watch {
         let mut watch = Watch::default();
         let accesses = &self.program.accesses;
@@ -73,13 +73,13 @@ impl Machine<'_> {
         watch
     }
 
-    /// What the kernel's text says of its accesses.
+    /// The dataflow of the kernel's accesses.
     pub(crate) fn text(&self) -> &Text {
         let Program { text, function, .. } = self.program;
         text.get_or_init(|| Text::from_function(function))
     }
 
-    /// Whose threads hold the lanes of each access.
+    /// For each access, the class of threads that hold its lanes.
     fn classes(&self) -> Arc<[u32]> {
         let special: Vec<Special> = self.args.iter().map(Special::from_arg).collect();
         let fresh = || -> Arc<[u32]> { layouts::classify_accesses(&self.program.function, &special).into() };
@@ -96,8 +96,8 @@ impl Machine<'_> {
         classes
     }
 
-    /// Says where the other program of a race did what it did. It is run again by itself, on memory as it is now, which
-    /// nobody looks at any more; where that does not lead it to the byte again, there is nothing to say.
+    /// Finds the access of the other program in a race. That program runs again by itself, on the current memory, which is
+    /// no longer needed. If it doesn't reach the byte again, there is no location.
     #[cold]
     pub(crate) fn name_the_other(&mut self, trap: &mut Trap, other: u32, conflict: Conflict) {
         if let Some(loc) = self.find_operation(other, conflict) {

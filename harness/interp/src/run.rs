@@ -1,5 +1,5 @@
-//! Runs of lanes whose addresses rise evenly, and how the lanes of an access are spread over memory. Left out: which lanes an
-//! access has (`plan`).
+//! Runs of lanes with evenly rising addresses, and the spread of an access's lanes over memory. See `plan` for the lanes of
+//! an access.
 
 use crate::affine::{Extents, RANK};
 use crate::checks::conflict;
@@ -26,7 +26,7 @@ impl Run {
     }
 }
 
-/// How the lanes of an access are spread over memory.
+/// The spread of an access's lanes over memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Spread {
     /// Evenly: strides in bytes, and the box of active lanes.

@@ -56,7 +56,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The lanes of `a` as they are, if a rule gives them, else moved.
+    /// The lanes of `a` unchanged if a rule applies, otherwise moved.
     fn remap(
         &mut self,
         step: &Step,
@@ -149,8 +149,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Blocks next to each other: `places` gives, for each operand, the movement from the result back to the lanes
-    /// that it fills.
+    /// Interleaves blocks: `place` returns, for each operand and lane, the lane of the result.
     fn interleave_blocks(&mut self, step: &Step, place: impl Fn(usize, usize) -> usize) -> Result<(), Stop> {
         let (a, b, out) = (step.ins[0], step.ins[1], step.outs[0]);
         let (layout, lanes) = (self.layout(out), self.layout(a).lanes);

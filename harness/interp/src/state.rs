@@ -1,4 +1,4 @@
-//! What a launch leaves behind for the next one: buffers and tables. Left out: what is in them while programs run (`machine`).
+//! Resources that a launch leaves for the next one: buffers and tables. `machine` uses them while programs run.
 //!
 //! The states that wait are global. A launch is a call of [`Program::launch`](crate::Program::launch) with nothing else to
 //! hand in: a program is launched from several threads at once, and threads come and go, so a pool of a caller's or a thread's

@@ -1,5 +1,4 @@
-//! Stores. A run of lanes that is contiguous is checked and copied as one. Left out: which runs there are
-//! ([`crate::plan`]).
+//! Stores. A run of contiguous lanes is checked and copied as a whole. See [`crate::plan`] for the runs.
 
 use cerith_memory::ByteState;
 use cerith_tile::ir::LocId;
@@ -76,7 +75,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What of the program's own is in the way of a store.
+    /// The program's own accesses that conflict with a store.
     fn find_crossed(&mut self, runs: &[Run], step: &Step, size: usize) -> Option<Crossed> {
         if !self.footprint.is_tracked(step.access) {
             return None;

@@ -1,13 +1,13 @@
-//! What is known of a kernel's values before the first program of a launch runs: integers, pointers and masks that follow
-//! a rule of the program id and the lane's index. Such operations are executed once for the whole grid, and a program
-//! only puts its id into the rules. Where a rule says that an access stays inside of its storage for every program, or that
-//! programs cannot meet in a storage, no program is asked again.
+//! Analyses a kernel's values before the first program of a launch runs: integers, pointers and masks that follow a rule of
+//! the program id and the lane's index. Such operations are executed once for the whole grid, and a program only inserts
+//! its id into the rules. If a rule shows that an access is in bounds for every program, or that programs can't meet in a
+//! storage, no program checks it again.
 //!
-//! Left out: operations whose result is no such rule. They are *due* in every program, as everything is in a launch of few
+//! Operations whose result doesn't follow a rule are *due* in every program, as all operations are in a launch of few
 //! programs.
 //!
-//! Invariants: a program sees in each slot what executing its operation would have put there; what is left out could not
-//! have stopped the program; the fuel that is used is the same.
+//! Invariants: a program sees in each slot the value that executing its operation would have stored; an omitted operation
+//! could not have stopped the program; the used fuel is the same.
 
 use cerith_memory::{Memory, ORIGIN, StorageId};
 use cerith_tile::DType;
@@ -50,9 +50,9 @@ pub struct Due<'a> {
 pub struct Rule {
     /// The slot of the value.
     pub slot: Slot,
-    /// What the program with id (0, 0, 0) has.
+    /// The value in the program with id (0, 0, 0).
     first: Repr,
-    /// How much a step along each axis of the grid adds.
+    /// The increment for a step along each axis of the grid.
     programs: [i64; 3],
     /// The bits of an element.
     element_mask: u64,
@@ -176,8 +176,8 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// For each slot, whether it is a pointer to a storage that the launch only reads and that is defined as a whole. Finding
-/// out reads the storage once, so that it is asked only of storages that the programs' blocks may add up to.
+/// Returns, for each slot, whether it is a pointer to a fully defined storage that the launch only reads. The check reads
+/// the storage once, so it is limited to storages no larger than the programs' blocks together.
 fn find_defined(accesses: &[Meeting<'_>], program: &Program, memory: &Memory, programs: u64) -> Vec<bool> {
     let mut defined = vec![false; program.layouts.len()];
     let written = |storage| {
@@ -275,7 +275,7 @@ fn visit_uses(step: &Step, f: &mut impl FnMut(Slot)) {
 
 struct Knowledge<'a, 's> {
     program: &'a Program,
-    /// What the prologue left.
+    /// The values from the prologue.
     slots: &'s [Value],
     grid: [u32; 3],
     results: Vec<Option<KnownValue>>,
@@ -409,7 +409,7 @@ impl Knowledge<'_, '_> {
         Some(KnownValue::Rule(rule))
     }
 
-    /// Which dimension of its operand each dimension of the result is.
+    /// For each dimension of the result, the dimension of the operand.
     fn map_dimensions(&self, kind: &OpKind, from: Slot, to: Slot) -> Option<[Option<usize>; RANK]> {
         let (source, layout) = (self.layout(from), self.layout(to));
         if !source.ruled || !layout.ruled {
@@ -439,7 +439,7 @@ impl Knowledge<'_, '_> {
         }
     }
 
-    /// How programs get a known value.
+    /// Builds the rule that computes a known value in each program.
     fn build_rule(&self, slot: Slot, value: KnownValue, memory: &Memory, home: Option<&Home>) -> Rule {
         let layout = self.layout(slot);
         let (first, programs, index) = match value {
@@ -466,8 +466,8 @@ impl Knowledge<'_, '_> {
         }
     }
 
-    /// Where the elements of program (0, 0, 0) begin, if every program's follow each other, are aligned and inside of
-    /// the storage that the pointer was made from.
+    /// Returns the start of the elements of program (0, 0, 0), if every program's elements are consecutive, aligned, and
+    /// inside of the storage that the pointer was made from.
     fn index(&self, slot: Slot, rule: Wide, memory: &Memory, home: Option<&Home>) -> Option<usize> {
         let layout = self.layout(slot);
         let size = layout.elem.pointee()?.size() as i64;

@@ -1,11 +1,11 @@
 //! Programs of one launch in several threads, where the survey knows that no two of them meet in memory.
 //!
-//! Each thread runs a run of programs on its own copy of the memory, and what the copies have that the original has not is put
-//! together in the end; so nothing is shared while programs run. It is only another way to the same end: where anything stops
-//! (a trap, a limit), all of it is thrown away, and the launch goes on in one thread from where it was. A copy costs time too,
-//! so that only launches are shared out that compute much for each byte that they may touch ([`Machine::is_worth_threads`]).
+//! Each thread runs a sequence of programs on its own copy of the memory, and the changes of all copies are merged in the
+//! end; so nothing is shared while programs run. The result is the same as in one thread: if anything stops (a trap, a
+//! limit), the results are discarded, and the launch continues in one thread from its earlier state. A copy costs time too,
+//! so threads run only launches that compute much for each byte that they may access ([`Machine::is_worth_threads`]).
 //!
-//! Left out: launches whose programs print, since their lines have an order.
+//! Launches whose programs print run in one thread, because their lines have an order.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! The content of slots at run time: lanes by rule or in a buffer, and the poison ones.
-//! Left out: the types of values, which the program knows ([`crate::program`]).
+//! The content of slots at run time: lanes by rule or in a buffer, and the poison ones. [`crate::program`] has the types of
+//! values.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Type};
@@ -38,12 +38,12 @@ impl Buf {
     }
 }
 
-/// Buffers to be used again, by size class. What a fresh one holds is arbitrary: its taker writes all of it.
+/// Buffers for reuse, by size class. A taken buffer holds arbitrary bytes, so its user writes all of them.
 #[derive(Debug)]
 pub struct Pool {
     free: Vec<Vec<Box<[u64]>>>,
-    /// Bytes of the buffers that are taken. What earlier launches left behind does not count, so that a launch meets its
-    /// limit wherever it runs.
+    /// Bytes of the buffers in use. Buffers of earlier launches don't count, so that a launch reaches its limit
+    /// independently of them.
     live: usize,
     /// Bytes of the free ones.
     free_bytes: usize,
@@ -144,7 +144,7 @@ impl Pool {
     }
 }
 
-/// How lanes are known.
+/// The representation of lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Repr {
     /// The same bits in every lane.
@@ -157,9 +157,9 @@ pub enum Repr {
     Dense,
 }
 
-/// Why a lane has no defined value. 0: it has one. [`POISON`]: for any other reason. Up to [`MAX_STORABLE`]: a masked load without
-/// `other` ([`crate::checks::poison`]). More: a division without an answer ([`crate::checks::division`]). Of two that meet, the
-/// greater one stays.
+/// The reason why a lane is undefined. 0: it is defined. [`POISON`]: any other reason. Up to [`MAX_STORABLE`]: a masked
+/// load without `other` ([`crate::checks::poison`]). More: an undefined division ([`crate::checks::division`]). If two are
+/// combined, the greater one stays.
 pub(crate) type Mark = u8;
 
 /// The mark of a lane that has no defined value, and may be stored.
@@ -228,7 +228,7 @@ impl Poison {
 /// The content of a slot.
 #[derive(Debug)]
 pub struct Value {
-    /// How its lanes are known.
+    /// The representation of its lanes.
     pub repr: Repr,
     /// The lanes if `repr` is `Dense`; otherwise optionally the lanes written out.
     pub(crate) buf: Option<Buf>,
@@ -319,8 +319,8 @@ pub struct Layout {
     /// Lanes; 1 for a scalar.
     pub lanes: usize,
     pub(crate) scalar: bool,
-    /// The extents, aligned to the end (a 1-D block is `[1, 1, 1, n]`). Of more dimensions than [`RANK`], the outer
-    /// ones are folded and nothing is known by rule.
+    /// The extents, aligned to the end (a 1-D block is `[1, 1, 1, n]`). If there are more dimensions than [`RANK`], the
+    /// outer ones are folded and no rule applies.
     pub(crate) extents: Extents,
     /// Whether lanes may be known by rule.
     pub(crate) ruled: bool,
@@ -359,7 +359,7 @@ impl Layout {
         })
     }
 
-    /// The same type with `lanes` lanes in one dimension: how a scalar of a region is run over many lanes at once.
+    /// The same type with `lanes` lanes in one dimension, to run a scalar of a region over many lanes at once.
     pub(crate) fn with_lanes(self, lanes: usize) -> Self {
         Self {
             lanes,

@@ -82,8 +82,8 @@ pub const PRELUDE: &[(&str, &str)] = &[
     ("random", include_str!("prelude/random.py")),
 ];
 
-/// What `name` is in a module, by its canonical dotted name: `tl`, `tl.math`, `tl.extra.libdevice`, `triton`, …
-/// Functions, constants, types (`tl.float32`), submodules. `None`: Triton (of these rules) has no such name.
+/// Looks up `name` in a module, by its canonical dotted name: `tl`, `tl.math`, `tl.extra.libdevice`, `triton`, … Finds
+/// functions, constants, types (`tl.float32`) and submodules. `None` if Triton (by these rules) has no such name.
 pub fn lookup(rules: Rules, module: &str, name: &str) -> Option<Value> {
     let module = canonicalize_module(module);
     if let Some(value) = types::find_constant(module, name) {
@@ -119,7 +119,7 @@ pub fn lookup(rules: Rules, module: &str, name: &str) -> Option<Value> {
         .map(|row| Value::Builtin(&row.builtin))
 }
 
-/// What `name` is in a module known by name, Python's own modules included.
+/// Looks up `name` in a known module, Python's own modules included.
 pub fn find_symbol(rules: Rules, module: &str, name: &str) -> Option<Value> {
     python::module_attribute(module, name, rules).or_else(|| lookup(rules, module, name))
 }
@@ -151,7 +151,7 @@ fn find_row(name: &str, rules: Rules) -> Option<&'static Row> {
     }
 }
 
-/// How many arguments a function needs, counting `*args` as one. `None` if there is no such function.
+/// The number of arguments that a function needs, counting `*args` as one. `None` if there is no such function.
 pub fn count_parameters(name: &str, rules: Rules) -> Option<usize> {
     find_row(name, rules).map(|row| signature::count_required(&row.builtin))
 }

@@ -1,5 +1,4 @@
-//! Values that are known while tracing, and their arithmetic, which is Python's own ([`cerith_python`]). Left out: tensors
-//! (`semantic`).
+//! Values known while tracing, and their arithmetic, which is Python's own ([`cerith_python`]). See `semantic` for tensors.
 //!
 //! Integers have 128 bits. Python's integers have no bound, so a result that needs more bits is refused, never wrapped.
 
@@ -135,7 +134,7 @@ pub enum PyUnary {
     Not,
 }
 
-/// Why there is no value.
+/// The reason why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Python raises an exception with this text.
@@ -244,7 +243,7 @@ fn big_integer(text: &str) -> Option<i128> {
     text.parse().ok()
 }
 
-/// What Python calls the type of a constant.
+/// Python's name for the type of a constant.
 pub fn type_name(constant: &Constant) -> &str {
     Object::type_name(constant)
 }

@@ -1,5 +1,5 @@
-//! What compilers of some versions refuse though the language has a meaning for it. These are the compilers' mistakes, not
-//! promises of the language, so no rule of `cerith_tile::rules` names them.
+//! Programs that some versions' compilers refuse although the language defines them. These are bugs of the compilers, not
+//! promises of the language, so no rule of `cerith_tile::rules` covers them.
 
 use cerith_tile::rules::Version;
 

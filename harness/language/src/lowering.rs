@@ -38,7 +38,7 @@ pub type Uses = HashSet<(&'static str, &'static str, Option<DType>)>;
 /// A lowering in progress.
 #[derive(Debug)]
 pub struct Lowering {
-    /// Where operations go.
+    /// Collects the operations.
     pub builder: Builder,
     /// The version of the language. See [`Lowering::has_quirk`] for quirks.
     pub rules: Rules,
@@ -48,11 +48,11 @@ pub struct Lowering {
     pub span: Span,
     /// The call that entered the function at hand.
     pub caller: Option<LocId>,
-    /// Where the calls are whose functions are being run, outermost first.
+    /// The spans of the active calls, outermost first.
     pub calls: Vec<Span>,
     /// The files of Triton's own library.
     pub library: HashSet<SourceId>,
-    /// What the kernel used of Triton's language so far.
+    /// The names of Triton's language used so far.
     pub uses: Uses,
     /// Pointers of the kernel that nothing is stored through.
     pub read_only: HashSet<ValueId>,
@@ -67,7 +67,7 @@ pub struct Lowering {
     oversized: Option<Box<Diagnostic>>,
     depth: usize,
     fuel: u64,
-    /// The quirks that were asked for.
+    /// The quirks that were checked.
     consulted_quirks: Cell<Quirks>,
 }
 
@@ -338,7 +338,7 @@ impl Lowering {
 
 /// Places.
 impl Lowering {
-    /// Makes a piece of text the current place; gives back the place before.
+    /// Makes a part of the text the current location. Returns the previous location.
     pub fn enter(&mut self, span: Span) -> (Span, LocId) {
         let before = (self.span, self.builder.loc());
         self.span = span;

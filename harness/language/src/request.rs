@@ -6,7 +6,7 @@ use cerith_tile::ir::Elem;
 use cerith_tile::rules::Rules;
 use cerith_tile::source::SourceFile;
 
-/// What a launch passes for one parameter, as far as the compiler specialises on it.
+/// The argument of a launch for one parameter, as far as the compiler specialises on it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RequestArg {
     /// A tensor: a pointer to elements of this type.
@@ -80,6 +80,6 @@ pub struct Request {
     pub keyword: Vec<(String, RequestArg)>,
     /// Launch options that a kernel can see or that change its meaning: `num_warps`, `num_stages`, `debug`.
     pub options: Vec<(String, RequestArg)>,
-    /// Whose language it is.
+    /// The rules of the language.
     pub rules: Rules,
 }

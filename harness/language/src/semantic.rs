@@ -1,8 +1,8 @@
 //! Typed semantics of operators: promotion, broadcasting, casts, memory, reductions.
 //!
-//! Everything here follows Triton's compiled semantics of the version that the trace's [`Rules`](cerith_tile::rules)
-//! name, never its interpreter's. The tracer needs the functions of this file for Python's syntax; `builtin` lowers calls
-//! with those of the modules. Left out: values that are known while tracing (`constant`).
+//! All functions follow Triton's compiled semantics of the version that the trace's [`Rules`](cerith_tile::rules) name,
+//! never its interpreter's. The tracer uses the functions of this file for Python's syntax; `builtin` lowers calls with
+//! those of the modules. See `constant` for values known while tracing.
 
 pub mod arithmetic;
 pub mod block_pointer;
@@ -54,8 +54,8 @@ pub fn lower_logical(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) -
     arithmetic::lower_logical(lo, is_or, lhs, rhs).map(Value::Tensor)
 }
 
-/// `lhs and rhs` (`lhs or rhs` when `is_or`) as Python has them: one of the two, by the truth of a scalar at run time. A number
-/// beside it takes its dtype, if that holds the number, because a value has one dtype only.
+/// `lhs and rhs` (`lhs or rhs` when `is_or`) with Python's meaning: one of the two, selected by a scalar's truth at run
+/// time. A number beside the scalar takes its dtype if that can represent the number, because a value has only one dtype.
 pub fn select_by_truth(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) -> Traced<Value> {
     let lhs = to_tensor(lo, lhs)?;
     let truth = cast::cast_elem(lo, lhs, Elem::Num(DType::I1), None)?;

@@ -2,7 +2,7 @@
 
 use cerith_tile::diagnostic::Diagnostic;
 
-/// Why a kernel has no IR.
+/// The reason why a kernel has no IR.
 #[derive(Clone, Debug)]
 pub enum Refusal {
     /// Triton's compiler (or launcher) rejects the program, for this reason.

@@ -1,7 +1,7 @@
-//! What an expression of a kernel evaluates to while it is traced.
+//! The values of a kernel's expressions while it is traced.
 //!
-//! Such values may be functions ([`callable`]), and come from the plain Python around kernels ([`plain`]). Left out: values
-//! that are known while tracing ([`crate::constant`]).
+//! Such values may be functions ([`callable`]), and come from the plain Python around kernels ([`plain`]). See
+//! [`crate::constant`] for values known while tracing.
 
 pub mod callable;
 pub mod object;
@@ -15,7 +15,7 @@ use self::callable::{Builtin, UserFunction};
 use self::plain::{AggregateClass, Plain};
 use crate::constant::Constant;
 
-/// What an expression evaluates to.
+/// The value of an expression.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A `tl.tensor`: a scalar or block in IR. Its type is the builder's.
@@ -46,9 +46,9 @@ pub enum Value {
     Python(Rc<Plain>),
     /// A module or namespace, by its canonical dotted name: `tl`, `tl.math`, `triton`, `math`.
     Module(Rc<str>),
-    /// What `tl.make_block_ptr` makes.
+    /// A block pointer from `tl.make_block_ptr`.
     BlockPointer(Rc<BlockPointer>),
-    /// What `tl.make_tensor_descriptor` makes, or the host.
+    /// A tensor descriptor from `tl.make_tensor_descriptor` or the host.
     Descriptor(Rc<Descriptor>),
     /// An instance of a `@triton.aggregate` class.
     Aggregate(Rc<Aggregate>),
@@ -65,7 +65,7 @@ pub struct BlockPointer {
     pub shape: Box<[ValueId]>,
     /// Strides in elements.
     pub strides: Box<[ValueId]>,
-    /// Where the block begins, in elements.
+    /// The start of the block, in elements.
     pub offsets: Box<[ValueId]>,
     /// Extents of the block.
     pub block_shape: Shape,
@@ -93,12 +93,12 @@ pub struct Descriptor {
 pub struct Aggregate {
     /// Its class.
     pub class: Rc<AggregateClass>,
-    /// What its fields hold, in their order.
+    /// The values of its fields, in their order.
     pub items: Rc<[Value]>,
 }
 
 impl Aggregate {
-    /// What a field holds.
+    /// Returns the value of a field.
     pub fn find_field(&self, name: &str) -> Option<&Value> {
         let place = self.class.fields.iter().position(|(field, _)| &**field == name)?;
         self.items.get(place)

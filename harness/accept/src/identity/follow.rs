@@ -1,5 +1,5 @@
-//! Follows the identities of lanes through an execution, from the operation that computes a value to where it is stored. Left out:
-//! which values are worth following (the parent module).
+//! Follows the identities of lanes through an execution, from the operation that computes a value to its stores. The parent
+//! module selects the values to follow.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

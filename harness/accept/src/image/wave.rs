@@ -1,5 +1,5 @@
-//! Functions that go up and down: what they give on an interval is bounded by how steep and how large they are, and by where
-//! they are least.
+//! Oscillating functions: their result on an interval is bounded by their slope, their magnitude, and the positions of
+//! their minima.
 
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::library::Symbol;
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{Operand, Points};
 use crate::interval::Interval;
 
-/// Where the gamma function has its minimum among positive numbers.
+/// The position of the gamma function's minimum among positive numbers.
 const GAMMA_MINIMUM: f64 = 1.461_632_144_968_362_3;
 
 /// The range of a function with a maximum slope and a maximum magnitude.

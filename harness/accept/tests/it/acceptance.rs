@@ -1,4 +1,5 @@
-//! What conforming implementations may give: wide enough for each of them, and no wider than it must be.
+//! The values that conforming implementations may store: each of them is accepted, and the range is no wider than
+//! necessary.
 
 use crate::kernels::{self, F32, Kernel, World};
 use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
@@ -44,7 +45,7 @@ fn build_kernel(
     (k.finish(), memory, args)
 }
 
-/// What is accepted of `out[0]` after `out[0] = f(x, y)`.
+/// The accepted values of `out[0]` after `out[0] = f(x, y)`.
 fn accept_result(x: f32, y: f32, f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId) -> Accepted {
     let (function, mut memory, args) = build_kernel(x, y, f);
     let (end, map) = accept(&function, [1, 1, 1], &args, &mut memory);
@@ -111,7 +112,7 @@ fn functions_are_within_a_few_ulp() {
     assert!(low == 0.0 && high > (-100f32).exp());
     let (low, high) = expect_range(accept_result(1e-40, 0.0, |k, x, _| k.add_unary(UnaryOp::Log, x)));
     assert!(low == f32::NEG_INFINITY && high > 1e-40f32.ln());
-    // What no number is near to.
+    // These results have no numbers near them.
     assert_eq!(
         accept_result(f32::INFINITY, 0.0, |k, x, _| k.add_unary(UnaryOp::Exp, x)),
         Accepted::Exact
@@ -157,7 +158,7 @@ fn a_product_may_be_fused_into_a_sum() {
         k.add_binary(BinaryOp::Sub, square, y)
     });
     assert_eq!(expect_range(result), (fused.min(0.0), fused.max(0.0)));
-    // Where both ways agree, nothing else is accepted.
+    // If both roundings agree, nothing else is accepted.
     let exact = accept_result(3.0, 1.0, |k, x, y| {
         let square = k.mul(x, x);
         k.add_binary(BinaryOp::Sub, square, y)
@@ -429,7 +430,7 @@ fn the_operation_that_widens_most_is_told() {
         find_widest(1.1, 0.3, |k, x, _| k.add_unary(UnaryOp::Exp, x)),
         Some("exp")
     );
-    // What is added to it does not widen it, ...
+    // Adding another number does not widen it, ...
     let moved = |k: &mut Kernel, x, y| {
         let root = k.add_unary(UnaryOp::Sqrt, x);
         k.add_binary(BinaryOp::Add, root, y)
@@ -597,7 +598,7 @@ fn call_library(k: &mut Kernel, function: &str, operands: &[ValueId]) -> ValueId
 
 #[test]
 fn library_functions_are_as_close_as_documented() {
-    // Exact, whichever the direction.
+    // Exact, for any rounding direction.
     assert_eq!(
         accept_result(0.1, 3.0, |k, x, y| call_library(k, "div_rd", &[x, y])),
         Accepted::Exact
@@ -637,7 +638,7 @@ fn library_functions_take_what_is_not_exact() {
     assert_eq!(accepted, Accepted::Unknown);
 }
 
-/// What keeps the value of `x * y` before `z` is added to it.
+/// Adds `z` to `x * y` after an operation that keeps the product's value.
 fn fused_through(between: impl Fn(&mut Kernel, ValueId) -> ValueId) -> (Accepted, f32, f32) {
     let (x, y) = (1.1f32, 1.3f32);
     let z = -(x * y);
@@ -737,7 +738,7 @@ fn a_product_of_numbers_that_were_widened_is_one_of_the_narrow_dtype() {
             let value = k.add_full(DType::F16, bits(value), &[]);
             k.cast(value, DType::F32)
         });
-        // What is not a number of the narrow dtype is no factor of a product in it.
+        // A number that the narrow dtype can't represent is not a factor of a narrow product.
         let product = if narrowed {
             k.mul(x, y)
         } else {
@@ -902,7 +903,7 @@ fn what_is_subnormal_is_flushed_before_anything_else() {
 
 #[test]
 fn what_may_be_anything_is_not_accepted() {
-    // A quotient by what may be zero, and all of a dtype.
+    // The divisor may be zero, so the result may be any number.
     let quotient = accept_result(1.0, 1.0, |k, x, y| {
         let (a, b) = (k.add_unary(UnaryOp::Exp, x), k.add_unary(UnaryOp::Exp, y));
         let zero = k.add_binary(BinaryOp::Sub, a, b);

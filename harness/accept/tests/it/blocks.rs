@@ -1,5 +1,5 @@
-//! Whole blocks and single lanes accept the same: an execution with intervals works on blocks where it can, and lane by
-//! lane where it keeps book of what widens. Both run the kernels of the benchmark, on ordinary numbers and on others.
+//! Whole blocks and single lanes accept the same values: an execution with intervals works on blocks if possible, and lane
+//! by lane if it records causes. Both run the kernels of the benchmark, on ordinary numbers and on others.
 
 #[path = "../../benches/kernels/mod.rs"]
 mod kernels;

@@ -1,5 +1,5 @@
-//! Functions of operands that are not exact have bounds: what is accepted holds every value that the function has of them,
-//! and never a spoiled one.
+//! Functions of operands that are not exact have bounds: every possible value of the function is accepted, and no
+//! deliberately wrong one.
 
 use crate::kernels::{self, Kernel, World};
 use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
@@ -49,7 +49,7 @@ fn build_operand(k: &mut Kernel, dtype: DType, operand: Operand) -> ValueId {
     }
 }
 
-/// What is accepted of a function of these operands, and the reference's bits.
+/// The accepted values of a function of these operands, and the reference's bits.
 fn accept_function(kind: &OpKind, dtypes: &[DType], operands: &[Operand], result: DType) -> (Accepted, u64) {
     let mut k = Kernel::new("kernel\n");
     let out = k.add_pointer_param("out", result);
@@ -223,7 +223,7 @@ fn operations_of_two_operands() {
     }
 }
 
-/// What no document has a figure for.
+/// Whether no documentation gives a figure for the error.
 fn is_open(symbol: &library::Symbol, operands: &[Operand]) -> bool {
     let negative = matches!(operands.first(), Some(Operand::Exp { negative: true, .. }));
     match symbol.function {
@@ -231,7 +231,7 @@ fn is_open(symbol: &library::Symbol, operands: &[Operand]) -> bool {
         "lgamma" => negative,
         // Below 1.5 times the order.
         "yn" => symbol.result == DType::F64,
-        // The bits of a number, of which some change.
+        // Only some bits of the number change.
         "double2loint" | "double2hiint" => true,
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! Combine functions that round, in many orders: what each order gives is accepted, and little else.
+//! Combine functions that round, in many orders: the result of each order is accepted, and few others.
 
 use crate::kernels::{Kernel, World};
 use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
@@ -132,7 +132,7 @@ impl Combined {
         Program::prepare(k.finish()).expect("verified")
     }
 
-    /// What is accepted of each result.
+    /// The accepted values of each result.
     fn accepted(&self) -> Vec<Accepted> {
         let (mut memory, args) = self.world().finish();
         let mut map = AcceptanceMap::default();
@@ -157,7 +157,7 @@ impl Combined {
         (0..2 * count).filter(move |at| at % count < shown)
     }
 
-    /// The bits that an order leaves; none of what has no value.
+    /// The result bits of an order; `None` for undefined results.
     fn run_order(&self, combining: Combining) -> Vec<Option<u64>> {
         let (mut memory, args) = self.world().finish();
         let config = Config {
@@ -184,7 +184,7 @@ impl Combined {
 
 fn list_orders() -> impl Iterator<Item = Combining> {
     use Combining::{Backwards, Forwards, Halves, Neighbours, Own, Random, Turned};
-    // Other random orders than those that bounds are made of.
+    // Random orders other than those that the bounds are computed from.
     let random = (10..40).map(Random);
     [Own, Halves, Turned, Neighbours, Forwards, Backwards]
         .into_iter()

@@ -1,4 +1,4 @@
-//! What is unknown and decides something: doubt stays with the bytes that it can reach.
+//! Unknown values that control something: only the bytes that they can affect become unknown.
 
 use crate::kernels::{F32, I32, Kernel, World};
 use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
@@ -10,8 +10,8 @@ use cerith_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Function, OpKind, Type, 
 const OUT: StorageId = StorageId(0);
 const OTHER_STORAGE: StorageId = StorageId(1);
 
-/// What is accepted of each of four floats of `out` and four integers of `other`, after a kernel of two pointers on so many
-/// programs. The kernel has a condition that may be decided either way.
+/// The accepted values of four floats of `out` and four integers of `other`, after a launch of a kernel of two pointers
+/// with this many programs. The kernel has a condition that may be decided either way.
 fn check(programs: u32, body: impl FnOnce(&mut Kernel, ValueId, ValueId, ValueId)) -> [Vec<Accepted>; 2] {
     let mut k = Kernel::new("kernel\n");
     let (out, other) = (
@@ -128,7 +128,7 @@ fn an_address_makes_its_storage_unknown_and_no_other() {
         let p = k.offset_pointer(out, lane);
         let value = build_float(k, 1.0);
         k.store(p, value, None);
-        // Nothing is known of what is loaded from there, and all of what is not.
+        // A value loaded from there is unknown; other storages stay known.
         let loaded = k.load(out, None, None);
         let loaded = k.cast(loaded, DType::I32);
         k.store(other, loaded, None);

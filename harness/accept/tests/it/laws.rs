@@ -19,7 +19,7 @@ fn generate_bytes() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: ProptestConfig::default().cases.max(2000),
-        // What was found becomes a test of its own.
+        // Failures are kept as separate tests instead.
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -32,7 +32,7 @@ proptest! {
     }
 }
 
-/// How many random kernels say anything: a test of the test.
+/// Checks the test: enough random kernels finish.
 #[test]
 fn most_random_kernels_finish() {
     use proptest::strategy::ValueTree;

@@ -1,4 +1,4 @@
-//! Sums and products in every order: each order's result is accepted, and nothing that is further from all of them than
+//! Sums and products in every order: each order's result is accepted, and no value that is further from all of them than
 //! rounding explains.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use cerith_tile::ir::{BinaryOp, Combine, OpKind, Rounding, Type};
 use cerith_tile::numeric::{apply_binary, decode, encode};
 use proptest::prelude::*;
 
-/// What is combined, and how.
+/// The combined elements, and the operation.
 #[derive(Clone, Debug)]
 struct Row {
     dtype: DType,
@@ -134,7 +134,7 @@ impl Row {
         results.pop().unwrap_or_default()
     }
 
-    /// How far from every order's result a number may be that is accepted: the documented slack.
+    /// The documented slack: the greatest distance of an accepted number from every order's result.
     fn slack(&self) -> f64 {
         let bits = match self.dtype {
             DType::F64 => 53,
@@ -227,7 +227,7 @@ fn check(row: &Row) -> Result<(), TestCaseError> {
             }
         }
     }
-    // Infinities and NaN: only where some order gives them, or a partial sum comes near the largest number.
+    // Infinities and NaN are accepted only if some order returns them, or a partial sum comes near the largest number.
     let part = |sign: f64| -> f64 {
         let terms = row.values.iter().map(|x| x * sign);
         if row.scan {
@@ -313,7 +313,7 @@ proptest! {
     }
 }
 
-/// What is accepted of a sum: the finite range, the two infinities, NaN.
+/// The accepted values of a sum: the finite range, the two infinities, NaN.
 fn sum(dtype: DType, values: &[f64]) -> (Accepted, u64) {
     Row {
         dtype,

@@ -1,4 +1,4 @@
-//! What annotations of parameters and variables say.
+//! The meaning of annotations of parameters and variables.
 
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
@@ -11,7 +11,7 @@ use cerith_language::constant::{Constant, TypeValue};
 use cerith_language::value::Value;
 use cerith_language::value::plain::{Plain, ScopeId};
 
-/// What a parameter's annotation makes of it.
+/// A parameter, according to its annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parameter {
     /// Nothing: the argument decides.
@@ -32,7 +32,7 @@ impl Runner<'_, '_> {
         matches!(self.read_annotation(scope, annotation), Parameter::Constexpr)
     }
 
-    /// What an annotation says.
+    /// Evaluates an annotation.
     pub fn read_annotation(&mut self, scope: ScopeId, annotation: &Expr) -> Parameter {
         let Ok(value) = self.eval_expression(scope, annotation) else {
             return Parameter::Plain;

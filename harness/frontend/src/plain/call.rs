@@ -92,7 +92,7 @@ impl Runner<'_, '_> {
             Some(_) => true,
             None if is_module(&format!("{module}.{name}")) => true,
             None if cerith_language::builtin::find_symbol(self.lo.rules, module, name).is_some() => true,
-            // What is not known of other modules, and of what is private, is not known to be missing.
+            // Other modules and private names may have attributes that the reference doesn't know about.
             None if &**module == "tl"
                 && !name.starts_with('_')
                 && !cerith_language::builtin::UNKNOWN_OF_TL.contains(&&**name) =>
@@ -112,7 +112,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Calls a function of `tl` that plain Python calls: what takes a value out of a constexpr, or finds a dtype.
+    /// Calls a function of `tl` from plain Python: one that unwraps a constexpr, or finds a dtype.
     fn of_language(&mut self, name: &str, arguments: &Arguments, span: Span) -> Traced<Plain> {
         match (name, arguments.positional.as_slice()) {
             ("_unwrap_if_constexpr" | "_constexpr_to_value", [value]) => Ok(match value {
@@ -148,7 +148,7 @@ impl Runner<'_, '_> {
         Ok(Plain::from_value(&value))
     }
 
-    /// Runs a plain function; also gives the scope of its names.
+    /// Runs a plain function. Also returns the scope of its names.
     pub fn call_function(
         &mut self,
         function: &Rc<PlainFunction>,
@@ -365,7 +365,7 @@ fn apply_builtin(name: &str, arguments: &Arguments, span: Span) -> Plain {
                 .collect(),
         ));
     }
-    // The text of what is shared inside of itself may have no end.
+    // A value that shares its parts may have an exponentially long text.
     if name == "str"
         && arguments
             .positional
@@ -377,7 +377,7 @@ fn apply_builtin(name: &str, arguments: &Arguments, span: Span) -> Plain {
     apply(Builtins::find(name), &what, arguments, span)
 }
 
-/// How much a function of Python's looks at: items, and the long texts among them.
+/// The number of items that a Python function processes, counting long texts by length.
 fn estimate_work(name: &str, arguments: &Arguments) -> usize {
     let items: usize = arguments
         .positional
@@ -392,10 +392,10 @@ fn estimate_work(name: &str, arguments: &Arguments) -> usize {
     items.saturating_mul(times as usize + 1)
 }
 
-/// Functions that compare items. Nested items are not compared: what they share may have no end.
+/// Functions that compare items. Nested items are not compared: shared parts make that exponentially slow.
 const COMPARE: [&str; 3] = ["max", "min", "sorted"];
 
-/// Calls a function of Python's. Where an argument is not known, neither is the result, which messages call `what`.
+/// Calls a Python function. If an argument is unknown, so is the result; messages call it `what`.
 fn apply(function: Option<&python::Builtin<Plain>>, what: &str, arguments: &Arguments, span: Span) -> Plain {
     let Some(function) = function.filter(|_| arguments.keyword.is_empty()) else {
         return Plain::new_unknown(span, what);

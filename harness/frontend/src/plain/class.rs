@@ -2,7 +2,7 @@
 //! use.
 //!
 //! An `__init__` is plain Python that runs while the kernel is compiled. Its assignments to the instance's fields are
-//! followed, alone and under conditions that are known. Left out: properties, which Triton drops too.
+//! followed, alone and under known conditions. Properties are ignored, because Triton drops them too.
 
 use std::rc::Rc;
 
@@ -248,7 +248,7 @@ impl Runner<'_, '_> {
     }
 }
 
-/// What plain Python sees of an instance's field.
+/// The value of an instance's field in plain Python.
 pub(super) fn field_of(instance: &Aggregate, name: &str, span: Span) -> Plain {
     match instance.find_field(name) {
         Some(value @ Value::Constant(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_))) => {
@@ -260,7 +260,7 @@ pub(super) fn field_of(instance: &Aggregate, name: &str, span: Span) -> Plain {
     }
 }
 
-/// What `collections.namedtuple` makes.
+/// Evaluates `collections.namedtuple(…)`.
 pub(super) fn named_tuple(arguments: &Arguments, span: Span) -> Plain {
     let fields: Option<Vec<Rc<str>>> = match arguments.get(1, "field_names") {
         Some(Plain::Constant(Constant::Str(text))) => Some(

@@ -47,7 +47,7 @@ impl Parameter {
     }
 }
 
-/// Of `triton.autotune` (runtime/autotuner.py of each wheel).
+/// Parameters of `triton.autotune` (runtime/autotuner.py of each wheel).
 const AUTOTUNE: &[Parameter] = &[
     parameter("configs").required(),
     parameter("key").required(),
@@ -63,7 +63,7 @@ const AUTOTUNE: &[Parameter] = &[
     parameter("cache_results").since(3, 4),
 ];
 
-/// Of `triton.Config`.
+/// Parameters of `triton.Config`.
 const CONFIG: &[Parameter] = &[
     parameter("kwargs").required(),
     parameter("num_warps"),
@@ -78,7 +78,7 @@ const CONFIG: &[Parameter] = &[
     parameter("ir_override").since(3, 4),
 ];
 
-/// Of `triton.jit`, after the function; all of them by name.
+/// Parameters of `triton.jit`: the function, then keyword-only ones.
 const JIT: &[Parameter] = &[
     parameter("fn"),
     parameter("version"),
@@ -90,7 +90,7 @@ const JIT: &[Parameter] = &[
     parameter("noinline"),
 ];
 
-/// Of `triton.heuristics`.
+/// Parameters of `triton.heuristics`.
 const HEURISTICS: &[Parameter] = &[parameter("values").required()];
 
 /// Refuses arguments that a decorator does not take in this version.
@@ -157,7 +157,7 @@ fn filter_parameters(parameters: &[Parameter], version: Version) -> impl Iterato
         .filter(move |parameter| (parameter.since..parameter.removed_in).contains(&version))
 }
 
-/// What a decorator that has its arguments makes of a value.
+/// Applies a decorator that already has its arguments to a value.
 pub(super) fn apply_decorator(decorator: &Decorator, value: Option<&Plain>, span: Span) -> Plain {
     match (decorator, value) {
         (Decorator::Jit(options), Some(Plain::Function(function))) => {
@@ -170,7 +170,7 @@ pub(super) fn apply_decorator(decorator: &Decorator, value: Option<&Plain>, span
     }
 }
 
-/// What `triton.jit` is told.
+/// Reads the options of `triton.jit`.
 pub(super) fn jit_options(arguments: &Arguments) -> JitOptions {
     let keyword = |name: &str| {
         arguments
@@ -193,7 +193,7 @@ pub(super) fn jit_options(arguments: &Arguments) -> JitOptions {
     }
 }
 
-/// What `triton.Config(…)` is.
+/// Evaluates `triton.Config(…)`.
 pub(super) fn build_config(lo: &Lowering, arguments: &Arguments, span: Span) -> Plain {
     let Some(Plain::Dict(kwargs)) = arguments.get(0, "kwargs") else {
         return Plain::new_unknown(span, "the parameters of this configuration");
@@ -217,7 +217,7 @@ pub(super) fn build_config(lo: &Lowering, arguments: &Arguments, span: Span) -> 
     }))
 }
 
-/// What `tl.constexpr` makes of a plain function.
+/// Applies `tl.constexpr` to a plain function.
 pub(super) fn wrap_in_constexpr(function: Option<&Plain>) -> Plain {
     match function {
         Some(Plain::Function(function)) => Plain::HeldFunction(Rc::clone(function)),

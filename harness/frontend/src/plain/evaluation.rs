@@ -1,7 +1,7 @@
-//! A walk over an expression of plain Python: what [`cerith_python::walk`] asks of the names and values here.
+//! Evaluates an expression of plain Python: implements the names and values that [`cerith_python::walk`] needs.
 //!
-//! What is not known does not end the walk. It becomes [`Plain::Unknown`] at the node that needs to know it. Left out: nodes that the
-//! walk leaves to whoever calls it ([`super::expression`]).
+//! An unknown value does not end the walk. It becomes [`Plain::Unknown`] at the node that needs the value. See
+//! [`super::expression`] for the nodes that the walk delegates to its caller.
 
 use cerith_python::walk::{self, Scope};
 use cerith_python::{Error, ErrorKind};
@@ -15,19 +15,19 @@ use crate::text::span_of;
 use cerith_language::stop::{Stop, Traced};
 use cerith_language::value::plain::{Plain, ScopeId};
 
-/// The names that an expression sees, and the runner of what it calls.
+/// The names visible to an expression, and the runner of its calls.
 struct Evaluation<'r, 'm, 'a> {
     runner: &'r mut Runner<'m, 'a>,
     scope: ScopeId,
 }
 
-/// Why a node has no value.
+/// The reason why a node has no value.
 enum Halt {
     /// Tracing ends.
     Stop(Stop),
-    /// The value depends on something that is not known.
+    /// The value depends on an unknown one.
     Unknown,
-    /// Python raises, or its value is not held here.
+    /// Python raises an exception, or the value is unsupported here.
     Failed(Plain),
 }
 
@@ -38,7 +38,7 @@ impl From<Stop> for Halt {
 }
 
 impl Runner<'_, '_> {
-    /// What a node gives; [`Plain::Unknown`] where that is not known.
+    /// Evaluates a node. Returns [`Plain::Unknown`] if its value is unknown.
     pub(super) fn eval_node(&mut self, scope: ScopeId, expression: &Expr, span: Span) -> Traced<Plain> {
         let found = walk::evaluate_node(&mut Evaluation { runner: self, scope }, expression);
         match found {
@@ -129,7 +129,7 @@ impl Scope for Evaluation<'_, '_, '_> {
     }
 }
 
-/// What a node is whose value depends on something that is not known.
+/// Describes a node whose value depends on an unknown one.
 fn unknown_of(expression: &Expr) -> &'static str {
     match expression {
         Expr::If(_) => "what depends on this condition",

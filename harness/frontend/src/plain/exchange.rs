@@ -1,4 +1,4 @@
-//! From plain Python to kernels: what a value of the one is to the other. The way back is [`Plain::from_value`].
+//! Converts plain Python values to kernel values. [`Plain::from_value`] is the reverse.
 
 use std::rc::Rc;
 
@@ -11,17 +11,18 @@ use cerith_language::value::Value;
 use cerith_language::value::plain::{Plain, ScopeId};
 use cerith_language::{builtin, constant};
 
-/// How a module that is a file goes by in [`Value::Module`], followed by its scope.
+/// The prefix of a file's name in [`Value::Module`]; the scope follows.
 const FILE_PREFIX: &str = "file ";
 
-/// The scope of a module that is a file, by what it goes by in [`Value::Module`].
+/// The scope of a file, by its name in [`Value::Module`].
 pub(crate) fn file_scope(module: &str) -> Option<ScopeId> {
     module
         .strip_prefix(FILE_PREFIX)
         .and_then(|scope| scope.parse().ok())
 }
 
-/// What a value of plain Python is to a kernel, and what a `constexpr` of it holds. `None` where kernels cannot have it.
+/// Converts a value of plain Python to a kernel value, which is also the content of its `constexpr`. `None` if kernels
+/// can't use it.
 pub(crate) fn kernel_value(rules: Rules, value: &Plain) -> Option<Value> {
     Some(match value {
         Plain::Constant(constant) => Value::Constant(constant.clone()),
@@ -68,7 +69,7 @@ pub(crate) fn default_value(lo: &Lowering, name: &str, default: &Plain) -> Trace
     }
 }
 
-/// How to make a plain global one that kernels may use.
+/// Suggests how to change a plain global so that kernels may use it.
 pub(crate) fn suggest_fix(name: &str, value: &Plain) -> Option<String> {
     match value {
         Plain::Constant(value) => Some(format!(

@@ -1,4 +1,4 @@
-//! Expressions of plain Python. Left out: operators on values ([`super::operator`]), and calls ([`super::call`]).
+//! Expressions of plain Python. See [`super::operator`] for operators on values and [`super::call`] for calls.
 
 use std::rc::Rc;
 
@@ -46,7 +46,7 @@ impl Runner<'_, '_> {
         Ok(value)
     }
 
-    /// What a node gives that [`cerith_python::walk`] does not know.
+    /// Evaluates a node that [`cerith_python::walk`] does not support.
     pub(super) fn eval_other_node(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
         let span = span_of(self.modules.source_of(scope), expression.range());
         Ok(match expression {

@@ -1,7 +1,7 @@
 //! The limits of dtypes: `torch.finfo`, `torch.iinfo` and `numpy.iinfo`.
 //!
-//! The figures are those of the formats (IEEE 754, and the 8-bit formats of Open Compute). Left out: `resolution`, and
-//! `numpy.finfo`, whose figures are NumPy's own scalars, which kernels do not take.
+//! The figures are those of the formats (IEEE 754, and the 8-bit formats of Open Compute). Unsupported: `resolution`, and
+//! `numpy.finfo`, whose figures are NumPy scalars, which kernels do not take.
 
 use std::rc::Rc;
 

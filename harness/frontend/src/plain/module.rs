@@ -1,5 +1,5 @@
-//! Files as modules: loading them, imports, functions and their decorators, and attributes of modules. The prelude is loaded
-//! here too. Left out: other statements ([`super::statement`]).
+//! Files as modules: loading them, imports, functions and their decorators, and attributes of modules. The prelude is
+//! loaded here too. See [`super::statement`] for other statements.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ thread_local! {
     static PARSED: RefCell<Vec<ParsedFile>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How many parsed files a thread keeps. A kernel is traced again and again, with other arguments and other quirks.
+/// The number of parsed files that a thread keeps. A kernel is traced repeatedly, with other arguments and other quirks.
 const MAX_PARSED_FILES: usize = 8;
 
 /// Parses a file, or finds it among those of late.
@@ -247,7 +247,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// The module that an import of `path` gives: one of the request's files, or one known by name.
+    /// Resolves an import of `path`: one of the request's files, or a module known by name.
     fn import_module(&mut self, path: &str) -> Traced<Plain> {
         if let Some(&scope) = self.modules.by_name.get(path) {
             return Ok(Plain::File(scope));

@@ -17,8 +17,8 @@ pub(crate) fn canonicalize_module(path: &str) -> String {
     }
 }
 
-/// Whether nothing is known of what a module holds. It may hold kernels: it is neither Triton's nor one of the modules that
-/// hold plain values.
+/// Whether the content of a module is unknown. It may contain kernels: it is neither Triton's nor one of the modules of
+/// plain values.
 pub(crate) fn is_foreign(path: &str) -> bool {
     let root = path.split('.').next().unwrap_or_default();
     !matches!(

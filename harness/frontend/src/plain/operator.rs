@@ -1,7 +1,7 @@
-//! Operators of plain Python. What is not known becomes [`Plain::Unknown`], and nothing is guessed.
+//! Operators of plain Python. Unknown results become [`Plain::Unknown`]; nothing is guessed.
 //!
-//! Left out: what names and calls mean ([`super::expression`]), arithmetic on two constants ([`cerith_language::constant`]), the operators
-//! themselves ([`cerith_python`]).
+//! See [`super::expression`] for names and calls, [`cerith_language::constant`] for arithmetic on two constants, and
+//! [`cerith_python`] for the operators themselves.
 
 use std::rc::Rc;
 
@@ -55,14 +55,14 @@ fn depth_of(value: &Plain, limit: usize, known: &mut FxHashMap<*const Plain, usi
         ),
         _ => deepest(&mut value.items().unwrap_or_default().iter()),
     };
-    // What was not counted to its end is not known.
+    // A count that stopped at the limit isn't the depth.
     if let Some(place) = place.filter(|_| depth < limit) {
         known.insert(place, depth);
     }
     depth
 }
 
-/// What failed arithmetic leaves.
+/// The value of a failed computation.
 pub(super) fn unknown_from_failure(failure: &Failure, span: Span) -> Plain {
     match failure {
         Failure::Raises(text) => {
@@ -104,8 +104,8 @@ pub(super) fn apply_binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Sp
     }
 }
 
-/// Whether a constexpr has no such operator where it stands on the right (`class constexpr` in `triton/language/core.py`, all
-/// versions).
+/// Whether a constexpr lacks the reflected operator, for a constexpr on the right (`class constexpr` in
+/// `triton/language/core.py`, all versions).
 const fn has_no_reflection(op: ast::Operator) -> bool {
     matches!(
         op,
@@ -146,7 +146,7 @@ pub(super) fn apply_unary(op: ast::UnaryOp, operand: &Plain, span: Span) -> Plai
 pub(super) fn compare(op: ast::CmpOp, lhs: &Plain, rhs: &Plain) -> Result<bool, Error> {
     let none = |value: &Plain| matches!(value, Plain::Constant(Constant::None));
     match op {
-        // What an object holds need not be known to know that it is one.
+        // An object is never `None`, even if its content is unknown.
         ast::CmpOp::Is | ast::CmpOp::IsNot
             if none(lhs) && rhs.is_object() || none(rhs) && lhs.is_object() =>
         {

@@ -1,4 +1,4 @@
-//! Statements of plain Python. Where it is not known whether code runs, the names that it binds become [`Plain::Unknown`].
+//! Statements of plain Python. If it is unknown whether code runs, the names that it binds become [`Plain::Unknown`].
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use cerith_language::stop::{Stop, Traced};
 use cerith_language::value::object::MAX_RANGE;
 use cerith_language::value::plain::{Plain, ScopeId};
 
-/// How a statement ends.
+/// The way a statement ends.
 pub(super) enum Flow {
     /// It goes on.
     Next,
@@ -124,7 +124,7 @@ impl Runner<'_, '_> {
         Ok(Flow::Next)
     }
 
-    /// What an exception says: `ValueError: too large`.
+    /// The text of an exception: `ValueError: too large`.
     fn describe_exception(&mut self, scope: ScopeId, exception: &Expr) -> Traced<String> {
         let (class, message) = match exception {
             Expr::Call(call) => (&*call.func, call.arguments.args.first()),
@@ -166,7 +166,7 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// Binds the names of code that may or may not run to what is not known.
+    /// Binds the names of code that may or may not run to an unknown value.
     fn forget(&mut self, scope: ScopeId, body: &[Stmt], span: Span, what: &str) {
         let mut names = Vec::new();
         bound_names(body, &mut names);

@@ -1,5 +1,4 @@
-//! Methods of strings that module-level code calls, to put texts for kernels together. Left out: what they do with other than the
-//! plainest arguments; `None` then.
+//! String methods that module-level code calls to build texts for kernels. They return `None` for unusual arguments.
 
 use std::rc::Rc;
 

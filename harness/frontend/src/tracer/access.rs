@@ -34,7 +34,7 @@ const STRING_METHODS: [&str; 12] = [
 ];
 
 impl Tracer<'_> {
-    /// What a name is here: a local, a global that kernels may use, or one of Python's own that Triton knows.
+    /// Resolves a name: a local, a global that kernels may use, or a Python builtin that Triton supports.
     pub(super) fn lookup(&mut self, name: &str) -> Traced<Value> {
         if let Some(slot) = self.frame.names.get(name) {
             return Ok(slot.value.clone());
@@ -140,7 +140,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// What a module has under a dotted name, as an argument of a launch: whatever a kernel may use.
+    /// Resolves a dotted name in a module, as an argument of a launch: any value that kernels may use.
     pub(super) fn named_global(&mut self, scope: ScopeId, path: &str) -> Traced<Value> {
         let mut names = path.split('.');
         let first = names.next().unwrap_or_default();
@@ -195,7 +195,7 @@ impl Tracer<'_> {
         self.get_attribute(&value, name)
     }
 
-    /// Whether an expression that is no number gives a constexpr: it is a call of `tl.constexpr`, or a name that is annotated so.
+    /// Whether an expression that is not a number is a constexpr: a call of `tl.constexpr`, or a name with that annotation.
     fn is_constexpr(&mut self, expression: &Expr, value: &Value) -> Traced<bool> {
         Ok(match expression {
             Expr::Call(call) => matches!(self.eval(&call.func)?,
@@ -226,7 +226,7 @@ impl Tracer<'_> {
     /// `value.name`.
     pub(super) fn get_attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
         let found = self.attribute_of(value, name)?;
-        // A function counts where it is called, with what it is called on.
+        // A function counts when it is called, with the dtypes of its arguments.
         if !matches!(found, Value::Builtin(_) | Value::Method(..)) {
             self.used_attribute(value, name);
         }

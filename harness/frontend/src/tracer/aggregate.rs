@@ -1,8 +1,8 @@
-//! Classes decorated with `@triton.aggregate`: what a `class` of fields and methods says, and their instances, which
-//! are values of kernels that cannot be changed.
+//! Classes decorated with `@triton.aggregate`: their fields and methods, and their instances, which are immutable values of
+//! kernels.
 //!
-//! An `__init__` is plain Python that runs while the kernel is compiled; of it, assignments to the instance's fields
-//! are followed, on their own and under conditions that are known. Left out: properties, which Triton drops too.
+//! An `__init__` is plain Python that runs while the kernel is compiled. Its assignments to the instance's fields are
+//! followed, alone and under known conditions. Properties are ignored, because Triton drops them too.
 
 use std::rc::Rc;
 
@@ -165,7 +165,7 @@ impl Tracer<'_> {
         })))
     }
 
-    /// What a field holds that an `__init__` has assigned.
+    /// Converts the value that an `__init__` assigned to a field.
     fn initial_value(
         &self,
         class: &AggregateClass,

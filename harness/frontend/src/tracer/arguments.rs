@@ -168,7 +168,7 @@ impl Tracer<'_> {
         Err(Stop::Rejected(Box::new(diagnostic)))
     }
 
-    /// What `@triton.autotune` or `@triton.heuristics` adds.
+    /// Applies `@triton.autotune` or `@triton.heuristics` to the arguments.
     fn wrap(
         &mut self,
         function: &Rc<UserFunction>,
@@ -262,9 +262,9 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// Notes what a tuner that measures sets to zero: `Autotuner.run` calls the tuner's `pre_hook` with `reset_only` once it has
-    /// measured, which sets the tensors of `reset_to_zero` to zero unless the user gives another hook. `restore_value` leaves its
-    /// tensors as they were.
+    /// Records the tensors that a measuring tuner sets to zero: `Autotuner.run` calls the tuner's `pre_hook` with
+    /// `reset_only` after measuring, which sets the tensors of `reset_to_zero` to zero unless the user passes another hook.
+    /// `restore_value` leaves its tensors unchanged.
     fn reset_when_tuning(
         &mut self,
         reset: &Plain,
@@ -334,8 +334,8 @@ impl Tracer<'_> {
         )))
     }
 
-    /// The configuration that a launch runs with: the first that is left after pruning. A correct kernel gives the
-    /// same result with any of them. Also whether the tuner measures any.
+    /// Chooses the configuration of a launch: the first one after pruning. A correct kernel has the same result with any of
+    /// them. Also returns whether the tuner measures any.
     fn choose_config(
         &mut self,
         configs: &Plain,

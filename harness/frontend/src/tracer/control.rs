@@ -17,22 +17,22 @@ use cerith_language::semantic::types::{same_type, type_text};
 use cerith_language::stop::Traced;
 use cerith_language::value::Value;
 
-/// What stands behind an `if`'s own body.
+/// The clauses after an `if`'s own body.
 #[derive(Clone, Copy)]
 pub(super) enum ElseBranch<'a> {
     /// Nothing.
     Nothing,
     /// `else:`.
     Body(&'a [Stmt]),
-    /// `elif …:`, and what stands behind it.
+    /// `elif …:`, and the clauses after it.
     If(&'a Expr, &'a [Stmt], &'a [ast::ElifElseClause]),
 }
 
 /// One side of an `if` that was run.
 struct Arm {
-    /// What it did, not yet finished.
+    /// Its operations, in a block that is still open.
     block: Block,
-    /// How it ended.
+    /// Its control flow.
     flow: Flow,
     /// The names at its end.
     names: Names,
@@ -47,7 +47,7 @@ struct Export {
     else_value: Option<Value>,
 }
 
-/// What stands behind a condition's body, given its clauses.
+/// Returns the clauses after a condition's body.
 pub(super) fn else_of(clauses: &[ast::ElifElseClause]) -> ElseBranch<'_> {
     match clauses.split_first() {
         None => ElseBranch::Nothing,
@@ -87,8 +87,8 @@ fn else_returns(orelse: ElseBranch<'_>) -> bool {
 }
 
 impl Tracer<'_> {
-    /// Runs statements one after the other. `tail` says that the function ends after them, so that nothing needs what
-    /// they leave behind.
+    /// Runs statements one after the other. If `tail` is set, the function ends after them, so nothing needs the names that
+    /// they bind.
     pub(super) fn run(&mut self, body: &[Stmt], tail: bool) -> Traced<Flow> {
         self.lo.burn()?;
         self.run_nested(|tr| tr.run_inner(body, tail))
@@ -119,7 +119,7 @@ impl Tracer<'_> {
         Ok(Flow::Falls)
     }
 
-    /// What becomes of the statements after one that ended with `flow`. `None`: they are run as usual.
+    /// Handles the statements after one that ended with `flow`. `None`: the caller runs them as usual.
     fn go_on(&mut self, flow: Flow, after: &[Stmt], tail: bool, is_return: bool) -> Traced<Option<Flow>> {
         match flow {
             Flow::Falls => Ok(None),
@@ -136,8 +136,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Runs statements that are never reached. Their mistakes count all the same, and what they return takes part in the
-    /// function's type.
+    /// Runs unreachable statements. Their errors still count, and the values that they return affect the function's type.
     fn run_dead(&mut self, body: &[Stmt]) -> Traced<()> {
         if body.is_empty() {
             return Ok(());
@@ -218,7 +217,7 @@ impl Tracer<'_> {
         self.run_nested(|tr| tr.run_region(|tr| tr.branch_inner(test, body, orelse, after, tail)))
     }
 
-    /// Runs what stands behind an `if`'s own body.
+    /// Runs the clauses after an `if`'s own body.
     fn run_else(&mut self, orelse: ElseBranch<'_>, tail: bool) -> Traced<Flow> {
         match orelse {
             ElseBranch::Nothing => Ok(Flow::Falls),

@@ -1,7 +1,7 @@
-//! What a launch looks at before it compiles: the names of Triton's that a kernel mentions, also in code that is not taken.
+//! Checks that a launch makes before compiling: the Triton names that a kernel mentions, also in code that is not taken.
 //!
-//! Triton hashes a kernel with everything that it depends on, and walks its text for that. Until 3.4, it looks up every name
-//! of a module on the way, so a name of a later version is an error wherever it stands.
+//! Triton hashes a kernel with all its dependencies, and walks its text for that. Until 3.4, it looks up every name of a
+//! module on the way, so a name of a later version is an error anywhere in the text.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use cerith_language::stop::{Stop, Traced};
 use cerith_language::value::callable::UserFunction;
 use cerith_language::value::plain::{Plain, ScopeId};
 
-/// What a text mentions: names of modules by their path, and single names, where they stand.
+/// The names that a text mentions: paths into modules, called or not, with their locations.
 #[derive(Default)]
 struct Mentions<'a> {
     locals: HashSet<&'a str>,
@@ -83,7 +83,7 @@ impl<'a> Visitor<'a> for Mentions<'a> {
 }
 
 impl Tracer<'_> {
-    /// Refuses a kernel that mentions, itself or through what it calls, a name that Triton does not have.
+    /// Refuses a kernel that mentions, directly or through its calls, a name that Triton does not have.
     pub(super) fn check_dependencies(&mut self, kernel: &Rc<UserFunction>) -> Traced<()> {
         if !self.lo.has_gap(Gap::PythonModules) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Expressions of kernels. Left out: names and attributes (`access`), operators (`operator`), and calls (`call`).
+//! Expressions of kernels. See `access` for names and attributes, `operator` for operators, and `call` for calls.
 
 use std::rc::Rc;
 
@@ -178,8 +178,8 @@ impl Tracer<'_> {
         }
     }
 
-    /// Whether an expression is a name whose value is a tensor inside of a constexpr, as versions have it where a
-    /// run-time value is annotated as `constexpr`.
+    /// Whether an expression is a name whose value is a tensor inside of a constexpr. Some versions create these for a
+    /// run-time value annotated as `constexpr`.
     pub(super) fn is_held(&self, expression: &Expr) -> bool {
         let Expr::Name(name) = expression else {
             return false;
@@ -245,7 +245,7 @@ impl Tracer<'_> {
         let is_float = |arm| matches!(eval_literal(arm), Some(Constant::Float(_)));
         let stays_python =
             self.lo.has_quirk(Quirk::NumbersStayPython) && is_float(&node.body) && is_float(&node.orelse);
-        // What `:=` binds in here is gone afterwards.
+        // Bindings by `:=` in here end with the expression.
         let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
         self.lo.builder.open_block(&[]);
         let value = self.eval(&node.body)?;
@@ -297,8 +297,8 @@ impl Tracer<'_> {
         Ok(Value::Tensor(chosen))
     }
 
-    /// The value of an arm of a conditional expression; none where the arm only has an effect, as a call of `tl.store` does. A
-    /// float that stays Python's is held in `f64`.
+    /// The value of an arm of a conditional expression. `None` if the arm only has an effect, such as a call of `tl.store`.
+    /// A float that stays a Python number is stored as `f64`.
     fn lower_arm(&mut self, arm: &Expr, value: &Value, stays_python: bool) -> Traced<Option<ValueId>> {
         if let Value::Constant(number) = value
             && stays_python
@@ -375,7 +375,8 @@ impl Tracer<'_> {
         Ok(Value::from_text(&text))
     }
 
-    /// Whether an expression that gives a type gives it as a constexpr: a name or a call, no attribute.
+    /// Whether the type that an expression evaluates to is a constexpr. It is for a local name bound to one and for calls,
+    /// but not for an attribute.
     pub(super) fn is_annotated(&self, expression: &Expr) -> bool {
         !matches!(expression, Expr::Name(_) | Expr::Attribute(_))
             || matches!(expression, Expr::Name(name)

@@ -1,4 +1,4 @@
-//! What belongs to one Python function that is being run: its names and what it returned.
+//! The state of one running Python function: its names and its return values.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use cerith_language::value::callable::UserFunction;
 use cerith_language::value::plain::ScopeId;
 use cerith_language::value::{Aggregate, BlockPointer, Descriptor, Value};
 
-/// How a name came to its value.
+/// The way a name got its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An ordinary value.
@@ -20,16 +20,16 @@ pub(super) enum Kind {
     Bare,
     /// A tensor or a named tuple inside of a constexpr.
     Held,
-    /// A parameter whose value the launcher made a compile-time constant without being asked to.
+    /// A parameter that the launcher turned into a compile-time constant although it isn't annotated.
     Specialised,
 }
 
-/// What a name is bound to.
+/// The value of a name.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     /// The value.
     pub value: Value,
-    /// How it came to be.
+    /// The kind of binding.
     pub kind: Kind,
 }
 
@@ -51,9 +51,9 @@ pub(super) struct Frame {
     pub scope: ScopeId,
     /// The file.
     pub source: SourceId,
-    /// How many loops of IR are open.
+    /// The number of open loops in the IR.
     pub loops: usize,
-    /// What `return`s that are never reached would return; the types must agree all the same.
+    /// The values of unreachable `return`s. Their types must match the others.
     pub dead_returns: Vec<Value>,
 }
 
@@ -139,8 +139,8 @@ pub(super) fn rebuild(value: &Value, tensors: &mut impl Iterator<Item = ValueId>
 /// A call whose body is being run.
 #[derive(Debug)]
 pub(super) struct ActiveCall {
-    /// Of which function.
+    /// The called function.
     pub function: Rc<UserFunction>,
-    /// What it passes.
+    /// The passed arguments.
     pub arguments: Vec<Value>,
 }

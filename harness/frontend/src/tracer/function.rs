@@ -1,4 +1,4 @@
-//! What is wrong with a `@triton.jit` function before its body is run: its options and its annotations.
+//! Finds errors in a `@triton.jit` function before its body runs: its options and its annotations.
 
 use cerith_tile::rules::Rule;
 use ruff_python_ast::Expr;
@@ -11,7 +11,7 @@ use cerith_language::stop::{Stop, Traced};
 use cerith_language::value::callable::{UserFunction, is_listed};
 
 impl Tracer<'_> {
-    /// Refuses a function that asks of a constexpr parameter not to be specialised on.
+    /// Refuses a function whose options exclude a constexpr parameter from specialisation.
     pub(super) fn check_specialised(&mut self, function: &UserFunction) -> Traced<()> {
         let options = &function.options;
         let lists_none =

@@ -1,5 +1,5 @@
-//! The `pre_hook` of a tuner's configuration. A hook is Python of the host, of which one form is executed: it sets tensors of the
-//! launch to zero.
+//! The `pre_hook` of a tuner's configuration. A hook is Python code of the host. Only one form is supported: it sets
+//! tensors of the launch to zero.
 
 use ruff_python_ast::{Expr, Stmt};
 

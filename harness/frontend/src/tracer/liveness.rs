@@ -1,9 +1,9 @@
-//! Which operations of a function are live: something with an effect needs them. Compilers drop the others before most of
-//! their passes look.
+//! Finds the live operations of a function: those that an effect depends on. Compilers drop the others before most of their
+//! passes run.
 //!
-//! Results of a branch, and what a loop carries, are followed one by one. The body of a loop needs a carried value only if
-//! something live in it does, not if only the carried value's own next one is made of it; older versions drop such a cycle in
-//! a `for` but not in a `while` ([`Gap::WhileCarriesUnused`]).
+//! Results of a branch and values carried by a loop are followed one by one. The body of a loop needs a carried value only
+//! if one of its live operations does, not if only the carried value's own next value is computed from it; older versions
+//! drop such a cycle in a `for` but not in a `while` ([`Gap::WhileCarriesUnused`]).
 
 use cerith_tile::ir::{Block, Function, OpKind, Operation, ValueId};
 use cerith_tile::rules::Rules;
@@ -13,7 +13,7 @@ use cerith_language::gap::Gap;
 /// An operation by its place in the text of the function.
 type OpNumber = usize;
 
-/// Where a value comes from: an operation's result, or a parameter of one of its regions, by its place.
+/// The origin of a value: an operation's result, or a parameter of one of its regions, by its position.
 #[derive(Clone, Copy)]
 enum Source {
     Result(OpNumber, usize),

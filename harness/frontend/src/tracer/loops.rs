@@ -429,7 +429,7 @@ impl Tracer<'_> {
         args
     }
 
-    /// What a loop's body leaves in the carried variables.
+    /// The values of the carried variables at the end of a loop's body.
     fn carry_out(&mut self, carried: &[Carried]) -> Traced<Vec<ValueId>> {
         let mut yields = Vec::new();
         for carried in carried {

@@ -1,5 +1,5 @@
-//! Operators of kernels: arithmetic, logic and comparisons of whatever an expression gives.
-//! Left out: what they do to tensors ([`semantic`]) and to constants ([`constant`]).
+//! Operators of kernels: arithmetic, logic and comparisons of any values. See [`semantic`] for tensors and [`constant`] for
+//! constants.
 
 use std::rc::Rc;
 
@@ -191,7 +191,8 @@ impl Tracer<'_> {
         Ok(last)
     }
 
-    /// `and` and `or` as Python has them: the first operand that decides, else the last one. A block counts as true.
+    /// `and` and `or` with Python's meaning: the first operand that decides, otherwise the last one. A block counts as
+    /// true.
     fn pick_operand(&mut self, is_or: bool, first: Value, others: &[Expr]) -> Traced<Value> {
         let mut value = first;
         for operand in others {

@@ -1,8 +1,8 @@
-//! What a compiler refuses once the IR is whole. Its passes refuse operations that have no instruction; its front refuses
-//! stores through constant pointers, which are easier to see in the whole of the IR.
+//! Errors that a compiler finds in the complete IR. Its passes refuse operations that have no instruction; its frontend
+//! refuses stores through constant pointers, which are easier to find in the complete IR.
 //!
-//! Passes drop what nothing uses before they look at it, so only live operations are asked about. Left out: what is refused
-//! for a target's sake, for example by ptxas.
+//! Passes drop unused operations first, so only live operations are checked. Errors that depend on the target, for example
+//! from ptxas, are not modelled.
 
 use std::collections::HashSet;
 
@@ -35,7 +35,7 @@ pub(super) fn find_refusal(
     })
 }
 
-/// Why a pass of the version refuses an operation of a function, if something uses it.
+/// The reason why a pass of the version refuses an operation of a function if its result is used.
 pub(crate) fn find_refusal_if_used(function: &Function, rules: Rules) -> Option<String> {
     let mut refused = None;
     function.body.visit_operations(&mut |operation| {
@@ -44,8 +44,8 @@ pub(crate) fn find_refusal_if_used(function: &Function, rules: Rules) -> Option<
     refused
 }
 
-/// The first store through one of these pointers, or through a pointer that is made of one, as a diagnostic. The front
-/// refuses it, live or not. It refuses atomics too, but no compare-and-swap.
+/// The first store through one of these pointers, or through a pointer computed from one, as a diagnostic. The compiler's
+/// frontend refuses it, live or not. It refuses atomics too, except compare-and-swap.
 pub(super) fn find_constant_store(
     function: &Function,
     mut read_only: HashSet<ValueId>,
@@ -81,10 +81,10 @@ fn first_store(function: &Function, block: &Block, read_only: &mut HashSet<Value
             .iter()
             .filter(|&operand| pointer(operand))
             .peekable();
-        // A cast to a pointer type gives a pointer that is not constant.
+        // A pointer from a cast is not constant.
         let stays = pointers.peek().is_some() && !matches!(operation.kind, OpKind::Cast { .. });
         let moved = stays && pointers.all(|operand| read_only.contains(operand));
-        // What a loop carries comes last among its operands, its parameters and its results.
+        // The values that a loop carries come last among its operands, its parameters and its results.
         for region in operation.kind.regions() {
             for (operand, arg) in operation.operands.iter().rev().zip(region.args.iter().rev()) {
                 if pointer(arg) && read_only.contains(operand) {
@@ -102,7 +102,7 @@ fn first_store(function: &Function, block: &Block, read_only: &mut HashSet<Value
     None
 }
 
-/// Why a pass of the version refuses an operation that something uses.
+/// The reason why a pass of the version refuses an operation whose result is used.
 fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<String> {
     let dtype = |value: Option<&ValueId>| {
         let value = function.values.get(value?.0 as usize)?;

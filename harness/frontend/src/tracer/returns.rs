@@ -1,9 +1,9 @@
-//! What a function returns when several `return`s may be reached: one type for all of them, a value from whichever
-//! was reached.
+//! Return values of functions with several reachable `return`s: one type for all of them, and the value of the `return`
+//! that was reached.
 //!
-//! Triton's compiler branches to the end of the function. IR here is structured, so a `return` inside of an `if`
-//! puts the rest of the function into the other branch, and where that is not possible, a flag says whether the
-//! function has returned and the rest runs under it.
+//! Triton's compiler branches to the end of the function. IR here is structured, so a `return` inside of an `if` puts the
+//! rest of the function into the other branch. If that is not possible, a flag records whether the function has returned,
+//! and the rest runs only if it has not.
 
 use std::rc::Rc;
 
@@ -18,24 +18,24 @@ use cerith_language::semantic::types::{same_type, triton_type, type_text};
 use cerith_language::stop::Traced;
 use cerith_language::value::Value;
 
-/// How a run of statements ended.
+/// The way a sequence of statements ended.
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
-    /// It goes on.
+    /// Execution continues.
     Falls,
     /// It returned this.
     Returned(Value),
-    /// It returned `value` if the `i1` scalar `flag` holds, else it goes on.
+    /// It returned `value` if the `i1` scalar `flag` holds; otherwise execution continues.
     Maybe {
         /// Whether it returned.
         flag: ValueId,
-        /// What it returned; poison otherwise.
+        /// The returned value; poison if it didn't return.
         value: Value,
     },
 }
 
 impl Flow {
-    /// What was returned, if anything was.
+    /// The returned value, if any.
     pub fn value(&self) -> Option<&Value> {
         match self {
             Self::Falls => None,
@@ -51,7 +51,7 @@ pub(super) enum Common {
     Known(Value),
     /// A tensor.
     Tensor(Type),
-    /// What is made of tensors, for example a block pointer, and their types.
+    /// A value that contains tensors, for example a block pointer, and their types.
     Made(Value, Vec<Type>),
     /// A tuple.
     Tuple(Vec<Common>, Rc<[Rc<str>]>),
@@ -178,7 +178,7 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// What a call of the current function gives, once its body has run.
+    /// The value of a call of the current function, after its body has run.
     pub(super) fn result_of(&mut self, flow: Flow) -> Traced<Value> {
         let value = match flow {
             Flow::Falls => Value::NONE,

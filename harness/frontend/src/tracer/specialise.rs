@@ -1,4 +1,4 @@
-//! What the launcher specialises on: arguments become parameters of the IR, or values that are known while tracing.
+//! Specialisation by the launcher: arguments become parameters of the IR, or values known while tracing.
 
 use std::rc::Rc;
 
@@ -61,7 +61,7 @@ impl Tracer<'_> {
                     ));
                 }
                 let value = constant_of(given, &mut |path| self.named_global(function.scope, path))?;
-                // Its fields are those of what the constexpr holds.
+                // The fields have the values inside the constexpr.
                 let kind = match given {
                     RequestArg::NamedTuple { .. } => Kind::Held,
                     _ => Kind::Plain,
@@ -82,7 +82,7 @@ impl Tracer<'_> {
         Ok((bound, bindings))
     }
 
-    /// What an argument is in the kernel: parameters of the IR, or a compile-time value.
+    /// Binds an argument to parameters of the IR, or to a compile-time value.
     fn bind_parameter(
         &mut self,
         place: Place<'_>,

@@ -1,4 +1,4 @@
-//! Statements of kernels. Left out: `if` (`control`) and loops (`loops`).
+//! Statements of kernels. See `control` for `if` and `loops` for loops.
 
 use std::rc::Rc;
 
@@ -61,7 +61,7 @@ impl Tracer<'_> {
                 };
                 let value = self.eval(value)?;
                 if value.is_none() && node.value.as_deref().is_some_and(Expr::is_none_literal_expr) {
-                    // What a constant becomes there, `None` cannot.
+                    // Constants are converted to tensors there, but `None` can't be.
                     if !self.lo.rules.holds(Rule::ReturnedConstexprsStay) {
                         return Err(self.lo.reject("cannot convert `None` to a tensor"));
                     }
@@ -178,7 +178,7 @@ impl Tracer<'_> {
                 "`{name}` is already defined; a constexpr cannot be reassigned"
             )));
         }
-        // What is no value of Triton's own becomes a constexpr in every version, and what is one stays one.
+        // A value that Triton does not define becomes a constexpr in every version; a constexpr stays one.
         let held = match &value {
             Value::Tensor(_) | Value::Tuple { .. } | Value::List(_) => {
                 !self.lo.has_rule(Rule::AnnotatedTensorsAreTensors)
@@ -201,7 +201,7 @@ impl Tracer<'_> {
             if matches!(self.eval(&call.func), Ok(Value::Builtin(builtin)) if builtin.name() == "tl.constexpr"))
     }
 
-    /// What assigns in another form than `target = value`. Python numbers become tensors here, too.
+    /// Assigns for `+=`, annotated assignments and `:=`. Python numbers become tensors here, too.
     pub(super) fn assign_elsewhere(&mut self, target: &Expr, value: Value) -> Traced<()> {
         if let (Expr::Name(name), Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))) =
             (target, &value)
@@ -213,8 +213,9 @@ impl Tracer<'_> {
         self.assign(target, value)
     }
 
-    /// Whether numbers in tuples and results of functions stay Python numbers: the interpreter converts only an assigned value
-    /// (`visit_Assign`, `to_tensor`). Models of bf16 need them so too, as a number becomes a bf16 in another way than an `i32` tensor.
+    /// Whether numbers in tuples and results of functions stay Python numbers: the interpreter converts only an assigned
+    /// value (`visit_Assign`, `to_tensor`). Models of bf16 need this too, because a number is converted to bf16 differently
+    /// from an `i32` tensor.
     fn items_stay_python(&self) -> bool {
         self.lo.has_quirk(Quirk::NumbersStayPython) || self.lo.has_quirk(Quirk::Bf16IsBits)
     }
@@ -312,7 +313,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// What a variable holds after it was assigned `value`.
+    /// The value of a variable after an assignment of `value`.
     fn sanitize(&mut self, value: Value) -> Traced<(Value, Kind)> {
         Ok(match value {
             Value::Tensor(id) if self.lo.python_floats.contains(&id) => (

@@ -1,5 +1,5 @@
-//! What a kernel's own lines use of Triton's language, and on which dtypes. `cerith coverage` counts it. Lines of Triton's
-//! library do not count, and neither does the plain Python around a kernel.
+//! Records the names of Triton's language that a kernel's own lines use, and their dtypes, for `cerith coverage`. Lines of
+//! Triton's library do not count, and neither does the plain Python around a kernel.
 
 use cerith_tile::DType;
 use cerith_tile::ir::CmpPredicate;
@@ -40,7 +40,7 @@ impl Tracer<'_> {
         for value in values {
             self.dtypes_of(value, &mut dtypes);
         }
-        // A mask says little about what it masks.
+        // A mask's dtype is not the dtype of the masked values.
         if dtypes.iter().any(|&dtype| dtype != DType::I1) {
             dtypes.retain(|&dtype| dtype != DType::I1);
         }

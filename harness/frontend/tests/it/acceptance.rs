@@ -1,17 +1,17 @@
-//! Which programs the language accepts, held against Triton 3.9.0's own compiler.
+//! Compares the programs that the language accepts with Triton 3.9.0's own compiler.
 //!
-//! `golden/programs_3.9.0.txt` holds bodies of a kernel `k(p, n, C: tl.constexpr)`, written after the text of
-//! `golden/programs.py`, and what compiling each for an H100 gave with `p` an `i32` tensor, `n` 5 and `C` 3
-//! (`golden/programs_verdicts.py` writes it): whether it is accepted, and if not, at which line of the file and why.
-//! The rows of [`DEVIATIONS`] are where the reference knowingly says something else, those of [`LINES`] where it points
-//! at another line. The reasons stand side by side in the snapshot `reasons`, for a reader to compare.
+//! `golden/programs_3.9.0.txt` lists bodies of a kernel `k(p, n, C: tl.constexpr)`, which follow the text of
+//! `golden/programs.py`, and the outcome of compiling each for an H100 with `p` an `i32` tensor, `n` 5 and `C` 3: whether
+//! the compiler accepts it, and otherwise the line of the error and its reason. `golden/programs_verdicts.py` writes the
+//! file. [`DEVIATIONS`] lists the known differences of the reference, [`LINES`] those in the line of the error. The
+//! snapshot `reasons` shows the reasons side by side, for a reader to compare.
 
 use std::fmt::Write as _;
 
 use crate::common::{I32, Program};
 use cerith_frontend::RequestArg;
 
-/// Programs that come out otherwise here, what comes out, and why.
+/// Programs with a different outcome in the reference, that outcome, and the reason.
 const DEVIATIONS: &[(&str, &str, &str)] = &[
     (
         "loop four bounds",
@@ -86,7 +86,7 @@ const DEVIATIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Programs that are rejected here at another line than by the compiler, that line, and why.
+/// Programs that the reference rejects at a different line from the compiler, that line, and the reason.
 const LINES: &[(&str, usize, &str)] = &[
     (
         "while return",

@@ -1,4 +1,4 @@
-//! `tl.inline_asm_elementwise`: the IR of snippets, and what is said of those that are not known.
+//! `tl.inline_asm_elementwise`: the IR of snippets, and the messages about unsupported ones.
 
 use std::fmt::Write as _;
 
@@ -55,7 +55,7 @@ check!(
     build_program(DType::U8, "and.b32 $0, $1, 0x0f0f0f0f;", "=r,r", "tl.uint8", 4)
 );
 
-/// The first line of what is said.
+/// The first line of the outcome.
 fn describe_outcome(program: &Program) -> String {
     let said = match program.traced() {
         Ok(_) => "traced".to_owned(),

@@ -1,11 +1,11 @@
-//! Which dtypes each public name takes, held against Triton 3.9.0's own compiler: `golden/coverage_3.9.0.txt`, which
-//! `golden/coverage.py` writes with the same kernels that `cerith coverage` asks the reference with.
+//! Compares the dtypes that each public name takes with Triton 3.9.0's own compiler. `golden/coverage.py` writes
+//! `golden/coverage_3.9.0.txt` with the same kernels that `cerith coverage` traces.
 
 use cerith_frontend::coverage::{Support, check_support, has_dtypes};
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
 
-/// The dtypes that are asked about; those that no CUDA GPU has are not.
+/// The dtypes to test; those that no CUDA GPU has are omitted.
 const DTYPES: [DType; 16] = [
     DType::I1,
     DType::I8,
@@ -44,8 +44,8 @@ fn names_take_the_dtypes_that_the_compiler_takes() {
             if (ours == Support::Supported) == theirs && !matches!(ours, Support::Unsupported(_)) {
                 continue;
             }
-            // The golden file asks the compiler's front. What that makes of 8-bit floats its passes have no lowering for,
-            // beside moves and conversions: cases/pairs has them, on record of an H200's compiler.
+            // The golden file records the compiler's frontend. The passes can't lower operations on 8-bit floats except
+            // moves and conversions: cases/pairs covers these, with records from an H200's compiler.
             let lowered = |why: &str| why.contains("it can only be moved and converted");
             if theirs && matches!(&ours, Support::Rejected(why) if lowered(why)) {
                 unlowered += 1;

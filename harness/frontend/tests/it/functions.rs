@@ -1,4 +1,4 @@
-//! Functions and methods of `tl`, against what the compilers of Triton made of the same expressions
+//! Compares functions and methods of `tl` with the results of Triton's compilers for the same expressions
 //! (`golden/functions.py` writes the files).
 
 mod descriptors;
@@ -99,7 +99,8 @@ fn setup() -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// Before 3.5 the compiler let a mismatched `atomic_cas` pass, whose meaning nobody promises: the reference says so.
+/// Before 3.5 the compiler accepted a mismatched `atomic_cas`, which has no defined meaning: the reference reports it as
+/// unsupported.
 const UNCHECKED_CAS: &str = "tl.atomic_cas(pl, 0, 1): \"int32\" in Triton, \"unsupported: the reference does not \
     support an atomic_cas whose `cmp` is not of the pointer's type yet\" here";
 
@@ -113,7 +114,7 @@ fn read_golden(newest: &str, changes: &str) -> serde_json::Map<String, serde_jso
     golden
 }
 
-/// Where the reference says something else than a golden table.
+/// Lists the differences between the reference and a golden table.
 fn find_mismatches(
     setup: &str,
     golden: &serde_json::Map<String, serde_json::Value>,
@@ -122,12 +123,12 @@ fn find_mismatches(
     let version: Version = version.parse().expect("a version");
     let mut wrong = Vec::new();
     for (expression, wanted) in golden {
-        // What gives nothing has no type to ask for.
+        // An expression without a value has no type.
         if wanted == "void" && trace_expression(setup, expression, "pass", version).is_ok() {
             continue;
         }
         let got = describe_type(setup, expression, version);
-        // The table asks the compiler's front; its passes have no lowering for what that makes of 8-bit floats.
+        // The table records the compiler's frontend; its passes can't lower operations on 8-bit floats.
         if (expression.as_str(), got.as_str()) == ("tl.sum(e)", "rejected") {
             continue;
         }
@@ -295,7 +296,7 @@ proptest::proptest! {
         ..proptest::test_runner::Config::default()
     })]
 
-    /// Whatever a function is given, it is traced to IR that verifies or refused for a reason.
+    /// For any arguments, a function is traced to IR that verifies, or refused with a reason.
     #[test]
     fn odd_arguments_are_refused(
         callee in proptest::sample::select(collect_callees()),

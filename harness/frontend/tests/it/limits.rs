@@ -1,5 +1,5 @@
-//! What takes more than a limit of the reference's is `exhausted`, or refused, with the figure and the line: nothing hangs
-//! and nothing eats memory.
+//! A kernel that exceeds a limit of the reference is `exhausted` or refused, with the figure and the line: nothing hangs,
+//! and memory use stays bounded.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::common::{I32, Program};
 use cerith_frontend::{Refusal, RequestArg, trace};
 
-/// What is said of a kernel of a tensor and an int, and of which place.
+/// The outcome of a kernel with a tensor and an int, and its location.
 fn describe_outcome(name: &str, text: &str) -> String {
     let program = Program::from_file(text).with_args([I32, RequestArg::Int(5)]);
     let Err(refused) = trace(program.request()) else {
@@ -35,7 +35,7 @@ fn build_module(text: &str, used: &str) -> String {
     format!("import triton\nimport triton.language as tl\n{text}\n@triton.jit\ndef k(p, n):\n    {used}\n")
 }
 
-/// Holds a list of files to what was accepted.
+/// Compares the outcomes of a list of files with the snapshot.
 fn check(name: &str, files: &[(&str, String)]) {
     let mut text = String::new();
     for (name, file) in files {

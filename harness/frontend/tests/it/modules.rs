@@ -1,4 +1,4 @@
-//! What the modules of libraries compute for their kernels: limits of dtypes, functions that constexprs hold, enums, texts,
+//! Values that library modules compute for their kernels: limits of dtypes, functions inside constexprs, enums, texts,
 //! versions, heuristics.
 
 use crate::common::{F32, I32, Program};

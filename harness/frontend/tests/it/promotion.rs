@@ -1,5 +1,5 @@
-//! Promotion and casts, against what Triton's own semantics made of the same expressions
-//! (`golden/promotion.py` writes the files).
+//! Compares promotion and casts with the results of Triton's own semantics for the same expressions (`golden/promotion.py`
+//! writes the files).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use cerith_tile::ir::{Elem, OpKind};
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
 
-/// What Triton calls a dtype in messages.
+/// Triton's name for a dtype in messages.
 fn describe_dtype(dtype: DType) -> String {
     match dtype {
         DType::BF16 => "bf16".to_owned(),
@@ -71,7 +71,8 @@ fn infer_dtype(expression: &str, dtypes: &[DType], version: Version) -> String {
     }
 }
 
-/// The ends of refusals of what the compiler's front takes, which the tables were asked of, and its passes do not.
+/// The ends of messages that refuse programs which the compiler's frontend accepts, as in the tables, but its passes do
+/// not.
 const UNLOWERED: [&str; 2] = [
     "it can only be moved and converted",
     "a pass of the compiler fails",
@@ -107,7 +108,7 @@ fn check(version: &str) {
             .replace("tl.where(", "tl.where(True, ");
         let dtypes: Vec<DType> = parts.map(|name| name.parse().expect("a dtype")).collect();
         let got = infer_dtype(&expression, &dtypes, version);
-        // What is computed in 8-bit floats has a type, and no lowering: it is refused where the operands are promoted to one.
+        // Arithmetic on 8-bit floats has a type but can't be lowered: it is refused if the operands are promoted to one.
         let narrow = |dtype: &&DType| matches!(dtype, DType::F8E4NV | DType::F8E5 | DType::F8E4B15);
         if got == "unlowered" && (wanted == "rejected" || dtypes.iter().any(|dtype| narrow(&dtype))) {
             unlowered += 1;

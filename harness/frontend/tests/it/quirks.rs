@@ -1,5 +1,5 @@
-//! Known bugs that are in how a kernel's Python is read, each followed, and the IR that a kernel becomes. Left out: those that rewrite
-//! IR (`cerith-quirk`). The corpus holds each to the bytes of the engines that have it.
+//! Known bugs in the evaluation of a kernel's Python: the IR of a kernel with each of them. See `cerith-quirk` for bugs
+//! that rewrite IR. The corpus compares each with the bytes of the engines that have it.
 
 use crate::common::{F32, I32, Program, build_program};
 use cerith_frontend::RequestArg;

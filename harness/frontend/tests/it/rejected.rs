@@ -1,4 +1,5 @@
-//! Programs that Triton's compiler or launcher rejects, or that the reference does not know, and what is said of them.
+//! Programs that Triton's compiler or launcher rejects, or that the reference does not support, and the messages about
+//! them.
 
 use crate::common::{F32, I32, Program, build_caller, build_program};
 use cerith_frontend::RequestArg;

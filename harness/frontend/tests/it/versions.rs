@@ -1,8 +1,8 @@
-//! Which programs each version's compiler accepts, its passes included, held against the compilers themselves.
+//! Compares the programs that each version's compiler accepts, its passes included, with the compilers themselves.
 //!
-//! `golden/acceptance.txt` holds what Triton 3.0.0 to 3.9.0 said of some thousand small programs (`golden/acceptance.py`
-//! wrote it and says what is in it). `golden/acceptance_deviations.txt` lists where the reference says something
-//! else, and why: a program, dtypes, versions and what comes out here.
+//! `golden/acceptance.txt` records the outcomes of some thousand small programs in Triton 3.0.0 to 3.9.0.
+//! `golden/acceptance.py` wrote and documents it. `golden/acceptance_deviations.txt` lists the known differences of the
+//! reference and their reasons: a program, dtypes, versions and the reference's outcome.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::{Rules, Version};
 
-/// The versions that were asked, in the table's order.
+/// The tested versions, in the table's order.
 const VERSIONS: [&str; 10] = [
     "3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0",
 ];
@@ -22,7 +22,7 @@ struct Entry<'a> {
     name: &'a str,
     dtypes: Vec<&'a str>,
     text: String,
-    /// For each version, a letter for each dtype; none where it was not asked.
+    /// For each version, a letter for each dtype; empty if the version was not tested.
     verdicts: Vec<&'a str>,
 }
 
@@ -162,10 +162,10 @@ fn describe_outcome(text: &str, elem: &str, version: Version) -> String {
     }
 }
 
-/// A program, a dtype, a version, and what comes out here.
+/// A program, a dtype, a version, and the reference's outcome.
 type Outcome = (String, String, String, String);
 
-/// Where the reference says something else than the compilers about a part of the table.
+/// Lists the differences between the reference and the compilers in a part of the table.
 fn find_deviations(entries: &[Entry<'_>]) -> Vec<Outcome> {
     let mut found = Vec::new();
     for entry in entries {

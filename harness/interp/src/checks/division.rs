@@ -1,15 +1,15 @@
 //! Integer division and remainder without a result: by zero, by an undefined value, or of the lowest number by -1.
 //!
-//! LLVM calls all three undefined behaviour of the whole program; Triton divides in every lane, masked-off ones too, and
-//! libraries and its own compilers' users count on that being harmless. What compilers really do with it is to take it that
-//! a divisor is not zero. So a quotient that has no answer is poison with a mark that names its division:
+//! LLVM defines all three as undefined behaviour of the whole program. Triton divides in every lane, masked-off ones too,
+//! and libraries and users of its compiler rely on that being harmless. In practice compilers only assume that a divisor is
+//! not zero. So an undefined quotient is poison with a mark that names its division:
 //!
-//! - the program is undefined where that poison is stored, or decides an address, a mask or a branch;
-//! - a `tl.where` (or `&`, `|`, `*`) that drops it by something made of the divisor keeps it: LLVM removes such a condition;
-//!   dropped by anything else, or not stored because of a mask, it is only a warning.
+//! - the program is undefined if that poison is stored, or determines an address, a mask or a branch;
+//! - a `tl.where` (or `&`, `|`, `*`) keeps the poison if its condition is computed from the divisor, because LLVM removes
+//!   such a condition. If it drops the poison by another condition, or a mask prevents the store, there is only a warning.
 //!
-//! A mask of a store that is made of the divisor does guard in every compiler that was looked at, and is not promised to:
-//! there the warning is one that lets no engine be convicted.
+//! A store mask computed from the divisor is effective in every compiler that was examined, but no compiler promises that:
+//! there the warning means that no engine is blamed.
 
 use cerith_tile::diagnostic::Diagnostic;
 
@@ -20,7 +20,7 @@ use crate::outcome::{Stop, TrapKind};
 use crate::program::{Slot, Step};
 use crate::value::{MAX_STORABLE, Mark, POISON};
 
-/// The code of a warning about a division whose quotient only a mask made of its divisor keeps from memory.
+/// The code of a warning about a division whose quotient is kept from memory only by a mask computed from its divisor.
 const DIVISOR_MASK: &str = "divisor-mask";
 
 impl Machine<'_> {
@@ -45,8 +45,8 @@ impl Machine<'_> {
         mark
     }
 
-    /// The mark that stays where one value is dropped and another decided so: its own if it is of a division and the
-    /// decision is made of the divisor, else none.
+    /// The mark that remains if a decision drops one value for another: the dropped value's own mark if it is of a division
+    /// and the decision is computed from the divisor, otherwise none.
     #[cold]
     pub(crate) fn carry_mark(&mut self, mark: Mark, decision: Slot) -> Mark {
         match decode_mark(mark) {

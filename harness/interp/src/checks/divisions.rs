@@ -1,5 +1,5 @@
-//! The integer divisions of a kernel: where they are, what is made of their divisors, and which of them had no answer in a
-//! launch. Left out: what follows from that ([`super::division`]).
+//! The integer divisions of a kernel: their locations, the values related to their divisors, and the undefined ones of a
+//! launch. [`super::division`] reports them.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use cerith_tile::ir::{BinaryOp, Block, Function, LocId, OpKind, Operation};
 use crate::program::Slot;
 use crate::value::{MAX_STORABLE, Mark};
 
-/// Why a division has no answer.
+/// The reason why a division has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     Zero,
@@ -27,7 +27,7 @@ impl Flaw {
         }
     }
 
-    /// How to avoid it.
+    /// Help for avoiding it.
     pub(super) const fn help(self) -> &'static str {
         match self {
             Self::Zero => "keep the divisor from being zero: `a // tl.where(divisor == 0, 1, divisor)`",
@@ -88,7 +88,7 @@ pub(crate) struct Divisions {
     pub(super) related: HashMap<(Slot, usize), bool>,
     /// The first lane of each division and flaw that had no answer.
     pub(super) first_flaws: Vec<(Mark, [u32; 3], Option<usize>)>,
-    /// Divisions whose result a mask made of their divisor kept from memory.
+    /// Divisions whose result was kept from memory by a mask computed from their divisor.
     pub(super) masked: Vec<usize>,
 }
 
@@ -115,8 +115,8 @@ pub(super) fn decode_mark(mark: Mark) -> Option<(usize, Flaw)> {
     Some((number / Flaw::ALL.len(), flaw))
 }
 
-/// Whether a value is made of what a division's divisor is made of. What is read from memory is made of nothing: compilers
-/// do not look through it.
+/// Whether a value is computed from sources of a division's divisor. Values from memory have no sources: compilers don't
+/// trace through it.
 pub(super) fn is_related(function: &Function, value: Slot, division: Division) -> bool {
     let sources = collect_sources(function);
     let mut of_divisor = vec![false; sources.len()];
@@ -162,7 +162,7 @@ pub(super) fn is_related(function: &Function, value: Slot, division: Division) -
     false
 }
 
-/// What a value is computed from.
+/// The inputs of a value.
 #[derive(Clone, Debug, Default)]
 struct Source {
     inputs: Vec<Slot>,

@@ -1,19 +1,19 @@
-//! What the running program did to which bytes, lane by lane: whether its own accesses meet in an order that nothing
-//! decides, and which of its operations met another program in a race.
+//! Records the accesses of the running program to each byte, lane by lane, to detect conflicts of its own unordered
+//! accesses, and the operations that race with another program.
 //!
-//! A program is many threads, which do not wait for each other. A thread does what it does in the order of the text; what
-//! two threads do has an order only where `tl.debug_barrier()` stands between, or an atomic that is one
-//! ([`super::order`]). So the program is undefined where, with no such thing between:
+//! A program consists of many threads, which do not wait for each other. A thread executes in the order of the text.
+//! Accesses of two threads are ordered only by a `tl.debug_barrier()` between them, or by an atomic that acts as one
+//! ([`super::order`]). So without such a barrier, the program is undefined if
 //!
-//! - a lane loads what another lane stored, or the other way round, or two lanes store different values;
-//! - the same lane does, where the compiler may give it to another thread the second time ([`crate::layouts`]).
+//! - a lane loads an element that another lane stored, or the reverse, or two lanes store different values;
+//! - the same lane does so, and the compiler may assign it to another thread the second time ([`crate::layouts`]).
 //!
-//! A store that leaves what was there before is in nobody's way. A store that needs what was loaded comes after that load:
-//! of its own lane where its value, mask or address is computed from it, of all lanes where it is computed from a reduction of
-//! them to a scalar.
+//! A store that keeps the old value conflicts with nothing. A store that depends on a load comes after it: the load of its
+//! own lane if its value, mask or address is computed from it, and the loads of all lanes if it is computed from their
+//! reduction to a scalar.
 //!
-//! A scalar counts as one lane of one thread, though all threads load it: what is missed is a load of a scalar that the
-//! program stored before. Missed as well: lanes of a block that several threads hold, because it has fewer than there are.
+//! A scalar counts as one lane of one thread, although all threads load it, so a load of a scalar that the program stored
+//! before is missed. Also missed: lanes of a block that several threads hold, because it has fewer elements than threads.
 
 mod cells;
 

@@ -1,5 +1,5 @@
-//! Why a mask let a lane through: the comparisons that the mask is made of, with the numbers that they compared. Left out: masks that
-//! are loaded, and comparisons of what is not an integer that program ids, ranges, parameters and loops give.
+//! Explains why a mask enabled a lane: its comparisons, with the compared numbers. Not explained: masks from memory, and
+//! comparisons of anything except integers computed from program ids, ranges, parameters and loops.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::outcome::{Stop, TrapKind};
 use crate::program::Slot;
 use crate::value::Repr;
 
-/// How deep values lead to others.
+/// Maximum depth of the search through operands.
 const DEPTH_MOST: usize = 32;
 
 /// Maximum comparisons in a message.
@@ -195,7 +195,7 @@ impl Search<'_> {
         }
     }
 
-    /// The bits of a parameter, or of what a loop gives to its body, where they are still there.
+    /// The bits of a parameter, or of a value that a loop passes to its body, if they still exist.
     fn read_live_bits(&self, value: ValueId, lane: usize) -> Option<u64> {
         let slot = value.0;
         let is_param = self.function.params.iter().any(|param| param.value == value);

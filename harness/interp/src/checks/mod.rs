@@ -1,5 +1,5 @@
-//! What the reference watches for, a module for each concern: what it finds and how it says so.
-//! Left out: when a check is due, which is for the operations to know ([`crate::machine`]).
+//! The checks of the reference, a module for each: the state it needs, and its messages. The operations decide when to run
+//! a check ([`crate::machine`]).
 //!
 //! Limits: of conflicting values, one that equals the old value may be missed. `order` and `footprint` have limits of their own.
 
@@ -26,7 +26,7 @@ use cerith_tile::ir::{Function, LocId};
 
 use crate::outcome::{Stop, Trap, TrapKind};
 
-/// Where execution is, for messages.
+/// The location of execution, for messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'a> {
     pub function: &'a Function,
@@ -84,7 +84,7 @@ pub(crate) fn program_id([x, y, z]: [u32; 3]) -> String {
     format!("({x}, {y}, {z})")
 }
 
-/// What an operation does to memory.
+/// The kind of an access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Load,
@@ -115,7 +115,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// How messages call it.
+    /// Its name in messages.
     fn describe(&self, memory: &Memory) -> String {
         let storage = memory.name(self.storage);
         let bytes = describe_bytes((self.end - self.start) as u64);

@@ -1,17 +1,17 @@
-//! Which programs of a launch come after which: what atomics order, by Triton's rules.
+//! The order between the programs of a launch that atomics establish, by Triton's rules.
 //!
-//! A program is many threads. A scalar is loaded, stored and updated by one of them, always the same; the lanes of a block
-//! are spread over all. An atomic is executed by the thread that holds its lane, and orders that thread only:
+//! A program consists of many threads. One fixed thread loads, stores and updates scalars; the lanes of a block are
+//! distributed over all threads. An atomic is executed by the thread that holds its lane, and orders only that thread:
 //!
-//! - An atomic that *releases* hands on what its own thread did before it, and what all threads did before the last
+//! - An atomic that *releases* publishes the earlier accesses of its own thread, and those of all threads before the last
 //!   `tl.debug_barrier()`.
-//! - An atomic that *acquires* takes over what was handed on at that place in memory, by whichever atomics, for its own
-//!   thread; for all threads behind the next barrier, or at once where it is a scalar whose result the program uses: every
-//!   thread waits for that result.
+//! - An atomic that *acquires* receives everything published at its address, by any atomic, for its own thread. All threads
+//!   receive it after the next barrier, or at once if it is a scalar whose result the program uses, because every thread
+//!   waits for that result.
 //! - `tl.atomic_cas` of a scalar is a barrier on both sides.
 //!
-//! PTX of Triton 3.0 to 3.9 was read for it: `bar.sync` stands on both sides of a scalar `atom.cas` and behind a scalar atomic
-//! whose result is used, in all of them; around other atomics that release or acquire in 3.9 only.
+//! This follows from the PTX of Triton 3.0 to 3.9: all of them have `bar.sync` on both sides of a scalar `atom.cas`, and
+//! after a scalar atomic whose result is used; only 3.9 has it around other atomics that release or acquire.
 //!
 //! Limit: a volatile load may see an older value than another one did.
 
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use cerith_tile::ir::MemoryOrder;
 use smallvec::SmallVec;
 
-/// What an atomic does for others.
+/// The effect of an atomic on the order between programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Release {
     /// Whether it is a scalar's.
@@ -53,7 +53,7 @@ impl Release {
     };
 }
 
-/// What was handed on at places: everything in a place's log up to a number of events.
+/// The published events: a prefix of the log of each address.
 type VectorClock = SmallVec<[(usize, usize); 4]>;
 
 /// The events released at one address, in order.
@@ -73,7 +73,7 @@ pub(crate) struct Orders {
     followed: bool,
     places: HashMap<usize, usize>,
     logs: Vec<Log>,
-    /// What all threads of the program come after, what the thread of scalars does, and what all will behind a barrier.
+    /// The vector clocks of all threads, of the scalars' thread, and of all threads after the next barrier.
     clock: VectorClock,
     scalar_clock: VectorClock,
     pending_clock: VectorClock,

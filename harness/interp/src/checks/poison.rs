@@ -1,5 +1,5 @@
-//! Values that nothing defines. Computing with them is fine and gives more of them. Where they decide something, the program is
-//! undefined; where they are stored, the masked loads that they come from are reported.
+//! Undefined values. Computing with them is allowed and results in more of them. If they decide a branch, an address or a
+//! mask, the program is undefined; if they are stored, the masked loads that they come from are reported.
 
 use super::Site;
 use super::masked_loads::MaskedLoad;

@@ -1,5 +1,5 @@
-//! What a kernel promises to the compiler: `tl.assume`, `tl.multiple_of`, `tl.max_contiguous`, `tl.max_constancy`;
-//! and what it asserts. A false promise makes the program undefined, a false assertion stops it.
+//! Promises of a kernel to the compiler: `tl.assume`, `tl.multiple_of`, `tl.max_contiguous`, `tl.max_constancy`; and its
+//! assertions. A false promise makes the program undefined, a false assertion stops it.
 
 use cerith_tile::ir::{Demand, Promise};
 

@@ -1,15 +1,15 @@
 //! Data races between the programs of a launch, exact to the byte.
 //!
-//! Programs run one after the other, in the order of their ids if no other is asked for. For every byte the shadow knows the program that wrote
-//! it last and the first that read it, which is enough: whoever comes later is later than both. Two programs race when
-//! one changes a byte that the other reads, or both write it and not the same value. Atomics race with plain accesses,
-//! never with each other. Which programs come after which, by locks and by counters of those that arrived, is
-//! [`super::order`]'s.
+//! Programs run one after the other, in the order of their ids unless another order is requested. For every byte, the
+//! shadow records the last program that wrote it and the first one that read it. That is enough, because a later program is
+//! later than both. Two programs race if one changes a byte that the other reads, or both write it with different values.
+//! Atomics race with plain accesses, but not with each other. [`super::order`] determines which programs are ordered, by
+//! locks and by counters of arrivals.
 //!
-//! Where the survey of a launch says that programs cannot meet in a storage, nothing is looked at ([`crate::survey`]).
+//! Storages in which programs can't meet according to the survey aren't checked ([`crate::survey`]).
 //!
-//! What is missed: a program that writes a byte twice, of which one value is what another program writes; an order
-//! that only holds when programs happen to run in the order of their ids.
+//! Known misses: a program that writes a byte twice, one of the values being another program's; an order that holds only
+//! because programs run in the order of their ids.
 
 mod shadow;
 

@@ -1,12 +1,13 @@
-//! Accesses that stay inside of their storage and leave the tensor that the pointer was passed as: a store into a neighbour of a
-//! slice, a load of the padding behind a row. They have a meaning, so this is a warning, and only where it is asked for
+//! Accesses that stay inside their storage but leave the tensor that the pointer was passed as: a store to a neighbour of a
+//! slice, a load of the padding after a row. They are defined, so this is a warning, and only on request
 //! ([`crate::Config::leaving`]).
 //!
-//! What a pointer may reach without one: the elements of its tensor, and those of every other tensor of the launch that shares a
-//! byte with it. Nothing is said of a tensor if the launch passes a number named `…stride…` that leads out of it and is no stride
-//! of its own: such a kernel is given a view's address and goes on from there (`x[0]` with `x.stride(0)`).
+//! A pointer may reach these elements without a warning: those of its tensor, and those of every other tensor of the launch
+//! that shares a byte with it. A tensor is not checked if the launch passes a number named `…stride…` that leads out of it
+//! and is not one of its own strides: such a kernel gets a view's address and continues from there (`x[0]` with
+//! `x.stride(0)`).
 //!
-//! Left out: pointers that were loaded from memory or made from numbers, and strides that are constants of the kernel.
+//! Not checked: pointers that were loaded from memory or made from numbers, and strides that are constants of the kernel.
 
 use cerith_memory::element::{describe_beyond, describe_last};
 use cerith_memory::overlap::{ByteRanges, find_covered_bytes};

@@ -1,9 +1,9 @@
 //! A program that waits for another one. Triton says nothing about when a program of a launch runs: all of them may run
 //! one after the other, as they do here, so a loop that only another program could end need not end.
 //!
-//! A loop whose trip changes nothing (what it carries, and every byte of memory) repeats that trip for ever. It is
-//! looked for after a power of two of trips, so that loops that do end pay next to nothing. What may be missed: a wait
-//! whose trips change something, a counter of them say; that one uses its fuel up.
+//! An iteration that changes nothing (carried values and every byte of memory) repeats for ever. The check runs after
+//! powers of two of iterations, so that loops that end pay almost nothing. Known miss: a wait whose iterations change
+//! something, such as a counter of them; it runs out of fuel.
 
 use smallvec::SmallVec;
 

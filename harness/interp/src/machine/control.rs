@@ -1,4 +1,4 @@
-//! Control flow: blocks, what they yield, conditions and loops. Left out: operations on lanes.
+//! Control flow: blocks and their yielded values, conditions and loops.
 
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::LocId;

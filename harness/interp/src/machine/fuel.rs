@@ -1,5 +1,5 @@
-//! Fuel: what a program may use, and what is left for those to come. Part of it is held back, so that the watch is looked at
-//! now and then.
+//! Fuel: the budget of a program, and the rest for later ones. Part of it is held back, so that the watch is checked at
+//! intervals.
 
 use super::Machine;
 use crate::outcome::Stop;

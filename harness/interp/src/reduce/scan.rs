@@ -81,7 +81,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// A scan in steps: each row with the one that is 1, 2, 4, … before it, all of them at once.
+    /// A scan in steps: combines each row with the row 1, 2, 4, … before it, all of them at once.
     fn scan_tree(
         &mut self,
         along: Axis,

@@ -1,4 +1,4 @@
-//! What operations give, where it is not plain arithmetic.
+//! Results of operations other than plain arithmetic.
 
 mod control;
 mod effects;
@@ -15,7 +15,7 @@ use cerith_interp::ParamValue;
 use cerith_tile::DType;
 use cerith_tile::ir::ValueId;
 
-/// Runs a kernel that makes one value, and gives its lanes as `i32` (floats by value).
+/// Runs a kernel that computes one value, and returns its lanes as `i32` (floats by value).
 #[track_caller]
 fn run_lanes(make: impl FnOnce(&mut Kernel) -> ValueId) -> Vec<i32> {
     let mut k = Kernel::new("kernel\n");

@@ -1,4 +1,4 @@
-//! Each kind of undefined behaviour: what finds it, what does not, and the words it is told in.
+//! Each kind of undefined behaviour: kernels that trigger a check, kernels that don't, and the messages.
 
 mod alignment;
 mod bounds;
@@ -19,7 +19,7 @@ use cerith_tile::ir::Function;
 
 use crate::kernels;
 
-/// Runs a kernel that must trap, and gives the message.
+/// Runs a kernel that must trap, and returns the message.
 #[track_caller]
 fn trap(
     kind: TrapKind,
@@ -36,7 +36,7 @@ fn trap(
     kernels::render_outcome(function, &outcome)
 }
 
-/// Runs a kernel twice with one preparation: what the first launch leaves behind must not change the second.
+/// Runs a kernel twice with one preparation: the first launch must not change the second.
 fn launch_twice(
     function: &Function,
     grid: [u32; 3],

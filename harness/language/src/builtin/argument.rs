@@ -43,7 +43,7 @@ pub(crate) fn expect_text<'v>(lo: &Lowering, value: &'v Value, what: &str) -> Tr
     }
 }
 
-/// What `*shape` collected: a single tuple stands for its items.
+/// The items that `*shape` collected; a single tuple counts as its items.
 pub(crate) fn spread(value: &Value) -> &[Value] {
     match as_items(value) {
         [only @ (Value::Tuple { .. } | Value::List(_))] => as_items(only),
@@ -66,12 +66,12 @@ pub fn block_shape(lo: &Lowering, values: &[Value]) -> Traced<Shape> {
     shape::block_shape(lo, &extents)
 }
 
-/// A tensor, made of a number if need be.
+/// Returns a tensor; a number is converted.
 pub fn to_tensor(lo: &mut Lowering, value: &Value) -> Traced<ValueId> {
     semantic::to_tensor(lo, value)
 }
 
-/// A tensor, made of a number if need be; `None` stays so.
+/// Returns a tensor; a number is converted, and `None` stays `None`.
 pub(crate) fn optional_tensor(lo: &mut Lowering, value: &Value) -> Traced<Option<ValueId>> {
     if value.is_none() {
         Ok(None)

@@ -1,4 +1,4 @@
-//! `tl.inline_asm_elementwise`. Left out: what assembly computes (`cerith-assembly`).
+//! `tl.inline_asm_elementwise`. See `cerith-assembly` for the meaning of assembly.
 
 use cerith_assembly::{Argument, MOST_PACKED, Refusal, Snippet, assemble};
 

@@ -1,5 +1,5 @@
-//! Attributes of values that are in IR: their parts, and methods (as [`Value::Method`]). A name that such a value
-//! does not have is rejected with the nearest spelling. Left out: types ([`super::types`]).
+//! Attributes of values in the IR: their parts, and methods (as [`Value::Method`]). An unknown name is rejected with the
+//! nearest spelling. See [`super::types`] for types.
 
 use std::rc::Rc;
 
@@ -45,7 +45,7 @@ pub fn of_tensor(lo: &mut Lowering, tensor: ValueId, name: &str) -> Traced<Value
     ))
 }
 
-/// What descriptors have beside methods.
+/// Attributes of descriptors other than methods.
 const OF_DESCRIPTOR: [&str; 5] = ["shape", "strides", "block_shape", "dtype", "block_type"];
 
 /// `descriptor.name`: its parts, and methods (as `Value::Method`).

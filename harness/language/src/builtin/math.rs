@@ -217,7 +217,7 @@ fn lower_min_max(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Valu
     lower_extremum(lo, larger, x, y, nan).map(Value::Tensor)
 }
 
-/// `min` and `max`. Of numbers alone they are Python's, else they are applied to one tensor after the other. Before 3.6 they
+/// `min` and `max`. For numbers alone they are Python's; otherwise they combine one tensor after the other. Before 3.6 they
 /// were `tl.minimum` and `tl.maximum`.
 fn python_extreme(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Value> {
     let name = if larger { "max" } else { "min" };

@@ -88,8 +88,8 @@ pub(super) const ROWS: &[Row] = &[
     })
     .since(3, 4, 0)
     .method(),
-    // Since 3.4 the method is there for its documentation: Python runs its empty body, and it gives `None`. In 3.4 the body
-    // does not take what the compiler passes.
+    // Since 3.4 the method exists only for its documentation: Python runs its empty body, which returns `None`. In 3.4 the
+    // body doesn't accept the arguments that the compiler passes.
     row("tensor.sort(self, dim=None, descending=0)", |_, _| {
         Ok(Value::NONE)
     })

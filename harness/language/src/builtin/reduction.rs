@@ -107,7 +107,7 @@ fn lower_map_elementwise(caller: &mut dyn Caller, args: &[Value]) -> Traced<Valu
         }
     };
     let results = map::map_elementwise(caller, get_argument(args, 0), &inputs, pack)?;
-    // A function of several elements gives a tuple, and so does the call.
+    // A function of several elements returns a tuple, and so does the call.
     Ok(match results.as_slice() {
         &[result] if pack == 1 => Value::Tensor(result),
         _ => Value::new_tuple(results.into_iter().map(Value::Tensor)),

@@ -1,6 +1,6 @@
 //! Signatures of builtins: reading them, and binding a call's arguments as Python would.
 //!
-//! Left out: what a bound argument must be; that is each builtin's own matter.
+//! Each builtin checks its own bound arguments.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::stop::{Stop, Traced};
 use crate::value::Value;
 use crate::value::callable::Builtin;
 
-/// How a parameter takes its arguments.
+/// The way a parameter takes its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// By position or by name.
@@ -43,7 +43,7 @@ thread_local! {
     static SIGNATURES: RefCell<HashMap<&'static str, Rc<Signature>>> = RefCell::new(HashMap::new());
 }
 
-/// How many parameters have no default.
+/// The number of parameters without a default.
 pub(super) fn count_required(builtin: &Builtin) -> usize {
     let signature = get_signature(builtin);
     let parameters = signature.parameters.iter();

@@ -1,6 +1,6 @@
 //! Properties of the GPU that a kernel is compiled for and runs on: `tl.target_info`, `tl.extra.cuda`.
 //!
-//! Left out: what differs from run to run (the clock, which multiprocessor it is), and what is inline assembly.
+//! Unsupported: properties that differ between runs (the clock, the multiprocessor's number), and inline assembly.
 
 use super::argument::{expect_int, get_argument};
 use super::row::{Row, row};

@@ -1,4 +1,4 @@
-//! Elementwise operators. Left out: what they do to a lane (`cerith_tile::numeric`).
+//! Elementwise operators. See `cerith_tile::numeric` for their effect on a lane.
 
 use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
@@ -197,8 +197,8 @@ fn emit(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId 
     lo.emit_op(OpKind::Binary(op), &[lhs, rhs], ty)
 }
 
-/// Refuses arithmetic in `fp8e4b15`. Its values are bytes to the compiler (`get_fp8e4b15_ty` gives `i8`), and no operation on
-/// floats takes them. Operations on other 8-bit floats are refused later, and only if something uses them (`tracer::passes`).
+/// Refuses arithmetic in `fp8e4b15`. Its values are bytes to the compiler (`get_fp8e4b15_ty` returns `i8`), and no
+/// operation on floats accepts them. Operations on other 8-bit floats are refused later, and only if something uses them.
 fn check_computable(lo: &Lowering, value: ValueId, what: &str) -> Traced<()> {
     match lo.dtype(value) {
         Some(dtype @ DType::F8E4B15) => {

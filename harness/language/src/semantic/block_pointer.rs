@@ -1,8 +1,8 @@
 //! Block pointers: `tl.make_block_ptr` and `tl.advance`, and loads and stores through them.
 //!
-//! Up to 3.7 they are a type of the compiler's IR, and in 3.8 an aggregate of Triton's own that makes ordinary pointers.
-//! Since 3.9 there are none. A lane's address and mask are the same in both forms; what is accepted differs. Left out: the
-//! order of dimensions, which changes no result.
+//! Up to 3.7 they are a type of the compiler's IR, and in 3.8 an aggregate of Triton's library that creates ordinary
+//! pointers. 3.9 removed them. A lane's address and mask are the same in both forms; the accepted programs differ. The
+//! order of dimensions is ignored, because it changes no result.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ use crate::lowering::Lowering;
 use crate::stop::Traced;
 use crate::value::{BlockPointer, Value};
 
-/// What a removed function says.
+/// The message about a removed function.
 const REMOVED: &str = "block pointers have been removed in favor of the tensor descriptor API";
 
 /// Refuses block pointers in versions that no longer have them.
@@ -55,7 +55,7 @@ fn to_i64s(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced
         .collect()
 }
 
-/// Since 3.8, a number by itself stands for a tuple of it.
+/// Since 3.8, a single number counts as a tuple of it.
 fn check_sequence(lo: &Lowering, value: &Value, what: &str) -> Traced<()> {
     let many = matches!(value, Value::Tuple { .. } | Value::List(_));
     if many || lo.rules.holds(Rule::BlockPointersAreAggregates) {
@@ -82,7 +82,7 @@ pub struct Layout<'a> {
     pub shape: &'a Value,
     /// Its strides.
     pub strides: &'a Value,
-    /// Where the block begins.
+    /// The start of the block.
     pub offsets: &'a Value,
     /// Extents of the block.
     pub block_shape: &'a Value,

@@ -1,4 +1,4 @@
-//! Casts. Left out: what each conversion does to a lane (`cerith_tile::numeric`).
+//! Casts. See `cerith_tile::numeric` for each conversion of a lane.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{CastKind, CmpPredicate, Elem, OpKind, Rounding, Type, ValueId};
@@ -9,7 +9,7 @@ use crate::constant::{self, Constant, TypeValue};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
 
-/// What Triton calls an element type in messages.
+/// Triton's name for an element type in messages.
 pub(crate) fn elem_shown(elem: Elem) -> String {
     constant::repr(&Constant::Type(TypeValue::Elem(elem)))
 }

@@ -1,8 +1,8 @@
-//! Tensor descriptors: made by `tl.make_tensor_descriptor` or by the host, and what is done through them.
+//! Tensor descriptors, created by `tl.make_tensor_descriptor` or by the host, and the operations on them.
 //!
-//! They are lowered to masked pointers, as Triton does without a tensor memory accelerator. The
-//! accelerator's alignment to 16 bytes is checked here too, because Triton's documentation demands it.
-//! Left out: `im2col` descriptors, and those of Gluon.
+//! They are lowered to masked pointers, as Triton does without a tensor memory accelerator. The accelerator's alignment to
+//! 16 bytes is checked here too, because Triton's documentation requires it. Unsupported: `im2col` descriptors, and those
+//! of Gluon.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ use crate::lowering::Lowering;
 use crate::stop::Traced;
 use crate::value::{Descriptor, Value};
 
-/// What alignments are multiples of, in bytes.
+/// The unit of alignment, in bytes.
 const ALIGNMENT: usize = 16;
 
 /// The dimensions that a descriptor may have.
@@ -48,7 +48,7 @@ fn emit_alignment_test(lo: &mut Lowering, elements: ValueId, size: usize) -> Opt
     Some(lo.emit_op(OpKind::Compare(CmpPredicate::Eq), &[rest, zero], bool_like(&ty)))
 }
 
-/// What a pointer to numbers points to.
+/// The dtype that a pointer to numbers points to.
 fn find_pointee(lo: &Lowering, base: ValueId) -> Option<DType> {
     lo.ty(base).elem.pointee().and_then(Elem::num)
 }
@@ -74,7 +74,7 @@ pub struct Layout<'a> {
     pub strides: &'a Value,
     /// Extents of the block.
     pub block_shape: &'a Value,
-    /// What lanes outside hold.
+    /// The value of lanes outside.
     pub padding: Option<&'a str>,
 }
 
@@ -287,7 +287,7 @@ fn build_masked_lanes(
     }
 }
 
-/// Loads lanes, padded outside of the tensor and rounded if that was asked for.
+/// Loads lanes, padded outside of the tensor and rounded if requested.
 fn load_lanes(
     lo: &mut Lowering,
     descriptor: &Descriptor,

@@ -1,4 +1,4 @@
-//! Matrix products. Left out: microscaled ones, which are made of these (`dot_scaled`).
+//! Matrix products. See `dot_scaled` for microscaled ones, which are lowered to these.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, InputPrecision, OpKind, Shape, Type, ValueId};
@@ -13,9 +13,9 @@ use crate::stop::Traced;
 /// The options of a product.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How `f32` operands are rounded.
+    /// The rounding of `f32` operands.
     pub precision: InputPrecision,
-    /// How many products of 8-bit floats may be added imprecisely.
+    /// The number of products of 8-bit floats that may be added imprecisely.
     pub max_imprecise: Option<i128>,
     /// The result's dtype, if it was given.
     pub out_dtype: Option<DType>,

@@ -1,13 +1,13 @@
-//! `tl.dot_scaled`: products of microscaled matrices. It has no operation of its own in the IR: it becomes what
-//! Triton's documentation says of hardware without native microscaling and what its compiler makes of it there
-//! (`DecomposeScaledBlocked`): both operands widened to `bf16`, or `f16` where one of them is, each multiplied by its
-//! scale there, and a `dot`.
+//! `tl.dot_scaled`: products of microscaled matrices. The IR has no operation for it. It is lowered as Triton's
+//! documentation describes for hardware without native microscaling, and as its compiler does there
+//! (`DecomposeScaledBlocked`): both operands are widened to `bf16`, or to `f16` if one of them is, each is multiplied by
+//! its scale in that dtype, and a `dot` follows.
 //!
 //! Formats and scales are those of the OCP Microscaling Formats (MX) specification 1.0: an `e8m0` byte `s` is
 //! `2^(s - 127)` from 0 on, and NaN for 255. With `fast_math`, that NaN is not promised: such lanes are poison.
 //!
-//! Left out: hardware that multiplies in wider formats, which differs only where a scaled operand leaves the range of
-//! the dtype that it is widened to.
+//! Not modelled: hardware that multiplies in wider formats, which differs only if a scaled operand exceeds the range of the
+//! dtype that it is widened to.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, Foreign, InputPrecision, OpKind, Shape, Type, ValueId};
@@ -50,7 +50,7 @@ pub struct Side {
     pub k_pack: bool,
 }
 
-/// What operands are widened to.
+/// The dtype that operands are widened to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wide {
     Dtype(DType),
@@ -69,7 +69,7 @@ impl Wide {
     }
 }
 
-/// Which side it is.
+/// A side of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Lhs,
@@ -237,8 +237,8 @@ fn widen_operand(lo: &mut Lowering, side: Side, place: Place, wide: Wide) -> Tra
     cast(lo, value, wide.dtype())
 }
 
-/// What Triton's interpreter makes of an operand that is not packed: an `f16`, from exponent and significand, and of the
-/// infinities and NaN of 8-bit floats those of `f32`.
+/// Converts an operand that is not packed as Triton's interpreter does: to an `f16`, from exponent and significand. The
+/// infinities and NaN of 8-bit floats become those of `f32`.
 fn by_parts(lo: &mut Lowering, value: ValueId) -> ValueId {
     let dtype = lo.dtype(value).unwrap_or(DType::F16);
     let manner = Manner {
@@ -297,7 +297,7 @@ fn encode_number(dtype: DType, value: f64) -> u64 {
     encode(dtype, value, cerith_tile::ir::Rounding::NearestEven)
 }
 
-/// How many elements share a scale.
+/// The number of elements that share a scale.
 fn group(lo: &Lowering, scales: [Option<ValueId>; 2], k: usize) -> Traced<usize> {
     let fp8 = |scale: ValueId| lo.ty(scale).elem == Elem::Num(DType::F8E4NV);
     let mut given = scales.into_iter().flatten();

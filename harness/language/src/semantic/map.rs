@@ -14,13 +14,13 @@ use crate::stop::Traced;
 use crate::value::Value;
 use crate::value::callable::Caller;
 
-/// How many elements a block may have that a loop goes over.
+/// Maximum number of elements of a block that a loop processes.
 const MAX_LOOPED: usize = 1 << 13;
 
-/// What messages call what a mapped function returns.
+/// The name of a mapped function's results in messages.
 const RESULT: &str = "the mapped function's result";
 
-/// What a trial on scalars says of a mapped function.
+/// The result of tracing a mapped function on scalars.
 struct Trial {
     /// The types of its results.
     types: Vec<Type>,
@@ -116,7 +116,7 @@ fn accesses_memory(block: &Block) -> bool {
         .any(|op| op.kind.accesses_memory() || op.kind.regions().any(accesses_memory))
 }
 
-/// A loop over the elements: takes those of a call out of the inputs, and puts what it gives into the results.
+/// Emits a loop over the elements: extracts the arguments of a call from the inputs, and inserts its results.
 fn emit_loop(
     caller: &mut dyn Caller,
     function: &Value,

@@ -1,5 +1,5 @@
-//! Loads, stores and atomics. Left out: cache hints, which change no result, and the pointers of block pointers and tensor
-//! descriptors (`tile`).
+//! Loads, stores and atomics. Cache hints are ignored, because they change no result. See `tile` for the pointers of block
+//! pointers and tensor descriptors.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, MemoryOrder, OpKind, Type, UnaryOp, ValueId};
@@ -13,7 +13,7 @@ use super::shape::{broadcast, broadcast_all, broadcast_to, describe_shape};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
 
-/// What a pointer points to; anything but a pointer is rejected.
+/// The element that a pointer points to; any other value is rejected.
 fn expect_pointee(lo: &Lowering, pointer: ValueId, function: &str) -> Traced<Elem> {
     let elem = lo.ty(pointer).elem;
     elem.pointee().ok_or_else(|| {
@@ -63,7 +63,7 @@ pub fn load(
                 *value = broadcast_to(lo, *value, &shape)?;
             }
         }
-        // A pointer that grew with `other` leaves the mask behind.
+        // A pointer that was broadcast with `other` has a larger shape than the mask.
         if let Some(mask) = &mut mask {
             let shape = lo.ty(pointer).shape.clone();
             *mask = broadcast_to(lo, *mask, &shape)?;
@@ -145,7 +145,7 @@ pub fn store(lo: &mut Lowering, pointer: ValueId, value: ValueId, mask: Option<V
     Ok(())
 }
 
-/// What an atomic load or store is of: an integer or a float, and `i8` in place of `i1`.
+/// The element of an atomic load or store: an integer or a float, and `i8` in place of `i1`.
 fn whole_element(lo: &mut Lowering, pointer: ValueId, function: &str) -> Traced<(ValueId, DType, bool)> {
     let Some(dtype) = expect_pointee(lo, pointer, function)?.num() else {
         return Err(lo.reject(format!(

@@ -1,7 +1,6 @@
-//! Which dtype an operation computes in, and how Python numbers become tensors.
+//! Chooses the dtype that an operation computes in, and converts Python numbers to tensors.
 //!
-//! Everything here follows `computation_type_impl`, `to_tensor_type` and `scalar_constant` of Triton's typed
-//! semantics. Left out: what the operation then does.
+//! All functions follow `computation_type_impl`, `to_tensor_type` and `scalar_constant` of Triton's typed semantics.
 
 use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
@@ -120,7 +119,7 @@ pub(crate) fn to_operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
     }
 }
 
-/// What Triton calls a dtype in messages: `fp32`, `int32`.
+/// Triton's name for a dtype in messages: `fp32`, `int32`.
 pub fn describe_dtype(dtype: DType) -> String {
     constant::repr(&Constant::from(dtype))
 }

@@ -1,6 +1,6 @@
-//! Ints that stay Python's though they are known only at run time: loop indices, where Triton's interpreter is followed
-//! ([`Quirk::LoopIndicesArePython`]). They have 64 bits and never wrap, their division rounds down, and beside a tensor they
-//! take its dtype, as a literal does. Left out: Python's floats, and ints beyond 64 bits.
+//! Ints that stay Python's although they are known only at run time: loop indices, when Triton's interpreter is followed
+//! ([`Quirk::LoopIndicesArePython`]). They have 64 bits and never wrap, their division rounds down, and beside a tensor
+//! they take its dtype, as a literal does. Unsupported: Python's floats, and ints beyond 64 bits.
 //!
 //! [`Quirk::LoopIndicesArePython`]: cerith_tile::quirk::Quirk::LoopIndicesArePython
 

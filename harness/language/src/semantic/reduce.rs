@@ -1,6 +1,6 @@
 //! Reductions, scans and histograms. The region of a reduction or scan is a call of a `@triton.jit` function, which a
 //! [`Caller`] runs.
-//! Left out: the standard library's reductions, which are Triton code (`prelude`); mapped functions (`map`).
+//! See `prelude` for the standard library's reductions, which are Triton code, and `map` for mapped functions.
 
 use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
@@ -58,7 +58,7 @@ fn trace_combine(caller: &mut dyn Caller, elements: &[Type], combine: &Value) ->
     Ok(region)
 }
 
-/// Calls a function on tensors and gives the tensors that it returns, which messages call `what`.
+/// Calls a function on tensors and returns its result tensors; messages call them `what`.
 pub(super) fn call(
     caller: &mut dyn Caller,
     function: &Value,

@@ -1,4 +1,4 @@
-//! Shapes: broadcasting, and the operations that move lanes. Left out: what the lanes hold.
+//! Shapes: broadcasting, and the operations that move lanes.
 
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{Elem, OpKind, Shape, Type, ValueId};

@@ -1,5 +1,5 @@
-//! Where the lanes of a block of a strided tensor lie. Block pointers and tensor descriptors are lowered to this.
-//! Left out: what each of the two demands of its arguments (`block_pointer`, `descriptor`).
+//! Computes the positions of the lanes of a block in a strided tensor. Block pointers and tensor descriptors are lowered to
+//! this. See `block_pointer` and `descriptor` for the requirements on their arguments.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
@@ -17,11 +17,11 @@ use crate::value::Value;
 /// One dimension of a tensor, and the part of it that a block covers.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
-    /// Where each lane along the dimension is: `i64`, a block of one dimension.
+    /// The position of each lane along the dimension: `i64`, a block of one dimension.
     pub positions: ValueId,
     /// The stride in elements, an `i64` scalar.
     pub stride: ValueId,
-    /// How far the tensor goes, an `i64` scalar; nothing where it is not checked.
+    /// The extent of the tensor, an `i64` scalar; `None` if it is not checked.
     pub limit: Option<ValueId>,
     /// Whether lanes before the first element are checked too.
     pub checked_below: bool,
@@ -108,7 +108,7 @@ pub(crate) fn build_lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (V
     (pointers, inside)
 }
 
-/// What lanes outside of a tensor hold: NaN or zero.
+/// The value of lanes outside of a tensor: NaN or zero.
 pub(crate) fn emit_padding(lo: &mut Lowering, elem: Elem, shape: &Shape, nan: bool) -> ValueId {
     let bits = match elem.num() {
         Some(dtype) if nan => {

@@ -1,5 +1,4 @@
-//! The types of values: comparing and showing them, and insisting on tensors. Left out: promotion, which finds types for new
-//! values.
+//! The types of values: comparing and showing them, and requiring tensors. See `promotion` for the types of new values.
 
 use std::rc::Rc;
 
@@ -10,7 +9,7 @@ use crate::lowering::Lowering;
 use crate::stop::Traced;
 use crate::value::Value;
 
-/// What messages call a value.
+/// The description of a value in messages.
 pub fn describe(value: &Value) -> String {
     match value {
         Value::Tensor(_) => "a tensor".to_owned(),
@@ -99,7 +98,7 @@ pub fn type_text(lo: &Lowering, value: &Value) -> String {
     }
 }
 
-/// What points to blocks, as Triton writes it: `pointer<<[16, 16], fp32>>`.
+/// The type of a pointer to blocks, as Triton writes it: `pointer<<[16, 16], fp32>>`.
 fn describe_block_type(lo: &Lowering, what: &str, base: ValueId, block_shape: &Shape) -> String {
     let elem = lo.ty(base).elem;
     let block = Type::block(elem.pointee().unwrap_or(elem), block_shape.clone());

@@ -1,6 +1,4 @@
-//! What a kernel can call: functions of its own file, and the table's functions ([`crate::builtin`]).
-//!
-//! Left out: how a call binds its arguments, and what running a function's text does.
+//! The functions that a kernel can call: those of its own file, and the table's ([`crate::builtin`]).
 
 use std::rc::Rc;
 
@@ -19,12 +17,12 @@ pub struct Builtin {
     /// Its canonical name and Python signature: `tl.load(pointer, mask=None, other=None)`; methods are
     /// `tensor.to(self, dtype, …)`. Python's own are `range(…)`, `len(…)`.
     pub signature: &'static str,
-    /// How a call of it is lowered.
+    /// The lowering of a call.
     pub lower: Lower,
 }
 
-/// How a call is lowered. Arguments are bound to the signature's parameters, in its order, defaults filled in; what
-/// `*args` collected is one tuple.
+/// The lowering of a call. Arguments are bound to the signature's parameters, in its order, with defaults filled in; the
+/// arguments that `*args` collected are one tuple.
 #[derive(Clone, Copy, Debug)]
 pub enum Lower {
     /// To operations.
@@ -35,7 +33,7 @@ pub enum Lower {
 
 /// Runs functions while a kernel is lowered. The tracer implements it; a builtin that is lowered to calls receives one.
 pub trait Caller {
-    /// Where operations go.
+    /// The lowering, which collects the operations.
     fn lo(&mut self) -> &mut Lowering;
 
     /// Calls a function, builtin or method.
@@ -139,7 +137,7 @@ pub struct Autotuner {
     pub reset: Plain,
     /// `pre_hook` and `post_hook`.
     pub hooks: [(&'static str, Plain); 2],
-    /// Where it is.
+    /// Its location.
     pub span: Span,
 }
 
@@ -163,7 +161,7 @@ pub struct UserFunction {
     pub scope: ScopeId,
     /// Defaults of its parameters.
     pub defaults: Vec<(Rc<str>, Plain)>,
-    /// What its decorator says.
+    /// The options of its decorator.
     pub options: JitOptions,
     /// Its wrappers, outermost first.
     pub wrappers: Vec<Rc<Wrapper>>,

@@ -12,7 +12,7 @@ use crate::constant::Constant;
 /// Items that a sequence may have.
 pub const MAX_RANGE: usize = 1 << 14;
 
-/// How many items a sequence has; 0 for anything else.
+/// The number of items of a sequence; 0 for any other value.
 pub fn count_items(value: &Plain) -> usize {
     value.items().map_or(0, <[Plain]>::len)
 }

@@ -58,7 +58,7 @@ pub enum Plain {
     Enum(Rc<EnumClass>),
     /// A member of one: its class, its name and its value.
     Member(Rc<EnumClass>, Rc<str>, Box<Plain>),
-    /// What `triton.jit(…)`, `triton.autotune(…)` and the like return.
+    /// The return value of `triton.jit(…)`, `triton.autotune(…)` and the like.
     Decorator(Rc<Decorator>),
     /// A `triton.Config`.
     Config(Rc<Config>),
@@ -71,7 +71,7 @@ pub enum Plain {
 /// A value that is not known.
 #[derive(Debug)]
 pub struct Unknown {
-    /// Where it came from.
+    /// Its origin in the source.
     pub span: Span,
     /// Its description, after "the reference does not know …".
     pub description: String,
@@ -92,7 +92,7 @@ pub struct PlainFunction {
     pub defaults: Vec<(Rc<str>, Plain)>,
 }
 
-/// What a plain function runs.
+/// The code of a plain function.
 #[derive(Debug)]
 pub enum PlainBody {
     /// A `def`.
@@ -101,7 +101,7 @@ pub enum PlainBody {
     Lambda(Box<ast::ExprLambda>),
 }
 
-/// What a call passes.
+/// The arguments of a call.
 pub struct Arguments {
     /// By position.
     pub positional: Vec<Plain>,
@@ -301,7 +301,7 @@ impl PlainFunction {
         }
     }
 
-    /// Its parameters, if it has any.
+    /// The parameters, if there are any.
     pub fn parameters(&self) -> Option<&ast::Parameters> {
         match &self.body {
             PlainBody::Def(def) => Some(&def.parameters),
@@ -378,7 +378,7 @@ impl Plain {
         }
     }
 
-    /// What a sequence holds.
+    /// The items of a sequence.
     pub fn items(&self) -> Option<&[Self]> {
         match self {
             Self::Tuple(items) | Self::Named(_, items) => Some(items),

@@ -1,4 +1,4 @@
-//! What the tests of tracing share.
+//! Shared helpers of the tests of tracing.
 #![allow(dead_code, unused_macros, reason = "each test binary uses its part")]
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
 
-/// A test that what becomes of a program is as accepted.
+/// Defines a test that compares a program's outcome with its snapshot.
 macro_rules! check {
     ($name:ident, $program:expr) => {
         #[test]
@@ -72,12 +72,12 @@ impl Program {
         self
     }
 
-    /// What is traced.
+    /// The request to trace.
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// The same, with a known bug of somebody's.
+    /// Adds a quirk to the request.
     pub fn with_quirk(mut self, quirk: Quirk) -> Self {
         let rules = self.request.rules;
         self.request.rules = rules.with_quirks(rules.quirks.with_quirk(quirk));
@@ -134,7 +134,7 @@ pub fn build_program(lines: &str) -> Program {
     Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).with_args([I32, RequestArg::Int(5)])
 }
 
-/// A function `f` of one int, and the kernel that stores what it gives.
+/// A function `f` of one int, and the kernel that stores its result.
 pub fn build_caller(function: &str) -> Program {
     let kernel = "@triton.jit\ndef k(p, n):\n    tl.store(p, f(n))\n";
     Program::new(&[function, kernel].concat()).with_args([I32, RequestArg::Int(5)])

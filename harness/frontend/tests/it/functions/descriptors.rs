@@ -2,7 +2,7 @@
 
 use super::{find_mismatches, read_golden};
 
-/// Where the reference knowingly says something else than a version's compiler.
+/// Known differences between the reference and a version's compiler.
 const DEVIATIONS: [(&str, &str); 7] = [
     (
         "tl.zeros((8,), tl.make_block_ptr(ph, (s,), (1,), (0,), (8,), (0,)).dtype.element_ty)",

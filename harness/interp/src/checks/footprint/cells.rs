@@ -1,4 +1,4 @@
-//! Who accessed which element since the last barrier. Cells of programs and barriers before are older than `epoch`, so that
+//! The accesses to each element since the last barrier. Cells of earlier programs and barriers are older than `epoch`, so
 //! nothing has to be cleared.
 
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub(crate) struct Cells {
     grain: usize,
     writers: Vec<Cell>,
     readers: Vec<Cell>,
-    /// Further reads of an element, by other accesses than the first.
+    /// Readers of an element that belong to a different access than its first reader.
     further_readers: HashMap<usize, SmallVec<[(LaneAccess, bool); 2]>>,
 }
 
@@ -90,21 +90,21 @@ impl Cells {
         cell.copied().filter(|cell| cell.epoch == self.epoch)
     }
 
-    /// Who changed it last, and whether by an atomic.
+    /// The last access that changed it, and whether it was an atomic.
     #[inline]
     pub(crate) fn find_changer(&self, at: usize) -> Option<(LaneAccess, bool)> {
         let cell = self.filter_live(self.writers.get(at))?;
         (cell.flags & SILENT == 0).then_some((cell.accessor, cell.flags & ATOMIC != 0))
     }
 
-    /// Who wrote it last, if only what was there, and whether by an atomic.
+    /// The last access that wrote it, even if it wrote the old value, and whether it was an atomic.
     #[inline]
     pub(crate) fn find_writer(&self, at: usize) -> Option<(LaneAccess, bool)> {
         let cell = self.filter_live(self.writers.get(at))?;
         Some((cell.accessor, cell.flags & ATOMIC != 0))
     }
 
-    /// Who read it: for each access a lane, and whether there were more of them.
+    /// Its readers: one lane of each access, and whether the access had more of them.
     pub(crate) fn find_readers(&self, at: usize) -> SmallVec<[(LaneAccess, bool); 2]> {
         let mut readers = SmallVec::new();
         if let Some(cell) = self.filter_live(self.readers.get(at)) {

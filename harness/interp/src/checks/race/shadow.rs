@@ -1,12 +1,11 @@
-//! Who accessed which byte in a launch.
+//! The accesses to each byte in a launch.
 //!
 //! The shadow has one entry for every [`GRANULE`] bytes of the arena: a writer and a reader, each with the set of bytes
-//! that it touched where that is not all of them. Where one of each is not enough, because two programs share a granule,
-//! its bytes are kept apart, a cell each. Entries of launches before are older than `base`, so nothing has to be cleared
-//! between launches.
+//! that it accessed if that is not all of them. If two programs share a granule, its bytes get separate cells. Entries of
+//! earlier launches are older than `base`, so nothing is cleared between launches.
 //!
-//! An entry names a program by a number that it was given when it began. Where programs order each other through atomics
-//! ([`super::order`]) a program has several, one for each part of it that is handed on as a whole.
+//! An entry identifies a program by a number assigned at its start. If programs order each other through atomics
+//! ([`super::order`]), a program has several numbers, one for each part that is published as a whole.
 
 mod load;
 #[cfg(test)]
@@ -51,7 +50,7 @@ struct Detail {
     cells: [Cell; GRANULE],
 }
 
-/// Who accessed what in this launch.
+/// The accesses to all bytes in this launch.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
     base: u32,
@@ -61,7 +60,7 @@ pub(crate) struct Shadow {
     first: u32,
     /// For each number at which a program began, which one it is.
     programs: Vec<(u32, u32)>,
-    /// What the running program comes after.
+    /// The programs that come before the running one.
     orders: Orders,
     /// Bytes of atomics that volatile loads read.
     volatile: Vec<usize>,
@@ -83,7 +82,7 @@ pub(crate) struct Conflict {
     pub index: usize,
     /// The other program's number, when it is known.
     pub other_program: Option<u32>,
-    /// Its access.
+    /// The kind of its access.
     pub did: Access,
 }
 
@@ -240,7 +239,7 @@ impl Shadow {
         self.orders.barrier();
     }
 
-    /// What volatile loads read so far is taken over.
+    /// Acquires the events that earlier volatile loads read.
     pub(crate) fn acquire(&mut self) {
         for index in std::mem::take(&mut self.volatile) {
             self.orders.synchronise(index, Release::POLL);
@@ -252,7 +251,7 @@ impl Shadow {
         self.orders.synchronise(index, release);
     }
 
-    /// Whether the running program comes after what an entry stands for.
+    /// Whether the running program comes after the accesses of an entry.
     fn is_after(&self, entry: u32) -> bool {
         self.orders.is_after(entry & NUMBER)
     }
@@ -266,7 +265,7 @@ impl Shadow {
         entry & NUMBER >= self.base
     }
 
-    /// Which program an entry is of.
+    /// The program of an entry.
     fn find_program(&self, entry: u32) -> u32 {
         let number = entry & NUMBER;
         let after = self.programs.partition_point(|&(first, _)| first <= number);
@@ -327,8 +326,8 @@ impl Shadow {
         self.store_pieces(last * GRANULE, end, index, old, new)
     }
 
-    /// A store of what is there. It is in the way of those who change it, as a load is, and of nobody else. Where the program itself
-    /// wrote that before, its write is in their way already.
+    /// Records a store of the old value. Like a load, it conflicts only with writers that change it. If the program itself
+    /// wrote that value before, its earlier write already conflicts with them.
     fn keep(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
         let end = index + len;
         let (first, last) = (index.div_ceil(GRANULE), end / GRANULE);

@@ -1,4 +1,4 @@
-//! Launches of many programs: what is known of all of them before the first one runs must not show.
+//! Launches of many programs: the analysis before the first program must not change any result.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ fn run(
     (outcome, memory)
 }
 
-/// A kernel that every order of programs gives this result for, whatever the number of programs.
+/// Checks that a kernel has this result in every order of programs.
 #[track_caller]
 fn check_result(body: &str, grid: [u32; 3], n: i32, expected: impl Fn(i32) -> i32) {
     for order in [Order::Ascending, Order::Descending, Order::Shuffled(7)] {
@@ -181,7 +181,7 @@ fn programs_that_meet_by_rule_race() {
     check_trap(aliased, 64, true, TrapKind::Race, [1, 0, 0]);
     let (outcome, _) = run(aliased, [8, 1, 1], 64, 64, Order::Ascending, false);
     assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
-    // By another rule, or through a pointer of which nothing is known.
+    // By another rule, or through a pointer without known facts.
     let atomic = "tl.atomic_add(out + pid, 1)\ntl.store(out + 7 - pid, pid)";
     check_trap(atomic, 64, false, TrapKind::Race, [4, 0, 0]);
     let nested = "tl.store(out + pid, pid)\nfor k in range(0, n):\n    tl.store(x + k, tl.load(out + k))";

@@ -21,7 +21,7 @@ fn run(
         .launch(grid, args, &mut memory, config)
 }
 
-/// Holds a launch to the limit that it must reach, and the part of the text that was executed then.
+/// Checks that a launch reached this limit while it executed this part of the text.
 fn check_exhausted(outcome: &Result<LaunchOutcome, InternalError>, of: &Function, limit: &str, part: &str) {
     let Ok(LaunchOutcome::Exhausted(exhausted)) = outcome else {
         panic!("{outcome:?}");

@@ -30,7 +30,7 @@ const SHARED: Config<'static> = Config {
     },
 };
 
-/// Launches a kernel in one thread and in some, and gives back what both left.
+/// Checks that a launch in several threads equals one in a single thread, and returns the result.
 #[track_caller]
 fn check_threads(
     function: &Function,

@@ -10,7 +10,7 @@ use crate::kernels::{Kernel, World, launch};
 
 const TEXT: &str = "a // b\nb != 0\ntl.where(guard, a // b, -1)\ntl.store(out + i, q, mask=mask)\n";
 
-/// What stands between a division and the store of its quotient.
+/// The operations between a division and the store of its quotient.
 #[derive(Clone, Copy, Default)]
 struct DivisionUse {
     /// `a % b` instead of `a // b`.
@@ -75,7 +75,7 @@ fn build_world(divisors: [i32; 8]) -> (Memory, Vec<ParamValue>) {
 
 const TAIL_OF_ZEROS: [i32; 8] = [1, 2, 3, 1, 0, 0, 0, 0];
 
-/// What is said of a kernel that finishes.
+/// Returns the warnings about a kernel that finishes.
 #[track_caller]
 fn collect_warnings(divisors: [i32; 8], between: DivisionUse) -> Vec<String> {
     let (mut memory, args) = build_world(divisors);

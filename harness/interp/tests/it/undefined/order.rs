@@ -16,7 +16,7 @@ const TEXT: &str = "tl.store(part + pid * 8 + i, i)\ntl.atomic_add(counter, 1)\n
 struct Last {
     order: MemoryOrder,
     barrier: bool,
-    /// What the last program waits by: the atomic's result, or a barrier behind it.
+    /// Whether the last program depends on the atomic's result, so that all its threads wait for it.
     used: bool,
 }
 

@@ -16,7 +16,7 @@ for i in range(tl.sum(x)): pass
 while tl.sum(x) > 0: pass
 ";
 
-/// A kernel that has loaded 8 lanes, of which those from `n` on are masked off.
+/// Builds a kernel that has loaded 8 lanes, with the lanes from `n` on masked off.
 fn build_kernel() -> (Kernel, [ValueId; 4]) {
     let mut k = Kernel::new(TEXT);
     let (x, out) = (

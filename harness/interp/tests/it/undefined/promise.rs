@@ -9,7 +9,7 @@ fn build_empty() -> (cerith_memory::Memory, Vec<ParamValue>) {
     World::default().finish()
 }
 
-/// What is said of a kernel that finishes.
+/// Returns the warning about a kernel that finishes.
 #[track_caller]
 fn expect_warning(
     function: &cerith_tile::ir::Function,

@@ -107,7 +107,7 @@ fn programs_may_write_the_same_more_than_once() {
     let (mut memory, args) = build_world(1);
     kernels::finish(&function, [3, 1, 1], &args, &mut memory);
     assert_eq!(kernels::read_ints(&memory, 0), [1]);
-    // And a block of it, of which a part was there before.
+    // A block works too, if memory already holds the values of some of its elements.
     let function = build_kernel(|k, out, _| {
         let i = k.arange(8);
         let p = k.offset_pointer(out, i);
@@ -148,7 +148,7 @@ fn a_later_program_reads_what_an_earlier_wrote() {
 
 #[test]
 fn a_program_stores_what_is_there() {
-    // Whoever loads it, before or after, finds the same.
+    // Every load finds the same value, before or after the store.
     let body = |k: &mut Kernel, out: ValueId| {
         let i = k.arange(8);
         let p = k.offset_pointer(out, i);

@@ -1,4 +1,4 @@
-//! A program that reads what its other lanes wrote: only behind a barrier is it there.
+//! A program that reads values that its other lanes wrote: they are only available after a barrier.
 
 use cerith_interp::{Checks, Config, LaunchOutcome, ParamValue, Program, TrapKind};
 use cerith_memory::Memory;

@@ -69,7 +69,7 @@ fn two_stores_of_other_lanes() {
 
 #[test]
 fn a_store_of_what_is_there_and_another() {
-    // Which of the two stays is open all the same.
+    // The order of the two stores is still undefined.
     expect_trap(
         TrapKind::UnorderedWrite,
         &build_kernel(|k, _, there, back| {
@@ -80,7 +80,7 @@ fn a_store_of_what_is_there_and_another() {
     );
 }
 
-/// Rows past the last one begin anew: `arange(0, 64) % 32`. Another store makes the program one that is watched.
+/// Rows after the last one wrap around: `arange(0, 64) % 32`. Another store makes the program a watched one.
 #[test]
 fn lanes_of_a_store_that_leave_the_same() {
     for same in [true, false] {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const BYTES: usize = 160;
 
-/// What a shadow must say, byte by byte: all writers, the last one last, and all readers.
+/// A model of the shadow, byte by byte: all writers in order, and all readers.
 #[derive(Default)]
 struct Model {
     writers: Vec<Vec<u32>>,
@@ -21,10 +21,10 @@ impl Model {
             match store {
                 None if other_is_last => return false,
                 None => self.readers[at].push(me),
-                // What another program wrote is written once more, and is the same.
+                // Writing another program's value again is a store of the old value.
                 Some(true) if other_is_last && other_read => return false,
                 Some(true) if other_is_last => self.writers[at].push(me),
-                // A store of what is there is as a load, but where the program wrote it itself.
+                // A store of the old value counts as a load, unless the program wrote that value itself.
                 Some(true) if self.writers[at].is_empty() => self.readers[at].push(me),
                 Some(true) => {}
                 Some(false) if other_read || other_wrote => return false,
