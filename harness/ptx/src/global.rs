@@ -41,8 +41,9 @@ impl Global {
 
     pub(crate) fn read(&mut self, at: usize, len: usize, by: &Accessor<'_>) -> Option<Met> {
         let mut met = None;
+        let mark = by.mark();
         self.visit(at, len, by, |history, byte, _| {
-            history.read(by.mark(), by, byte, &mut met);
+            history.read(mark, by, byte, &mut met);
         });
         met
     }
@@ -50,9 +51,10 @@ impl Global {
     /// `old` and `new` are the bytes before and after.
     pub(crate) fn write(&mut self, at: usize, old: &[u8], new: &[u8], by: &Accessor<'_>) -> Option<Met> {
         let mut met = None;
+        let mark = by.mark();
         self.visit(at, new.len(), by, |history, byte, nth| {
             let changes = old.get(nth) != new.get(nth);
-            history.write(by.mark(), changes, by, byte, &mut met);
+            history.write(mark, changes, by, byte, &mut met);
         });
         met
     }
