@@ -5,7 +5,8 @@
 use cerith_case::replace::{add_import, imports_name, rename};
 use similar::TextDiff;
 
-use super::finding::{Finding, KernelReport};
+use super::finding::Finding;
+use super::report::KernelReport;
 
 /// Functions that Triton has in `libdevice` and not in `tl`.
 const LIBDEVICE: [&str; 20] = [

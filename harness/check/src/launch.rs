@@ -306,3 +306,12 @@ mod tests {
         assert!(wrap("  = covered: ", std::iter::empty()).is_empty());
     }
 }
+
+/// The special property of a launch, in words.
+pub fn describe_variant(variant: &str) -> &str {
+    if variant.is_empty() {
+        "the plain launch"
+    } else {
+        variant
+    }
+}

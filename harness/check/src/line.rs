@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::finding::{KernelFinding, KernelPrecondition, KernelReport, Standing};
+use super::report::{KernelFinding, KernelPrecondition, KernelReport, Standing};
 
 /// One kernel. Empty fields are omitted.
 #[derive(Serialize)]

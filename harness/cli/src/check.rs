@@ -30,10 +30,11 @@ use crate::interrupt::{self, build_host};
 use crate::terminal::Terminal;
 use cerith_check::baseline::{Baseline, Entry, write_baseline};
 use cerith_check::config::Config as Configuration;
-use cerith_check::finding::{Context, Findings, KernelReport, Precondition, Standing};
+use cerith_check::finding::{Findings, Precondition};
 use cerith_check::hidden::{Filter, Hidden, HiddenBy};
 use cerith_check::launch::{Coverage, LaunchFacts};
 use cerith_check::line::Line;
+use cerith_check::report::{Context, KernelReport, Standing};
 use cerith_check::subject::Subject;
 use cerith_check::target::{CheckTarget, find_targets};
 

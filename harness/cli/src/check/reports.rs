@@ -6,7 +6,8 @@ use cerith_report::event::VerdictKind;
 use cerith_report::{Junit, Palette, Remarks};
 
 use crate::args::{CheckArgs, CheckFormat};
-use cerith_check::finding::{Finding, KernelReport, Standing, Summary};
+use cerith_check::finding::{Finding, Summary};
+use cerith_check::report::{KernelReport, Standing};
 
 /// All reports, whether they are requested or not.
 #[derive(Default)]

@@ -1,0 +1,130 @@
+//! Whether a finding is the kernel's mistake, or may come from an inferred argument.
+
+use cerith_report::event::OutcomeKind;
+use cerith_survey::{Change, Survey};
+
+use super::finding::Finding;
+use super::report::KernelFinding;
+use super::subject::format_case_id;
+
+/// Traps that no tensor of another size avoids.
+pub(crate) const SIZELESS: [(OutcomeKind, &str); 5] = [
+    (OutcomeKind::Trapped, "race"),
+    (OutcomeKind::Trapped, "conflicting-lanes"),
+    (OutcomeKind::Trapped, "unordered-read"),
+    (OutcomeKind::Trapped, "unordered-write"),
+    (OutcomeKind::Finished, "undefined-value"),
+];
+
+/// Warnings that are mistakes if the kernel's own launcher passes the arguments.
+pub(crate) const BROKEN_BY_HOSTS: [(OutcomeKind, &str); 3] = [
+    (OutcomeKind::Finished, "false-promise"),
+    (OutcomeKind::Finished, "never-written"),
+    (OutcomeKind::Finished, "outside-tensor"),
+];
+
+/// Rejections that do not depend on arguments.
+pub(crate) const DEFINITE: [(OutcomeKind, &str); 2] = [
+    (OutcomeKind::Rejected, "unknown-attribute"),
+    (OutcomeKind::Rejected, "undefined-name"),
+];
+
+/// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,
+/// because kernels are not launched on them. A kernel may support only some flags and sizes, so a compile error with others is
+/// not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
+pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
+    let is_all = |change: Change| list_changes(finding, survey).all(|one| one == change);
+    if is_all(Change::EmptySize) {
+        return false;
+    }
+    if survey.host.is_some() && list_changes(finding, survey).all(Change::is_of_layout) {
+        return false;
+    }
+    if !survey.assumed.is_empty() && is_all(Change::InputSize) {
+        return false;
+    }
+    // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.
+    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_all(Change::InputSize) {
+        return false;
+    }
+    match finding.outcome {
+        Some(OutcomeKind::Trapped) => {
+            is_certain(finding, survey)
+                && finding.key.code != "descriptor-demand"
+                // How many times one size goes into another: each is chosen alone.
+                && finding.key.code != "division-by-zero"
+        }
+        Some(OutcomeKind::Rejected) => {
+            // Flags may exclude each other, and the text does not say which flag belongs to which dtype.
+            let flags = survey
+                .attempts
+                .iter()
+                .filter(|tried| tried.change == Change::Flag);
+            if launches.len() == survey.attempts.len() {
+                let is_searched =
+                    survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
+                return is_searched || finding.key.is_one_of(&DEFINITE);
+            }
+            passed > 0
+                && survey.changed.is_empty()
+                && flags.count() < 2
+                && finding.key.code.ends_with("type-mismatch")
+                && is_all(Change::Dtype)
+        }
+        Some(_) => false,
+        None => passed > 0 && !finding.key.engine.is_empty(),
+    }
+}
+
+/// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not tell.
+pub(crate) fn is_conditional(one: &KernelFinding<'_>, survey: &Survey) -> bool {
+    let code = one.finding.key.code.as_str();
+    let is_excused = |change: Change| matches!(change, Change::EmptySize | Change::Flag);
+    !one.wrong
+        && one.finding.outcome == Some(OutcomeKind::Trapped)
+        && code != "descriptor-demand"
+        && code != "division-by-zero"
+        && !list_changes(one.finding, survey).all(is_excused)
+}
+
+/// The guess that a failure depends on.
+pub(crate) fn describe_guess(finding: &Finding, survey: &Survey) -> String {
+    if !survey.guessed.is_empty() {
+        let names = survey.guessed.join("`, `");
+        let verb = if survey.guessed.len() == 1 {
+            "has another value"
+        } else {
+            "have other values"
+        };
+        return format!("`{names}` {verb}");
+    }
+    let is_open = |storage: &&String| !survey.certain.contains(*storage);
+    match finding.summary.storages.iter().find(is_open) {
+        Some(storage) if finding.key.code == "out-of-bounds" => {
+            format!("`{storage}` has more elements than its other accesses tell")
+        }
+        Some(storage) => format!("`{storage}` has another layout"),
+        None => "other arguments are passed".to_owned(),
+    }
+}
+
+/// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
+pub(crate) fn is_certain(finding: &Finding, survey: &Survey) -> bool {
+    let known = if finding.key.is_one_of(&SIZELESS) {
+        &survey.distinct
+    } else {
+        &survey.certain
+    };
+    let certain = |storage: &String| known.contains(storage);
+    survey.guessed.is_empty()
+        && survey.changed.is_empty()
+        && finding.summary.storages.iter().all(certain)
+        && !list_changes(finding, survey).all(|change| change == Change::Flag)
+}
+
+/// The differences of the launches that show something.
+pub(crate) fn list_changes(finding: &Finding, survey: &Survey) -> impl Iterator<Item = Change> {
+    let attempts = survey.attempts.iter().enumerate();
+    let shown = attempts.filter(|&(nth, _)| finding.is_of(&format_case_id(survey, nth)));
+    shown.map(|(_, attempt)| attempt.change)
+}
