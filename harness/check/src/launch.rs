@@ -291,6 +291,15 @@ fn wrap_groups(head: &str, groups: Vec<Vec<String>>) -> Vec<String> {
     lines
 }
 
+/// The special property of a launch, in words.
+pub fn describe_variant(variant: &str) -> &str {
+    if variant.is_empty() {
+        "the plain launch"
+    } else {
+        variant
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::wrap;
@@ -304,14 +313,5 @@ mod tests {
         let expected: Vec<String> = words().collect();
         assert_eq!(joined, format!("= covered: {}", expected.join(", ")));
         assert!(wrap("  = covered: ", std::iter::empty()).is_empty());
-    }
-}
-
-/// The special property of a launch, in words.
-pub fn describe_variant(variant: &str) -> &str {
-    if variant.is_empty() {
-        "the plain launch"
-    } else {
-        variant
     }
 }

@@ -8,6 +8,7 @@
 use cerith_accept::Accepted;
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_engine::{Conforming, Reference};
+use cerith_memory::element::describe_element;
 use cerith_memory::{ByteState, Memory, Storages, Tensor};
 use cerith_survey::Draft;
 use cerith_tile::rules::Rules;
@@ -240,92 +241,106 @@ impl Related {
         reference: &Reference,
         rules: Rules,
     ) -> Option<Difference> {
-        let digits = self
-            .pairs
-            .iter()
-            .filter_map(|pair| count_digits(pair.plain.dtype))
-            .min();
         let mut accepted = None;
         for pair in &self.pairs {
+            let dtype = pair.plain.dtype;
             let size = pair.plain.element_size();
             let starts = || pair.plain.element_starts().zip(pair.varied.element_starts());
-            let value = |bits: u64| numeric::decode(pair.plain.dtype, bits);
-            let scale = || {
-                let plain = starts().filter_map(|(at, _)| match read(plain.1, &pair.plain, at, size)? {
-                    Element::Bits(bits) => Some(value(bits).abs()),
-                    _ => None,
-                });
-                plain.filter(|value| value.is_finite()).fold(0.0, f64::max)
-            };
             let mut slack = None;
             for (nth, (at, to)) in starts().enumerate() {
                 let a = read(plain.1, &pair.plain, at, size)?;
                 let b = read(other, &pair.varied, to, size)?;
-                let words = match (a, b) {
-                    (Element::Unwritten, Element::Unwritten) | (Element::Undefined, Element::Undefined) => {
+                if let (Element::Bits(a), Element::Bits(b)) = (a, b) {
+                    let (x, y) = (numeric::decode(dtype, a), numeric::decode(dtype, b));
+                    if a == b || x.is_nan() && y.is_nan() || x == y {
                         continue;
                     }
-                    (Element::Bits(a), Element::Bits(b)) => {
-                        let (x, y) = (value(a), value(b));
-                        if a == b || x.is_nan() && y.is_nan() || x == y {
+                    if self.relation == Relation::Blocks {
+                        let slack = *slack.get_or_insert_with(|| self.find_slack(pair, plain.1));
+                        if (x - y).abs() <= slack {
                             continue;
                         }
-                        if self.relation == Relation::Blocks {
-                            let slack = *slack.get_or_insert_with(|| match digits {
-                                Some(digits) if count_digits(pair.plain.dtype).is_some() => {
-                                    scale() * f64::powi(0.5, digits / 2)
-                                }
-                                // A rounded float.
-                                Some(_) => 1.0,
-                                None => 0.0,
-                            });
-                            if (x - y).abs() <= slack {
-                                continue;
-                            }
-                            let maps = accepted.get_or_insert_with(|| {
-                                let of = |case: &Case| match reference.find_conforming(case, rules) {
-                                    Ok(Conforming::Known(map)) => Some(map),
-                                    _ => None,
-                                };
-                                of(plain.0).zip(of(&self.case))
-                            });
-                            let Some((one, two)) = maps else { return None };
-                            let one = one.accepted_at(pair.plain.storage, at).1;
-                            let two = two.accepted_at(pair.varied.storage, to).1;
-                            if may_meet((one, x), (two, y)) {
-                                continue;
-                            }
+                        let maps = accepted.get_or_insert_with(|| {
+                            let find = |case: &Case| match reference.find_conforming(case, rules) {
+                                Ok(Conforming::Known(map)) => Some(map),
+                                _ => None,
+                            };
+                            find(plain.0).zip(find(&self.case))
+                        });
+                        let Some((one, two)) = maps else { return None };
+                        let one = one.accepted_at(pair.plain.storage, at).1;
+                        let two = two.accepted_at(pair.varied.storage, to).1;
+                        if may_meet((one, x), (two, y)) {
+                            continue;
                         }
-                        let show = |bits| numeric::format(pair.plain.dtype, bits);
-                        format!("{} with {}, and {} with {}", show(a), names.0, show(b), names.1)
                     }
-                    (Element::Bits(_), Element::Unwritten) => {
-                        format!("written with {}, and not with {}", names.0, names.1)
-                    }
-                    (Element::Unwritten, Element::Bits(_)) => {
-                        format!("written with {}, and not with {}", names.1, names.0)
-                    }
-                    // Only padding has no value in another layout.
-                    (Element::Bits(_), Element::Undefined) if self.relation == Relation::Layout => {
-                        format!(
-                            "defined with {}, and depends on padding with {}",
-                            names.0, names.1
-                        )
-                    }
-                    _ => continue,
+                }
+                let Some(words) = self.describe_change(dtype, (a, b), names) else {
+                    continue;
                 };
                 return Some(Difference {
                     moved: self.list_moved(),
                     parameter: pair.name.clone(),
                     text: format!(
-                        "`{}{}` is {words}",
-                        pair.name,
-                        format_index(nth, &pair.plain.shape)
+                        "`{}` is {words}",
+                        describe_element(&pair.name, &unravel_index(nth, &pair.plain.shape))
                     ),
                 });
             }
         }
         None
+    }
+
+    /// The largest difference that other blocks may make: half of the digits of the least precise dtype, relative to the largest
+    /// value of the tensor. An integer may be a rounded float if there are floats.
+    fn find_slack(&self, pair: &Pair, memory: &Memory) -> f64 {
+        let digits = self
+            .pairs
+            .iter()
+            .filter_map(|pair| count_digits(pair.plain.dtype));
+        let Some(digits) = digits.min() else { return 0.0 };
+        if count_digits(pair.plain.dtype).is_none() {
+            return 1.0;
+        }
+        let size = pair.plain.element_size();
+        let values =
+            pair.plain
+                .element_starts()
+                .filter_map(|at| match read(memory, &pair.plain, at, size)? {
+                    Element::Bits(bits) => Some(numeric::decode(pair.plain.dtype, bits).abs()),
+                    _ => None,
+                });
+        let scale = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+        scale * f64::powi(0.5, digits / 2)
+    }
+
+    /// The element in both launches, in words. `None` if the difference doesn't count.
+    fn describe_change(
+        &self,
+        dtype: DType,
+        elements: (Element, Element),
+        names: (&str, &str),
+    ) -> Option<String> {
+        let show = |bits| numeric::format(dtype, bits);
+        Some(match elements {
+            (Element::Bits(a), Element::Bits(b)) => {
+                format!("{} with {}, and {} with {}", show(a), names.0, show(b), names.1)
+            }
+            (Element::Bits(_), Element::Unwritten) => {
+                format!("written with {}, and not with {}", names.0, names.1)
+            }
+            (Element::Unwritten, Element::Bits(_)) => {
+                format!("written with {}, and not with {}", names.1, names.0)
+            }
+            // Only padding has no value in another layout.
+            (Element::Bits(_), Element::Undefined) if self.relation == Relation::Layout => {
+                format!(
+                    "defined with {}, and depends on padding with {}",
+                    names.0, names.1
+                )
+            }
+            _ => return None,
+        })
     }
 }
 
@@ -376,14 +391,14 @@ fn may_meet(one: (Accepted, f64), two: (Accepted, f64)) -> bool {
     }
 }
 
-/// The index of an element: `[1, 33]`.
-fn format_index(nth: usize, shape: &[i64]) -> String {
+/// The index of the element with this number, as torch's `unravel_index`.
+fn unravel_index(nth: usize, shape: &[i64]) -> Vec<i64> {
     let mut rest = i64::try_from(nth).unwrap_or(i64::MAX);
-    let mut index: Vec<String> = Vec::new();
+    let mut index = Vec::new();
     for extent in shape.iter().rev() {
-        index.push((rest % (*extent).max(1)).to_string());
+        index.push(rest % (*extent).max(1));
         rest /= (*extent).max(1);
     }
     index.reverse();
-    format!("[{}]", index.join(", "))
+    index
 }
