@@ -148,7 +148,7 @@ pub fn write_baseline(
 /// Numbers equal findings of a kernel, so that each has an id of its own.
 #[derive(Default)]
 pub struct Ids {
-    seen: BTreeMap<String, u32>,
+    counts: BTreeMap<String, u32>,
 }
 
 impl Ids {
@@ -156,7 +156,7 @@ impl Ids {
     pub fn next(&mut self, file: &str, kernel: &str, code: &str, line: &str) -> String {
         let words: Vec<&str> = line.split_whitespace().collect();
         let text = [file, kernel, code, &words.join(" ")].join("\0");
-        let count = self.seen.entry(text.clone()).or_default();
+        let count = self.counts.entry(text.clone()).or_default();
         let hash = blake3::hash(format!("{text}\0{count}").as_bytes()).to_hex();
         *count += 1;
         hash.as_str().chars().take(ID_DIGITS).collect()
