@@ -1,6 +1,6 @@
 """How many planted mistakes does `cerith check` find?
 
-`measure.py BINARY [--plants all.jsonl] [--name before] [--only KIND] [--no-truth]`: checks every unmodified kernel, then every
+`measure.py BINARY [--jobs N] [--name before] [--only KIND] [--no-truth]`: checks every unmodified kernel, then every
 planted one, and writes NAME.md (the table by kind), NAME.jsonl (every planted mistake with its result) and NAME-misses.md.
 Results are kept in cache/ by the hashes of binary and file.
 
@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
+import functools
 import hashlib
 import json
 import math
+import multiprocessing
 import os
 import re
 import shutil
@@ -27,11 +30,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from plant import plants
+from plant import make_plants
 
 HERE = Path(os.environ.get("CERITH_PLANTS", "target/plants"))
 TRUTH = Path(os.environ.get("CERITH_TRUTH", "target/release/cerith"))
-WORK = HERE / "work"
+# Each process plants in its own copy of the files.
+WORK = HERE / "work" / str(os.getpid())
 LIMIT = 20
 Row = dict[str, Any]
 COUNT = """import triton
@@ -268,8 +272,8 @@ def judge(base: Row, now: Row, kernel: str, first: int, last: int) -> Row:
             "text": best["text"],
         }
     result = {r["kernel"]: r["result"] for r in now["rows"]}.get(kernel, "none")
-    known = {(f["kind"], f.get("place")) for f in findings_of(base, kernel, "warnings")}
-    warned = [f for f in findings_of(now, kernel, "warnings") if (f["kind"], f.get("place")) not in known]
+    known = {key_of(f) for f in findings_of(base, kernel, "warnings")}
+    warned = [f for f in findings_of(now, kernel, "warnings") if key_of(f) not in known]
     if warned:
         return said | {"result": "warned", "finding": warned[0]["kind"], "text": warned[0]["text"]}
     known = {key_of(f) for f in findings_of(base, kernel, "not_judged")}
@@ -334,45 +338,56 @@ def group(truth: str) -> str:
     return truth if truth in GROUPS else truth.split()[0] if truth.split()[0] in GROUPS else "unknown"
 
 
-def measure(
-    binary: Binary, judge_truth: bool, only: str | None, files: list[Path], percent: int
-) -> list[Row]:
+def measure_file(binary: Binary, judge_truth: bool, only: str | None, percent: int, file: Path) -> list[Row]:
+    if not WORK.exists():
+        shutil.copytree(HERE / "kernels", WORK)
     oracle = Binary(TRUTH)
     rows: list[Row] = []
-    for file in files:
-        data, name = file.read_bytes(), str(file.relative_to(HERE / "kernels"))
-        whole = binary.check(name, data, None)
-        judged = [r["kernel"] for r in whole["rows"] if r["result"] in ("clean", "found")]
-        slow = whole["seconds"] > 5
-        for kernel in [] if slow else judged:
-            base = binary.check(name, data, kernel)
-            for plant in plants(file, data, {kernel}):
-                number = int(digest(name, kernel, str(plant["kind"]), str(plant["start"]))[:8], 16)
-                if (only and only not in str(plant["kind"])) or number % 100 >= percent:
-                    continue
-                start, end = int(str(plant["start"])), int(str(plant["end"]))
-                planted = data[:start] + str(plant["text"]).encode() + data[end:]
-                now = binary.check(name, planted, kernel)
-                said = judge(base, now, kernel, int(str(plant["line"])), int(str(plant["last"])))
-                truth = "launcher" if str(plant["kind"]).startswith("launcher") else "unknown"
-                if judge_truth and truth == "unknown":
-                    # what is masked off is zero, as on NVIDIA's GPUs, except where that is the question
-                    masked = "undefined" if plant["kind"] == "other removed" else "zero"
-                    alone = oracle.find_truth(name, data, data, kernel, masked)
-                    truth = truth_of(oracle.find_truth(name, data, planted, kernel, masked), alone)
-                    if truth == "same":
-                        truth, plant["reason"] = explain_unchanged(plant, said)
-                rows.append(
-                    {
-                        **plant,
-                        "edit": plant["text"],
-                        "text": "",
-                        **said,
-                        "truth": truth,
-                        "seconds": now["seconds"],
-                    }
-                )
-        print(f"{len(rows):6} {file}", flush=True)
+    data, name = file.read_bytes(), str(file.relative_to(HERE / "kernels"))
+    whole = binary.check(name, data, None)
+    judged = [r["kernel"] for r in whole["rows"] if r["result"] in ("clean", "found")]
+    slow = whole["seconds"] > 5
+    for kernel in [] if slow else judged:
+        base = binary.check(name, data, kernel)
+        for plant in make_plants(file, data, {kernel}):
+            number = int(digest(name, kernel, str(plant["kind"]), str(plant["start"]))[:8], 16)
+            if (only and only not in str(plant["kind"])) or number % 100 >= percent:
+                continue
+            start, end = int(str(plant["start"])), int(str(plant["end"]))
+            planted = data[:start] + str(plant["text"]).encode() + data[end:]
+            now = binary.check(name, planted, kernel)
+            said = judge(base, now, kernel, int(str(plant["line"])), int(str(plant["last"])))
+            truth = "launcher" if str(plant["kind"]).startswith("launcher") else "unknown"
+            if judge_truth and truth == "unknown":
+                # what is masked off is zero, as on NVIDIA's GPUs, except where that is the question
+                masked = "undefined" if plant["kind"] == "other removed" else "zero"
+                alone = oracle.find_truth(name, data, data, kernel, masked)
+                truth = truth_of(oracle.find_truth(name, data, planted, kernel, masked), alone)
+                if truth == "same":
+                    truth, plant["reason"] = explain_unchanged(plant, said)
+            rows.append(
+                {
+                    **plant,
+                    "edit": plant["text"],
+                    "text": "",
+                    **said,
+                    "truth": truth,
+                    "seconds": now["seconds"],
+                }
+            )
+    return rows
+
+
+def measure(
+    binary: Binary, judge_truth: bool, only: str | None, files: list[Path], percent: int, jobs: int
+) -> list[Row]:
+    rows: list[Row] = []
+    # Spawned, so that each process has a WORK of its own.
+    with concurrent.futures.ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        each = functools.partial(measure_file, binary, judge_truth, only, percent)
+        for file, found in zip(files, pool.map(each, files), strict=True):
+            rows += found
+            print(f"{len(rows):6} {file}", flush=True)
     return rows
 
 
@@ -442,11 +457,13 @@ def main() -> None:
         "--percent", type=int, default=100, help="of the planted mistakes, the same in every run"
     )
     parser.add_argument("--no-truth", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    shutil.copytree(HERE / "kernels", WORK, dirs_exist_ok=True)
+    shutil.rmtree(HERE / "work", ignore_errors=True)
     listed = [json.loads(x)["file"] for x in (HERE / "provenance.jsonl").read_text().splitlines()]
     files = sorted(HERE / x for x in listed if x.startswith("kernels/") and args.files in x)
-    rows = measure(Binary(args.binary), not args.no_truth, args.only, files, args.percent)
+    rows = measure(Binary(args.binary), not args.no_truth, args.only, files, args.percent, args.jobs)
+    shutil.rmtree(HERE / "work", ignore_errors=True)
     with open(HERE / f"{args.name}.jsonl", "w") as out:
         out.writelines(json.dumps(r) + "\n" for r in rows)
     (HERE / f"{args.name}-table.md").write_text("\n".join(write_table(rows)) + "\n")

@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from measure import HERE, REASONS, Binary, Row, cached, digest, list_failures, table
+from measure import HERE, REASONS, Binary, Row, cache_path, digest, list_failures, write_table
 
 # The likely cause of most misses of a kind, from reading the planted changes. Few of them were debugged.
 CAUSES = {
@@ -90,7 +90,7 @@ def list_clean(binary: Binary, rows: list[Row]) -> list[str]:
     for file, kernel in kernels:
         path = Path(file)
         name = str(path.relative_to(HERE / "kernels"))
-        stored = cached(digest("check", binary.hash, name, path.read_bytes(), kernel))
+        stored = cache_path(digest("check", binary.hash, name, path.read_bytes(), kernel))
         if not stored.exists():
             continue
         said = json.loads(stored.read_text())
@@ -160,7 +160,7 @@ def main() -> None:
         "",
         "## By kind",
         "",
-        *table(rows),
+        *write_table(rows),
         "",
         "## Removed",
         "",
