@@ -7,6 +7,7 @@
 //!
 //! A baseline does not excuse errors in the input and failures of Cerith.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead};
 
 use indexmap::IndexMap;
@@ -15,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Against, Event, OutcomeKind, State, Verdict, VerdictKind};
 use crate::stream;
 
-/// The version of a baseline's file.
-const VERSION: u32 = 1;
+/// The version of a baseline's file. Version 1 had the kinds of failures alone.
+const VERSION: u32 = 2;
 
 /// The known failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,11 +80,16 @@ impl Baseline {
     }
 
     fn read_file(header: &Header, input: impl BufRead) -> Result<Self, BaselineError> {
-        if header.baseline > VERSION {
+        if header.baseline != VERSION {
+            let fix = if header.baseline > VERSION {
+                "use a newer cerith"
+            } else {
+                "write it again, because it has no lines and storages"
+            };
             return Err(BaselineError::Line {
                 line: 1,
                 reason: format!(
-                    "it has version {}, and this cerith knows versions up to {VERSION}; use a newer cerith",
+                    "it has version {}, and this cerith reads version {VERSION}: {fix}",
                     header.baseline
                 ),
             });
@@ -219,13 +225,15 @@ fn of_engine(part: &str) -> Option<&str> {
     part.split_once(": ").map(|(engine, _)| engine)
 }
 
-/// The failures of a case, part by part: `interpret@3.9.0: differ memory by bf16-is-bits`. Values, messages and numbers of
-/// elements are omitted, because they may change from run to run.
+/// The failures of a case, part by part: `interpret@3.9.0: differ memory of y by bf16-is-bits`. An error has the text of its
+/// line, which stays if the line moves. Values, messages and numbers of elements are omitted, because they may change from
+/// run to run.
 pub fn collect_failures(verdict: &Verdict) -> Vec<String> {
     let mut parts = Vec::new();
     for engine in &verdict.unexpected {
         let mut part = format!("{engine}: {}", verdict.verdict);
-        if let Some(outcome) = verdict.outcomes.get(engine) {
+        let outcome = verdict.outcomes.get(engine);
+        if let Some(outcome) = outcome {
             let end = match outcome.outcome {
                 OutcomeKind::Finished => "",
                 end => end.name(),
@@ -250,6 +258,19 @@ pub fn collect_failures(verdict: &Verdict) -> Vec<String> {
         for kind in kinds {
             part.push(' ');
             part.push_str(kind);
+        }
+        let storages = collect_storages(verdict, engine);
+        if !storages.is_empty() {
+            part.push_str(" of ");
+            part.push_str(&storages.into_iter().collect::<Vec<_>>().join(", "));
+        }
+        if let Some(position) = outcome.and_then(|one| one.position.as_ref()) {
+            let line = match position.text.trim() {
+                "" => format!("{}:{}", position.file, position.line),
+                text => format!("`{text}`"),
+            };
+            part.push_str(" at ");
+            part.push_str(&line);
         }
         if !bugs.is_empty() {
             part.push_str(" by ");
@@ -285,9 +306,25 @@ pub fn collect_failures(verdict: &Verdict) -> Vec<String> {
     parts
 }
 
+/// The storages of an engine's error, and those in which it differs.
+fn collect_storages<'a>(verdict: &'a Verdict, engine: &str) -> BTreeSet<&'a str> {
+    let of_error = verdict.outcomes.get(engine).into_iter().flat_map(|one| &one.storages);
+    let shown = verdict.differences.iter().filter(|one| one.engine == engine);
+    let of_elements = shown.flat_map(|one| one.first.iter().map(|element| &element.storage));
+    // An exhibit has all storages, a difference only those of its first elements.
+    let differs = verdict.exhibit.iter().flat_map(|exhibit| &exhibit.differs);
+    let of_exhibit = differs.filter(|one| one.engine == engine).map(|one| &one.storage);
+    of_error
+        .chain(of_elements)
+        .chain(of_exhibit)
+        .map(String::as_str)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Difference, Element, EngineOutcome, Position};
 
     fn build_verdict(case: &str, unexpected: &[&str]) -> Verdict {
         Verdict {
@@ -333,6 +370,56 @@ mod tests {
     }
 
     #[test]
+    fn another_line_or_storage_is_a_new_failure() {
+        let build = |text: &str, number: u32, storage: &str| {
+            let mut verdict = build_verdict("a", &["reference"]);
+            let outcome = EngineOutcome {
+                outcome: OutcomeKind::Trapped,
+                error: "out-of-bounds".to_owned(),
+                position: Some(Position {
+                    file: "k.py".to_owned(),
+                    line: number,
+                    column: 5,
+                    text: text.to_owned(),
+                }),
+                storages: vec![storage.to_owned()],
+                ..EngineOutcome::default()
+            };
+            verdict.outcomes.insert("reference".to_owned(), outcome);
+            verdict
+        };
+        let known = build("    x = tl.load(p)", 3, "x");
+        assert_eq!(
+            collect_failures(&known),
+            ["reference: differ trapped out-of-bounds of x at `x = tl.load(p)`"]
+        );
+        let mut baseline = Baseline::default();
+        baseline.add(&known);
+        let is_new = |verdict: &Verdict| {
+            let against = baseline.compare_verdict(verdict, &[]).expect("a failure");
+            !against.new.is_empty()
+        };
+        assert!(!is_new(&build("  x = tl.load(p)", 9, "x")), "the line moved");
+        assert!(is_new(&build("tl.store(p, x)", 3, "x")));
+        assert!(is_new(&build("    x = tl.load(p)", 3, "y")));
+        let differ = |storages: &[&str]| {
+            let mut verdict = build_verdict("b", &["interpret@3.9.0"]);
+            let element = |storage: &&str| Element {
+                storage: (*storage).to_owned(),
+                ..Element::default()
+            };
+            verdict.differences = vec![Difference {
+                engine: "interpret@3.9.0".to_owned(),
+                first: storages.iter().map(element).collect(),
+                ..Difference::default()
+            }];
+            collect_failures(&verdict)
+        };
+        assert_eq!(differ(&["y", "x", "y"]), ["interpret@3.9.0: differ memory of x, y"]);
+        assert_ne!(differ(&["x"]), differ(&["y"]));
+    }
+
+    #[test]
     fn it_is_read_as_it_is_written_and_damage_is_an_error() {
         let mut baseline = Baseline {
             engines: vec!["reference".to_owned()],
@@ -357,7 +444,8 @@ mod tests {
             &format!("{}\n{}\n{}\n", lines[0], lines[1], lines[1]),
             "line 3 of the baseline: `a` is there twice",
         );
-        check(&text.replacen(":1,", ":7,", 1), "it has version 7");
+        check(&text.replacen(":2,", ":7,", 1), "version 2: use a newer cerith");
+        check(&text.replacen(":2,", ":1,", 1), "version 2: write it again");
         check(
             "{\"event\":\"start\",\"format\":3,\"cerith\":\"\",\"engines\":[],\"cases\":0}\n",
             "without its summary",
