@@ -52,6 +52,7 @@ mod clears;
 mod code;
 mod combine_orders;
 pub mod compile;
+mod compiler_cause;
 mod engine;
 mod executed;
 mod followed;
@@ -76,6 +77,7 @@ mod ttir;
 
 pub use cerith_ptx::GLOBAL_RACE;
 pub use code::{Families, find_families, is_triton_code, list_triton_code};
+pub use compiler_cause::extract_compiler_cause;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};
 pub use followed::{Followed, Following};
 pub use guard::catch_panic;

@@ -5,7 +5,7 @@ use cerith_tile::fault::{Fault, is_planted};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Change, apply, find_changes};
-use cerith_engine::{Complaint, Finished, Outcome, Position, Remembered, Trap};
+use cerith_engine::{Complaint, Finished, Outcome, Position, Remembered, Trap, extract_compiler_cause};
 
 /// Which GPU, driver and Triton a record is of, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -92,6 +92,9 @@ pub(super) struct Words {
     /// The file of Triton's that raised it; not compared, because records of before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     raised: Option<String>,
+    /// The part of a compiler's output that names the cause of its failure ([`extract_compiler_cause`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
 }
 
 impl Record {
@@ -108,6 +111,15 @@ impl Record {
             line: complaint.position.as_ref().map(|position| position.line),
             launch: complaint.launch,
             raised: complaint.raised.clone(),
+            cause: None,
+        };
+        let failure = |complaint: &Complaint| Words {
+            cause: complaint
+                .detail
+                .as_deref()
+                .and_then(extract_compiler_cause)
+                .map(|cause| normalize_message(&cause)),
+            ..words(complaint)
         };
         let said = match outcome {
             Outcome::Finished(finished) => StoredOutcome::Finished {
@@ -118,12 +130,12 @@ impl Record {
                     .as_ref()
                     .map_or_else(Vec::new, |other| find_changes(&finished.memory, other)),
             },
-            Outcome::Rejected(complaint) => StoredOutcome::Rejected(words(complaint)),
+            Outcome::Rejected(complaint) => StoredOutcome::Rejected(failure(complaint)),
             Outcome::Trapped(Trap::Assert, complaint) => StoredOutcome::Asserted(words(complaint)),
             Outcome::Trapped(_, complaint) => StoredOutcome::Trapped(words(complaint)),
             Outcome::Unsupported(complaint) => StoredOutcome::Unsupported(words(complaint)),
             Outcome::Exhausted(complaint) => StoredOutcome::Exhausted(words(complaint)),
-            Outcome::Crashed(complaint) => StoredOutcome::Crashed(words(complaint)),
+            Outcome::Crashed(complaint) => StoredOutcome::Crashed(failure(complaint)),
             Outcome::Unavailable(_) => return None,
         };
         Some(Self {
@@ -192,6 +204,7 @@ impl Record {
                 }),
                 launch: words.launch,
                 raised: words.raised.clone(),
+                detail: words.cause.clone(),
                 ..Complaint::new(words.kind.clone(), words.message.clone())
             })
         };
@@ -227,9 +240,10 @@ impl Record {
         })
     }
 
-    /// Whether two records of the same kernel and layout say the same. Lines of a file move, and do not count; nor does
-    /// which thread of many was the first to fault.
+    /// Whether two records of the same kernel and layout have the same outcome. Lines of a file move, and do not count; nor
+    /// does which thread of many was the first to fault. A cause counts if both have one, because older records have none.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        let has_causes = self.cause().is_some() && other.cause().is_some();
         let still = |said: &StoredOutcome| {
             let mut said = said.clone();
             match &mut said {
@@ -243,9 +257,46 @@ impl Record {
                 | StoredOutcome::Exhausted(words)
                 | StoredOutcome::Crashed(words) => (words.line, words.raised) = (None, None),
             }
+            if let Some(words) = said.words_mut().filter(|_| !has_causes) {
+                words.cause = None;
+            }
             said
         };
         still(&self.said) == still(&other.said)
+    }
+
+    /// The cause of a compiler's failure.
+    fn cause(&self) -> Option<&String> {
+        match &self.said {
+            StoredOutcome::Rejected(words) | StoredOutcome::Crashed(words) => words.cause.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Takes the cause of a record with the same outcome, if this one has none. Returns whether it did.
+    pub(super) fn add_cause(&mut self, other: &Self) -> bool {
+        let cause = other.cause().filter(|_| self.cause().is_none()).cloned();
+        match (self.said.words_mut(), cause) {
+            (Some(words), Some(cause)) => {
+                words.cause = Some(cause);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl StoredOutcome {
+    const fn words_mut(&mut self) -> Option<&mut Words> {
+        match self {
+            Self::Finished { .. } => None,
+            Self::Rejected(words)
+            | Self::Asserted(words)
+            | Self::Trapped(words)
+            | Self::Unsupported(words)
+            | Self::Exhausted(words)
+            | Self::Crashed(words) => Some(words),
+        }
     }
 }
 

@@ -264,13 +264,18 @@ impl Shelf {
             answers.push((record.case.clone(), answer));
             if answer == Filed::Same
                 && let Some((mut old, by)) = old
-                // The mark is of the day on which it was accepted, unless there was none.
-                && record.agreed.is_some()
-                && (replace || matches!(old.agreed, None | Some(Agreed::Unknown)))
             {
-                old.agreed = record.agreed;
-                for book in [&mut sure, &mut wanted] {
-                    book.put(release, old.clone(), &by);
+                let has_cause = old.add_cause(&record);
+                // The mark is of the day on which it was accepted, unless there was none.
+                let has_mark = record.agreed.is_some()
+                    && (replace || matches!(old.agreed, None | Some(Agreed::Unknown)));
+                if has_mark {
+                    old.agreed = record.agreed;
+                }
+                if has_cause || has_mark {
+                    for book in [&mut sure, &mut wanted] {
+                        book.put(release, old.clone(), &by);
+                    }
                 }
             }
             if answer == Filed::New {

@@ -3,6 +3,8 @@ use std::sync::Arc;
 
 use cerith_case::{Case, Corpus, Input};
 use cerith_memory::StorageId;
+use cerith_tile::quirk::Family;
+use cerith_tile::quirk::signature::{FailureReport, find_raised_bug};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Kernel, Metadata, Target};
 
@@ -158,6 +160,43 @@ fn nothing_accepted_is_overwritten_without_review() {
     let pending = path.with_extension("snap.new");
     fs::rename(&pending, &path).expect("what `cargo insta accept` does");
     assert_eq!(find(&shelf, &case).as_ref(), Ok(&two));
+}
+
+/// A known bug of a compiler is recognised by the failed pass or the assertion, from a record too.
+#[test]
+fn a_record_of_a_compilers_failure_has_its_cause() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    let crash = |detail: Option<&str>| {
+        Outcome::Crashed(Box::new(Complaint {
+            detail: detail.map(str::to_owned),
+            ..Complaint::new("crash", "signal 6, aborted")
+        }))
+    };
+    let assertion = "RewriteTensorPointer.cpp:520: run(): Assertion `x' failed.";
+    let detail = format!(
+        "python: /root/{assertion}\nFatal Python error: Aborted\n  File \"/t/compiler.py\", line 149 in make_ttir\n"
+    );
+    // A record without a cause takes it.
+    assert_eq!(accept(&shelf, &case, &crash(None), false), Filed::New);
+    assert_eq!(find(&shelf, &case), Ok(crash(None)));
+    assert_eq!(accept(&shelf, &case, &crash(Some(&detail)), false), Filed::Same);
+    let cause = format!("{assertion}\nmake_ttir");
+    let outcome = find(&shelf, &case).expect("a record");
+    assert_eq!(outcome, crash(Some(&cause)));
+    let other = detail.replace("520", "521");
+    assert_eq!(accept(&shelf, &case, &crash(Some(&other)), false), Filed::Pending);
+    let failure = FailureReport {
+        kind: "crash",
+        message: "signal 6, aborted",
+        detail: Some(&cause),
+        by_host: false,
+        line: None,
+        uses: &["tl.advance".to_owned()],
+    };
+    let bug = find_raised_bug(Family::Compiler, Version::new(3, 1, 0), failure, true);
+    assert_eq!(bug.map(|bug| bug.name), Some("block-pointers-carried"));
 }
 
 #[test]
