@@ -94,6 +94,7 @@ const V32: Option<Version> = Some(v(3, 2, 0));
 const V33: Option<Version> = Some(v(3, 3, 0));
 const V34: Option<Version> = Some(v(3, 4, 0));
 const V36: Option<Version> = Some(v(3, 6, 0));
+const V37: Option<Version> = Some(v(3, 7, 0));
 const V38: Option<Version> = Some(v(3, 8, 0));
 const V39: Option<Version> = Some(v(3, 9, 0));
 
@@ -193,6 +194,8 @@ signatures! {
         "operands of umulhi are taken as signed";
     "wrapped-sum-refused": Interpreter, v(3, 3, 0), V39, Raises("OverflowError", "out of bounds for int"), ["tl.sum", "tl.reduce", "tl.cumsum"],
         "NumPy refuses a sum that does not fit, where Triton's wraps";
+    "numbers-of-arrays": Interpreter, FIRST, V37, Raises("TypeError", "only 0-dimensional arrays can be converted to Python scalars"), [],
+        "NumPy 2.5 makes no Python number from an array with dimensions, which a scalar of the interpreter is";
     "half-sums-overflow": Interpreter, v(3, 3, 0), NEVER, Raises("OverflowError", ""), ["atomic_add"],
         "the library that adds f16 in memory raises where a sum is infinite";
     "descriptor-strides-in-elements": Interpreter, v(3, 4, 0), V36, Raises("AssertionError", "stride must be 16-byte aligned"), [],
@@ -391,13 +394,13 @@ signatures! {
     "waits-on-atomics": Compiler, v(3, 3, 0), V39, Fails(&[&["`TritonGPURemoveLayoutConversions`", "Result number is out of range for operation"]]), ["atomic_"],
         "a `while` that waits for the result of an atomic of a block loses a result when layouts are removed";
     // triton#7817.
-    "scan-counts-blocks": Compiler, v(3, 3, 0), Some(v(3, 7, 0)), Fails(&[&["ScanOpToLLVM.cpp", "numScanBlocks * numParallelBlocks"]]), ["associative_scan", "cumsum", "cumprod"],
+    "scan-counts-blocks": Compiler, v(3, 3, 0), V37, Fails(&[&["ScanOpToLLVM.cpp", "numScanBlocks * numParallelBlocks"]]), ["associative_scan", "cumsum", "cumprod"],
         "the lowering of scans counts more blocks than there are values";
     "remainder-narrowed": Compiler, v(3, 3, 0), NEVER, Fails(&[&["CastInst::CreateFPCast", "Invalid cast"]]), ["tensor.__mod__", "tensor.__rmod__"],
         "LLVM narrows a remainder to the operands' dtype, and then makes a cast between f16 and bf16 that it does not have";
-    "scan-shuffles-short": Compiler, FIRST, Some(v(3, 7, 0)), Leaves(Form::ScanOfFewLanes), [],
+    "scan-shuffles-short": Compiler, FIRST, V37, Leaves(Form::ScanOfFewLanes), [],
         "lanes that repeat are shuffled up by too little";
-    "reduction-shuffles-elsewhere": Compiler, FIRST, Some(v(3, 7, 0)), Leaves(Form::ReductionOfReshaped), [],
+    "reduction-shuffles-elsewhere": Compiler, FIRST, V37, Leaves(Form::ReductionOfReshaped), [],
         "the code shuffles the wrong lanes, not those of the axis";
     "no-inline-assembly": Interpreter, FIRST, NEVER, Raises("NotImplementedError", "inline_asm not supported"), [],
         "the interpreter can't execute inline assembly";
@@ -531,6 +534,11 @@ mod tests {
             Some("no-narrow-atomics"),
         );
         check(v(3, 6, 0), "ValueError", data, "tl.store(p, x)", None);
+        // NumPy 2.5.
+        let number = "only 0-dimensional arrays can be converted to Python scalars";
+        let line = "for i in range(n):";
+        check(v(3, 6, 0), "TypeError", number, line, Some("numbers-of-arrays"));
+        check(v(3, 7, 0), "TypeError", number, line, None);
     }
 
     #[test]
