@@ -254,6 +254,76 @@ fn the_action_and_the_template_run_nothing_of_a_checkout_or_of_an_unknown_packag
     assert_eq!(template[".cerith"]["variables"]["CERITH_REQUIREMENT"], "");
 }
 
+/// A toolchain in the checkout would be one that a merge request committed. GitLab keeps as a `cache` only folders of the checkout, so
+/// the template has none.
+#[test]
+fn the_template_rejects_toolchains_in_the_checkout() {
+    let template: Value =
+        serde_yaml::from_str(&read(&find_root().join("ci-templates/gitlab.yml"))).expect("YAML");
+    assert!(template[".cerith"]["cache"].is_null());
+    let steps = template[".cerith"]["script"].as_sequence().expect("a script");
+    // The steps after these install the package.
+    let steps: Vec<&str> = steps
+        .iter()
+        .map(|step| step.as_str().expect("a step"))
+        .take_while(|step| !step.contains("mktemp"))
+        .collect();
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let checkout = folder.path().join("checkout");
+    fs::create_dir_all(checkout.join("committed")).expect("folders");
+    std::os::unix::fs::symlink(checkout.join("committed"), folder.path().join("link")).expect("linked");
+    let run = |home: &str, user: &Path, requirement: &str| {
+        let output = std::process::Command::new("bash")
+            .args([
+                "--noprofile",
+                "--norc",
+                "-eo",
+                "pipefail",
+                "-c",
+                &steps.join("\n"),
+            ])
+            .current_dir(&checkout)
+            .env("CERITH_HOME", home)
+            .env("HOME", user)
+            .env("CERITH_REQUIREMENT", requirement)
+            .output()
+            .expect("bash starts");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        )
+    };
+    let outside = folder.path().join("checkout-home").display().to_string();
+    let pinned = "cerith-triton==0.1.0 --hash=sha256:00";
+    let rejected = (Some(2), "CERITH_HOME must not be in the checkout".to_owned());
+    let inside = checkout.join("committed").display().to_string();
+    for home in [
+        inside.as_str(),
+        ".",
+        "committed",
+        "not/there",
+        "../checkout/committed",
+        "../link",
+        "../link/toolchains",
+    ] {
+        assert_eq!(run(home, folder.path(), pinned), rejected, "{home}");
+    }
+    // The default is in the home of the user.
+    assert_eq!(run("", &checkout, pinned), rejected);
+    for home in ["", outside.as_str(), "../home"] {
+        assert_eq!(
+            run(home, folder.path(), pinned),
+            (Some(0), String::new()),
+            "{home}"
+        );
+    }
+    let (code, text) = run("", folder.path(), "cerith-triton");
+    assert!(
+        code == Some(2) && text.contains("a version with its hash"),
+        "{text}"
+    );
+}
+
 /// Every step of `.ci/nightly` is in one job, and every job runs steps that exist.
 #[test]
 fn every_nightly_step_is_a_job() {
