@@ -308,7 +308,11 @@ pub fn collect_failures(verdict: &Verdict) -> Vec<String> {
 
 /// The storages of an engine's error, and those in which it differs.
 fn collect_storages<'a>(verdict: &'a Verdict, engine: &str) -> BTreeSet<&'a str> {
-    let of_error = verdict.outcomes.get(engine).into_iter().flat_map(|one| &one.storages);
+    let of_error = verdict
+        .outcomes
+        .get(engine)
+        .into_iter()
+        .flat_map(|one| &one.storages);
     let shown = verdict.differences.iter().filter(|one| one.engine == engine);
     let of_elements = shown.flat_map(|one| one.first.iter().map(|element| &element.storage));
     // An exhibit has all storages, a difference only those of its first elements.
@@ -415,7 +419,10 @@ mod tests {
             }];
             collect_failures(&verdict)
         };
-        assert_eq!(differ(&["y", "x", "y"]), ["interpret@3.9.0: differ memory of x, y"]);
+        assert_eq!(
+            differ(&["y", "x", "y"]),
+            ["interpret@3.9.0: differ memory of x, y"]
+        );
         assert_ne!(differ(&["x"]), differ(&["y"]));
     }
 

@@ -72,6 +72,8 @@ struct CaseSides {
 pub struct Bump {
     old: String,
     new: String,
+    /// The corpus, if the user named it.
+    corpus: String,
     /// The results of other runs for each case.
     other_runs: BTreeMap<String, CaseSides>,
     cases: Vec<ComparedCase>,
@@ -87,6 +89,7 @@ impl Bump {
         Self {
             old: old.into(),
             new: new.into(),
+            corpus: String::new(),
             other_runs: BTreeMap::new(),
             cases: Vec::new(),
             unmatched: [const { Vec::new() }; 2],
@@ -94,6 +97,13 @@ impl Bump {
             silent: BTreeMap::new(),
             noise: Noise::default(),
         }
+    }
+
+    /// Sets the folder of the corpus, if the user named it: the printed next step names it too.
+    #[must_use]
+    pub fn with_corpus(mut self, corpus: impl Into<String>) -> Self {
+        self.corpus = corpus.into();
+        self
     }
 
     /// Sets the bounds of noise.
@@ -192,6 +202,7 @@ impl Bump {
         let Self {
             old,
             new,
+            corpus,
             other_runs: told,
             cases: seen,
             unmatched: mut alone,
@@ -214,6 +225,7 @@ impl Bump {
         let mut changes = Changes {
             old,
             new,
+            corpus,
             cases: seen.len() as u64,
             counts,
             groups: cause::group_by_cause(&seen),

@@ -201,6 +201,7 @@ fn run_bump(options: &BumpOptions, host: Host<'_>) -> Result<Exit, BumpError> {
     };
     for (old, new) in &pairs {
         let mut bump = Bump::new(old.to_string(), new.to_string())
+            .with_corpus(selected.named_folder())
             .with_noise(options.noise)
             .with_other_run(&told.verdicts);
         for one in &judged {

@@ -26,10 +26,10 @@ fn a_baseline_is_a_line_for_each_case() {
     let place = with_baseline();
     assert_eq!(
         place.read(BASE),
-        "{\"baseline\":1,\"engines\":[\"reference\"],\"cases\":3}\n\
-         {\"case\":\"area/bad:n=3\",\"wrong\":[\"reference: undefined trapped out-of-bounds\"]}\n\
-         {\"case\":\"area/bad:n=5\",\"wrong\":[\"reference: undefined trapped out-of-bounds\"]}\n\
-         {\"case\":\"area/bad:n=7\",\"wrong\":[\"reference: undefined trapped out-of-bounds\"]}\n"
+        "{\"baseline\":2,\"engines\":[\"reference\"],\"cases\":3}\n\
+         {\"case\":\"area/bad:n=3\",\"wrong\":[\"reference: undefined trapped out-of-bounds of x at `tl.store(x + offsets, offsets)`\"]}\n\
+         {\"case\":\"area/bad:n=5\",\"wrong\":[\"reference: undefined trapped out-of-bounds of x at `tl.store(x + offsets, offsets)`\"]}\n\
+         {\"case\":\"area/bad:n=7\",\"wrong\":[\"reference: undefined trapped out-of-bounds of x at `tl.store(x + offsets, offsets)`\"]}\n"
     );
     let printed = place
         .run_cerith(&["report", "baseline", "r/events.jsonl"])
@@ -60,7 +60,7 @@ fn what_is_in_the_baseline_passes_and_what_is_new_fails() {
         "{page}"
     );
     assert!(
-        page.contains("| `area/bad:n=3` | reference: undefined trapped out-of-bounds |"),
+        page.contains("| `area/bad:n=3` | reference: undefined trapped out-of-bounds of x at "),
         "{page}"
     );
     place
@@ -95,6 +95,33 @@ fn what_is_in_the_baseline_passes_and_what_is_new_fails() {
     place.run_cerith(&["report", "again/events.jsonl"]).assert_ends(
         1,
         &["NOT as expected: 1 unexpected"],
+        &[],
+    );
+}
+
+#[test]
+fn a_known_failure_at_another_line_is_new() {
+    let place = with_baseline();
+    let kernels = place.read("cases/area/k.py");
+    // The line moves, and is known.
+    place.write(
+        "cases/area/k.py",
+        &kernels.replace("import triton\n", "import triton\n\n"),
+    );
+    place.run(&["--baseline", BASE, "--out", "again"]).assert_ends(
+        0,
+        &["as expected, except 3 cases as in the baseline"],
+        &[],
+    );
+    // Another access out of bounds in the same cases.
+    let other = "    tl.store(x + offsets, tl.load(x + offsets))\n";
+    place.write(
+        "cases/area/k.py",
+        &kernels.replace("    tl.store(x + offsets, offsets)\n", other),
+    );
+    place.run(&["--baseline", BASE, "--out", "again"]).assert_ends(
+        1,
+        &["NOT as expected: 3 unexpected"],
         &[],
     );
 }

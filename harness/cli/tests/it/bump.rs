@@ -59,7 +59,7 @@ fn a_bump_says_what_was_fixed_and_what_broke() {
             "fixed: 6 cases by 2 causes",
             "4  atomic-extrema-by-comparison",
             "2  offsets-sign-extend",
-            "next: cerith explain 'reduction/place_of_reshaped",
+            "next: cerith explain reduction/place_of_reshaped",
         ],
         &[],
     );

@@ -21,6 +21,7 @@ mod links;
 mod merge;
 mod name;
 mod names;
+mod next;
 mod place;
 mod reach;
 mod recorded;

@@ -88,6 +88,9 @@ pub struct Changes {
     pub old: String,
     /// The new one.
     pub new: String,
+    /// The corpus, if the user named it.
+    #[serde(skip)]
+    pub corpus: String,
     /// Cases that were compared, and those that could not be.
     pub cases: u64,
     /// How many cases have each change.

@@ -7,6 +7,7 @@ use super::change::Change;
 use super::figure::{Measure, Shift};
 use super::group::{Cause, Changes, Group};
 use crate::event::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
+use crate::human::quote_for_shell;
 use crate::safe;
 use crate::standing::find_known_bug;
 use crate::style::{Palette, Tone};
@@ -80,12 +81,16 @@ pub fn render_human(changes: &Changes, only: &[Change], palette: Palette, verbos
         }
     }
     if let Some(group) = changes.groups.iter().find(|group| is_shown(group.change, only)) {
+        let corpus = match changes.corpus.as_str() {
+            "" => String::new(),
+            corpus => format!(" --cases {}", quote_for_shell(corpus)),
+        };
         let _ = writeln!(
             text,
-            "next: cerith explain '{}' --engine {} --engine {}",
-            safe::escape_line(&group.smallest),
-            changes.old,
-            changes.new
+            "next: cerith explain {}{corpus} --engine {} --engine {}",
+            quote_for_shell(&safe::escape_line(&group.smallest)),
+            quote_for_shell(&changes.old),
+            quote_for_shell(&changes.new)
         );
     }
     text
