@@ -16,7 +16,7 @@ use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
 use crate::engines;
 use crate::host::Host;
 use crate::open_error::OpenError;
-use crate::readable::Readable;
+use crate::worker_files::Readable;
 
 /// The requirements for opening stages.
 #[derive(Clone, Copy)]

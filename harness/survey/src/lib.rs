@@ -4,12 +4,12 @@
 //! One thing is varied at a time, from a launch in which every size is a little more than a block. A failure of one
 //! variant only shows its cause. A survey proves nothing.
 
-mod amount;
+mod formula;
+mod imported;
 mod place;
 mod plan;
 mod reading;
 mod scaled;
-mod varied;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
