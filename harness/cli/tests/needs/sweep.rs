@@ -202,7 +202,7 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     area/rows num_warps=4 Same(AsIs)
     area/rows num_stages=1 Same(AsIs)
     area/rows specialize=false Same(AsIs)
-    area/rows layout=transposed NotApplicable("the kernel gives something else in such a layout")
+    area/rows layout=transposed NotApplicable("the kernel has another result in such a layout")
     "#);
     place.judge(0, &["2 agree", "as expected"]);
     assert!(place.path().join("reports/sweep/report.html").is_file());
