@@ -182,7 +182,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
         );
     place.run_cerith(&["accept", "results.cerith"], None).assert_ends(
         0,
-        &["cuda@3.9.0 sm_90: 2 put on record"],
+        &["cuda@3.9.0 sm_90: 2 recorded"],
         &[],
     );
     let record = fs::read_to_string(place.join("snapshots/cuda/sm_90/area/convert.snap")).expect("a record");

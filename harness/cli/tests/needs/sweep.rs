@@ -210,7 +210,7 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     let output = place.run_cerith(&["accept", "results.cerith"]);
     assert_eq!(output.status.code(), Some(2), "{}", join_output(&output));
     assert!(
-        join_output(&output).contains("whose variants are not put on record"),
+        join_output(&output).contains("whose variants are not recorded"),
         "{}",
         join_output(&output)
     );
