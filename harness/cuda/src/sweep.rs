@@ -173,7 +173,7 @@ fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<St
     }
 }
 
-/// The reason why a GPU's outcome of a variant is no evidence about the compiler, if there is one.
+/// The reason to ignore a GPU's outcome of a variant in judging the compiler, if there is one.
 pub fn not_executable(ran: &Ran) -> Option<String> {
     let resources = [
         "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",

@@ -46,7 +46,7 @@ launches:
 ";
 
 const FLAT: &str = "\
-about: What is in no case but a contiguous one copied.
+about: The first 16 elements, copied; other layouts have other elements there.
 kernel: k.py:flat
 storages:
   x: { dtype: i32, shape: [4, 4], fill: arange }
