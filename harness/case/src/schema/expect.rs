@@ -225,7 +225,7 @@ impl Reader<'_> {
                 None
             }
             Ok(range) => {
-                // An engine that could not be read is not the range's fault.
+                // If no engine could be parsed, the range is not at fault.
                 let of_torch = |engine: &EnginePattern| engine.name == "inductor";
                 let (torch, triton) = (engines.iter().any(of_torch), !engines.iter().all(of_torch));
                 if engines.is_empty()
