@@ -34,7 +34,7 @@ pub struct Bench<'a> {
     pub other_witnesses: Vec<Witness<'a>>,
     /// The results that the reference accepts from a conforming implementation.
     pub tolerance: &'a dyn Tolerance,
-    /// The facts about its engines beforehand.
+    /// The facts about its engines that are known before the trial.
     pub engine_facts: EngineFacts,
 }
 
@@ -108,7 +108,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
     verdict
 }
 
-/// A trial under way: the witnesses, and the verdict as far as it is reached.
+/// A trial in progress: the witnesses, and the verdict so far.
 pub(crate) struct Hearing<'a, 'b> {
     pub(crate) bench: &'a Bench<'a>,
     facts: Facts,
@@ -125,7 +125,7 @@ pub(crate) type Dissenters<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
 /// The result of comparing two outcomes.
 pub(crate) enum Pair {
     Same,
-    /// No byte certainly differs, but some may: why, and which.
+    /// No byte certainly differs, but some may: the reason, and the bytes.
     Unknown(String, Spans),
     Different(Kind, Option<Comparison>),
 }
