@@ -138,7 +138,7 @@ pub enum NotTried {
     #[error("it is written in Gluon, not in Triton")]
     Gluon,
     /// Its launches would be too large, or need something that the text does not determine.
-    #[error("no launch of a reasonable size can be made of what its text tells")]
+    #[error("its text does not determine a launch of a reasonable size")]
     TooLarge,
     /// It has parameters of any number.
     #[error("it takes any number of arguments")]

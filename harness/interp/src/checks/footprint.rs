@@ -402,7 +402,7 @@ fn build_diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Cross
         .note(format!("they are at {}", place_at(memory, index)));
     diagnostic = if same {
         diagnostic.note(
-            "a lane is no thread: the compiler may spread the lanes of these two accesses over threads in different ways",
+            "a lane is not a thread: the compiler may spread the lanes of these two accesses over threads in different ways",
         )
     } else {
         diagnostic.note("the lanes of a program run at once, on threads that do not wait for each other")
