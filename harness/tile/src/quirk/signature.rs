@@ -354,7 +354,7 @@ signatures! {
         &["RewriteTensorPointer.cpp"],
         // Up to 3.2 the message doesn't name the pass. Python's frames name the pipeline: the first one, which rewrites
         // them.
-        &["Result number is out of range for operation", "in make_ttir"],
+        &["Result number is out of range for operation", "make_ttir"],
     ]), ["tl.advance", "tl.make_block_ptr"],
         "the compiler cannot rewrite block pointers that loops carry";
     "blocks-as-conditions-die": Compiler, FIRST, V34, Fails(&[&["llvm::cast", "TypedValue<mlir::IntegerType>", "argument of incompatible type"]]), [],
