@@ -406,7 +406,21 @@ signatures! {
         "the interpreter can't execute inline assembly";
     "host-functions-run": Interpreter, FIRST, NEVER, Runs("Unsupported function referenced"), [],
         "the interpreter runs what Python runs";
-    "cluster-reductions": Compiler, FIRST, V38, Raises("RuntimeError", "parent layout must have at least rank >= 2"), [],
+    // A reduction across the blocks of a cluster.
+    "cluster-layouts": Compiler, FIRST, V39, Fails(&[&["Result has an invalid layout: ", "CTASplitNum = ["]]), [],
+        "the layout of a reduction across the blocks of a cluster is invalid";
+    "cluster-addresses": Compiler, v(3, 5, 0), V38, Fails(&[&["'nvvm.mapa' op result #0 must be LLVM pointer"]]), [],
+        "an address in the shared memory of another block of a cluster has the wrong address space";
+    "reductions-used-twice": Compiler, FIRST, V39, Fails(&[&["OptimizeThreadLocality.cpp", "loopResult.hasOneUse()"]]), [],
+        "the pass that keeps partial reductions in threads asserts that the result of the loop has one use";
+    "fp8-to-fp8-dies": Compiler, FIRST, V33, Fails(&[&["FpToFpOpConversion::createDestOps", "Rounding mode must be specified"]]), [],
+        "the compiler converts no 8-bit float to another, and crashes";
+    "scaled-operands-as-integers": Compiler, v(3, 3, 0), V38, Fails(&[&["`TritonGPUAccelerateMatmul`", "DenseElementsAttr::get", "isIntOrIndex()"]]), ["tl.dot_scaled"],
+        "a pass makes a constant of integers from an operand of 8-bit floats";
+    "cluster-reductions": Compiler, FIRST, V38, Fails(&[
+        &["parent layout must have at least rank >= 2"],
+        &["ReduceOpToLLVM.cpp", "helper.isReduceWithinCTA()"],
+    ]), [],
         "the compiler gives up on a reduction across the blocks of a cluster";
     "python-asserts": Interpreter, FIRST, NEVER, AssertsInKernel, ["assert "],
         "an assertion of Python's is left to Python, which always checks; compiled, it is a device assertion";
@@ -594,6 +608,36 @@ mod tests {
         check_compiled(v(3, 6, 0), scan, &["fdiv f16"], None);
         let fdiv = "LLVM ERROR: Unsupported bitwidth";
         check_compiled(v(3, 6, 0), fdiv, &uses, Some("narrow-fdiv"));
+        let reduced = "ReduceOpToLLVM.cpp:31: ReduceOpConversion::matchAndRewrite(ReduceOp): Assertion `helper.isReduceWithinCTA() \
+                       && \"Unexpected srcLayout in ReduceOpConversion\"' failed.";
+        check_compiled(v(3, 3, 1), reduced, &uses, Some("cluster-reductions"));
+        check_compiled(v(3, 9, 0), reduced, &uses, None);
+        let layout = "Result has an invalid layout: #ttg.blocked<{sizePerThread = [1], CTAsPerCGA = [4], CTASplitNum = [2]}>.";
+        check_compiled(v(3, 8, 0), layout, &uses, Some("cluster-layouts"));
+        let mapped =
+            "'nvvm.mapa' op result #0 must be LLVM pointer in address space 0, but got '!llvm.ptr<3>'";
+        check_compiled(v(3, 6, 0), mapped, &uses, Some("cluster-addresses"));
+        let twice =
+            "OptimizeThreadLocality.cpp:341: runOnOperation(): Assertion `loopResult.hasOneUse()' failed.";
+        check_compiled(v(3, 6, 0), twice, &uses, Some("reductions-used-twice"));
+        check_compiled(
+            v(3, 6, 0),
+            "Other.cpp:341: Assertion `loopResult.hasOneUse()' failed.",
+            &uses,
+            None,
+        );
+        let rounded = "ElementwiseOpToLLVM.cpp:456: FpToFpOpConversion::createDestOps(FpToFpOp): Assertion `roundingMode.has_value() \
+                       && \"Rounding mode must be specified for convertsions to fp8\"' failed.";
+        check_compiled(v(3, 1, 0), rounded, &uses, Some("fp8-to-fp8-dies"));
+        let constant = "BuiltinAttributes.cpp:1030: DenseElementsAttr::get(ShapedType): Assertion `type.getElementType().isIntOrIndex()' \
+                        failed.\nPipeline failed while executing [`TritonGPUAccelerateMatmul` on 'builtin.module' operation]";
+        check_compiled(
+            v(3, 6, 0),
+            constant,
+            &["tl.dot_scaled"],
+            Some("scaled-operands-as-integers"),
+        );
+        check_compiled(v(3, 6, 0), constant, &uses, None);
         let cast = "Instructions.cpp:3150: CastInst *llvm::CastInst::CreateFPCast(Value *): Assertion `(C->getType() == Ty || \
                     SrcBits != DstBits) && \"Invalid cast\"' failed.";
         check_compiled(v(3, 9, 0), cast, &uses, Some("remainder-narrowed"));
