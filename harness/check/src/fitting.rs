@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use cerith_case::{Case, Corpus};
+use cerith_case::{ArgValue, Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
@@ -345,6 +345,10 @@ pub fn find_dependent(
         let names = ("the plain launch", variant.as_str());
         let launches = ((&plain, &finished.memory), &other.memory);
         let difference = related.compare(launches, names, &fitter.reference, fitter.rules);
+        // Programs may leave parts of a result in a buffer, which the launcher sums up.
+        let difference = difference.filter(|difference| {
+            relation != Relation::Blocks || !is_buffer(survey, &plain, &difference.parameter)
+        });
         found.extend(difference.map(|difference| Dependent {
             relation,
             difference,
@@ -352,6 +356,16 @@ pub fn find_dependent(
         }));
     }
     found
+}
+
+/// Whether the launcher makes the tensor of a parameter and does not return it.
+fn is_buffer(survey: &Survey, case: &Case, parameter: &str) -> bool {
+    let arguments = case.launches.iter().flat_map(|launch| launch.arguments());
+    let mut storages = arguments.filter_map(|(name, argument)| match &argument.value {
+        ArgValue::Tensor { tensor, .. } if name == Some(parameter) => case.storages.get(tensor.storage),
+        _ => None,
+    });
+    storages.any(|storage| survey.buffers.contains(storage.name()))
 }
 
 /// The relation of a launch with this difference to the plain one.

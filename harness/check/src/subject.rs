@@ -30,6 +30,15 @@ const MAX_FOLDER: usize = 256;
 /// The most files that are evaluated for launches of a kernel.
 const MAX_CALLERS: usize = 4;
 
+/// The helpers of TorchInductor's kernels, whose modules need torch.
+const INDUCTOR_HELPERS: &str = include_str!("inductor/triton_helpers.py");
+
+/// The modules that have been the helpers' home.
+const INDUCTOR: [&str; 2] = [
+    "torch/_inductor/runtime/triton_helpers.py",
+    "torch/_inductor/triton_helpers.py",
+];
+
 /// A file with kernels.
 pub struct Subject {
     /// The file as the user names it.
@@ -134,7 +143,8 @@ impl Subject {
             if other == path {
                 return Some(text.clone());
             }
-            cerith_files::read_text(root.join(other), MAX_TEXT as u64).ok()
+            let file = cerith_files::read_text(root.join(other), MAX_TEXT as u64).ok();
+            file.or_else(|| INDUCTOR.contains(&other).then(|| INDUCTOR_HELPERS.to_owned()))
         };
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let parts = extract_functions(&path, &stem, &wanted, &read).map_err(|(path, problems)| {

@@ -62,6 +62,8 @@ pub(super) struct Machine<'a> {
     pub assumed: BTreeSet<usize>,
     /// The input whose shape the last tuple has among its elements (`*x.shape, n`), and the tuple's length.
     pub spread: Option<(usize, usize)>,
+    /// Whether sizes were divided that callers would not pass together.
+    pub is_uneven: bool,
     /// Sizes that are cut into blocks.
     pub blocks: BTreeMap<usize, i64>,
     /// Reasons why a launch could not be evaluated, with its line.
@@ -88,6 +90,7 @@ impl<'a> Machine<'a> {
             observed: BTreeSet::new(),
             assumed: BTreeSet::new(),
             spread: None,
+            is_uneven: false,
             blocks: BTreeMap::new(),
             unknown: Vec::new(),
             functions: Vec::new(),
