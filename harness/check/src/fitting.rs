@@ -102,12 +102,16 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
     survey
 }
 
-/// Whether a kernel compiles with its plain launch, or with an honest one.
-pub fn can_compile(subject: &Subject, draft: &Draft) -> bool {
+/// Compiles a kernel with its plain launch. Fails with the error, if there is a launch.
+pub fn compile(subject: &Subject, draft: &Draft) -> Result<(), Option<Box<Complaint>>> {
     let survey = find_honest(subject, draft);
     let fitter = Fitter::new(subject, draft, survey.version);
-    let plain = survey.attempts.first();
-    plain.is_some_and(|plain| fitter.rate(fitter.run_text(&plain.text)).stage > Stage::Rejected)
+    let plain = survey.attempts.first().ok_or(None)?;
+    match fitter.run_text(&plain.text) {
+        Some((_, Outcome::Rejected(complaint))) => Err(Some(complaint)),
+        Some(_) => Ok(()),
+        None => Err(None),
+    }
 }
 
 /// The honest launches of a kernel that no function of its file launches. `base` keeps its declared preconditions.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, read_declarations};
-use cerith_engine::SourceLines;
 use cerith_engine::catch_panic;
+use cerith_engine::{Complaint, SourceLines};
 use cerith_module::excerpt::{Part, Read, extract_functions, join_modules, rename_jit};
 use cerith_python::nearest::suggest_spelling;
 use cerith_report::describe;
@@ -324,10 +324,13 @@ impl Subject {
         self.list_requirements(kernel).filter(keeps).count()
     }
 
-    /// Whether a kernel compiles with one of its launches.
-    pub fn can_compile(&self, kernel: &str) -> bool {
+    /// Compiles a kernel with its plain launch. Fails with the error, if there is one and a launch.
+    ///
+    /// # Errors
+    /// The kernel does not compile, or has no launch.
+    pub fn compile(&self, kernel: &str) -> Result<(), Option<Box<Complaint>>> {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == kernel);
-        draft.is_some_and(|draft| fitting::can_compile(self, draft))
+        fitting::compile(self, draft.ok_or(None)?)
     }
 
     /// Whether the current kernel has no time left.

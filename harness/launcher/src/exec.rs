@@ -299,7 +299,11 @@ impl<'a> Machine<'a> {
         Ok(match value {
             Value::Input(input) => {
                 // Two dimensions of one tensor would have to differ.
-                let name = self.plan.inputs.get(*input).map_or("", |input| input.name.as_str());
+                let name = self
+                    .plan
+                    .inputs
+                    .get(*input)
+                    .map_or("", |input| input.name.as_str());
                 let count = if matches!(name, "dim" | "dims" | "axis" | "axes") {
                     1
                 } else {

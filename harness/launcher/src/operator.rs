@@ -97,9 +97,11 @@ impl<'a> Machine<'a> {
     fn is_block(&self, number: Number) -> bool {
         match number.source {
             Source::Size(_) => false,
-            Source::Param(input) => self.plan.inputs.get(input).is_none_or(|input| {
-                input.is_default || input.name.to_lowercase().contains("block")
-            }),
+            Source::Param(input) => self
+                .plan
+                .inputs
+                .get(input)
+                .is_none_or(|input| input.is_default || input.name.to_lowercase().contains("block")),
             Source::Computed => number.value.count_ones() == 1,
             Source::Rank(_) | Source::Stride { .. } => true,
         }
