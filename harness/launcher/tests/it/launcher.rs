@@ -527,9 +527,9 @@ fn sizes_that_a_launcher_divides_by_others_are_multiples_of_them() {
             "def f(x, w):\n    assert x.dim() == 1 and w.shape[0] == 48\n    cols = w.shape[0]\n    rows = x.shape[0] // cols\n    \
              out = torch.empty_like(x)\n{launch}"
         ),
-        3,
+        2,
         48,
-        "[144]",
+        "[96]",
     );
     // A block may leave a rest.
     let launches = read(
