@@ -32,8 +32,8 @@ from typing import Any
 import yaml
 from plant import make_plants
 
-HERE = Path(os.environ.get("CERITH_PLANTS", "target/plants"))
-TRUTH = Path(os.environ.get("CERITH_TRUTH", "target/release/cerith"))
+HERE = Path(os.environ.get("CERITH_PLANTS", "target/plants")).resolve()
+TRUTH = Path(os.environ.get("CERITH_TRUTH", "target/release/cerith")).resolve()
 # Each process plants in its own copy of the files.
 WORK = HERE / "work" / str(os.getpid())
 LIMIT = 20
@@ -404,7 +404,7 @@ def write_table(rows: list[Row]) -> list[str]:
         "adapted",
         "silent",
         "other",
-        "taken out",
+        "excluded",
     ]
     head += ["undefined", "… found", "wrong", "… found", "unseen", "… found"]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
@@ -449,7 +449,7 @@ def write_misses(rows: list[Row]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("binary", type=Path)
+    parser.add_argument("binary", type=lambda x: Path(x).resolve())
     parser.add_argument("--name", default="before")
     parser.add_argument("--only", help="kinds with this in their name")
     parser.add_argument("--files", default="", help="files with this in their path")
