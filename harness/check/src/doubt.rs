@@ -57,8 +57,6 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                 // How many times one size goes into another: each is chosen alone.
                 && finding.key.code != "division-by-zero"
         }
-        // An older version lacks later functions. The newest rejects the kernel for another reason.
-        Some(OutcomeKind::Rejected) if survey.version.is_some() => false,
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and the text does not say which flag belongs to which dtype.
             let flags = survey
@@ -70,9 +68,9 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                     survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
                 return is_searched || finding.key.is_one_of(&DEFINITE);
             }
-            // A kernel that no function of its file launches may not be meant for other dtypes.
+            // A launcher that could not be evaluated may decide the dtypes.
             passed > 0
-                && survey.host.is_some()
+                && (survey.host.is_some() || !survey.is_launched)
                 && survey.changed.is_empty()
                 && flags.count() < 2
                 && finding.key.code.ends_with("type-mismatch")

@@ -61,6 +61,8 @@ struct Fit {
     line: u32,
     /// The names that the failure is about: those in the lines that it shows, and storages.
     names: BTreeSet<String>,
+    /// Whether the language lacks something that the kernel names.
+    is_missing: bool,
 }
 
 impl Fit {
@@ -73,6 +75,7 @@ impl Fit {
             stage: Stage::Rejected,
             line: 0,
             names: BTreeSet::new(),
+            is_missing: false,
         }
     }
 
@@ -136,8 +139,8 @@ fn find_drafted(subject: &Subject, draft: &Draft, base: &Reading) -> Survey {
                     ..draft.survey(&chosen)
                 };
             }
-            // A version that rejects a later line accepts more of the language.
-            if one.order() > fit.order() {
+            // A version that rejects a later line accepts more of the language, unless it lacks a later function.
+            if one.order() > fit.order() && !one.is_missing {
                 (fit, reading, version, fitter) = (one, chosen, Some(older), by_older);
             }
         }
@@ -502,6 +505,7 @@ impl<'a> Fitter<'a> {
             stage,
             line: self.subject.last_line(self.draft.kernel(), &complaint.lines),
             names: collect_names(complaint),
+            is_missing: complaint.kind == "unknown-attribute",
         };
         let Some((_, outcome)) = run else {
             return Fit::new_failed();

@@ -457,7 +457,7 @@ fn launches_that_are_not_judged_have_their_own_reasons() {
 
 #[test]
 fn one_finding_with_its_launch_and_edit_fits_in_two_kilobytes() {
-    let parameters: Vec<String> = (0..24).map(|nth| format!("first_input_{nth}_ptr")).collect();
+    let parameters: Vec<String> = (0..8).map(|nth| format!("first_input_{nth}_ptr")).collect();
     let loads: String = parameters
         .iter()
         .map(|name| format!("    total += tl.load({name} + row * n_columns + columns, mask=columns < n_columns, other=0.0)\n"))
