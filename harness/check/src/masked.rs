@@ -50,7 +50,7 @@ pub fn add_other(text: &str, line: u32) -> Option<String> {
     )
 }
 
-/// The parenthesis that closes a call, of which this is the text after the opening one.
+/// The parenthesis that closes a call. The text starts after the opening one.
 fn find_end(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {

@@ -30,7 +30,7 @@ const MAX_FOLDER: usize = 256;
 /// The most files that are evaluated for launches of a kernel.
 const MAX_CALLERS: usize = 4;
 
-/// The helpers of TorchInductor's kernels, whose modules need torch.
+/// The helpers of `TorchInductor`'s kernels, whose modules need torch.
 const INDUCTOR_HELPERS: &str = include_str!("inductor/triton_helpers.py");
 
 /// The modules that have been the helpers' home.

@@ -116,6 +116,7 @@ impl<'a> Machine<'a> {
                     Some(value) => self.eval(value, scope)?,
                     None => Value::NONE,
                 };
+                self.mark_result(&value);
                 return Ok(Flow::Return(value));
             }
             Stmt::FunctionDef(def) => {

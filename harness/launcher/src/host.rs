@@ -34,6 +34,8 @@ pub struct HostTensor {
     pub origin: Origin,
     /// Whether the launcher returns a tensor in it.
     pub is_returned: bool,
+    /// Whether a function of the launcher returns a tensor in it, which others may use.
+    pub is_result: bool,
     /// Whether the contents of other tensors place the elements that the kernel accesses.
     pub is_placed: bool,
 }

@@ -64,7 +64,12 @@ impl<'a> Machine<'a> {
                         let is_placed = placed.any(
                             |one| matches!(bindings.get(&one.name), Some(Value::Tensor(tensor)) if tensor.storage == at),
                         );
-                        LaunchedStorage { name, at, origin, is_placed }
+                        LaunchedStorage {
+                            name,
+                            index: at,
+                            origin,
+                            is_placed,
+                        }
                     });
                     let tensors = tensors.collect();
                     let assumed = self.list_assumed(&bindings);

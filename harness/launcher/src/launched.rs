@@ -20,7 +20,7 @@ pub(super) struct LaunchedStorage {
     /// Its name in the case file.
     pub name: String,
     /// Its index among the machine's storages.
-    pub at: usize,
+    pub index: usize,
     pub origin: Origin,
     /// Whether the contents of other tensors place the elements that the kernel accesses.
     pub is_placed: bool,

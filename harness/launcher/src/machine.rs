@@ -198,6 +198,7 @@ impl<'a> Machine<'a> {
             fill,
             input: None,
             is_returned: false,
+            is_result: false,
         });
         Value::Tensor(Tensor {
             storage: self.storages.len() - 1,
@@ -269,6 +270,7 @@ impl<'a> Machine<'a> {
             fill: Fill::Given,
             input: Some(input),
             is_returned: false,
+            is_result: false,
         });
         let tensor = Tensor {
             storage: self.storages.len() - 1,
@@ -320,6 +322,18 @@ impl<'a> Machine<'a> {
             && storage.name.is_empty()
         {
             name.clone_into(&mut storage.name);
+        }
+    }
+
+    /// Marks the storages of a value that a function of the launcher returns.
+    pub fn mark_result(&mut self, value: &Value<'a>) {
+        let parts = value.elements().unwrap_or_default();
+        for one in parts.iter().chain(std::iter::once(value)) {
+            if let Value::Tensor(tensor) = one
+                && let Some(storage) = self.storages.get_mut(tensor.storage)
+            {
+                storage.is_result = true;
+            }
         }
     }
 

@@ -110,11 +110,12 @@ impl<'a> Solver<'a> {
                 continue;
             }
             let tensors = launched.tensors.iter().filter_map(|tensor| {
-                let storage = machine.storages.get(tensor.at)?;
+                let storage = machine.storages.get(tensor.index)?;
                 Some(HostTensor {
                     storage: tensor.name.clone(),
                     origin: tensor.origin,
                     is_returned: storage.is_returned,
+                    is_result: storage.is_result,
                     is_placed: tensor.is_placed,
                 })
             });

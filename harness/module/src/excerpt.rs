@@ -40,7 +40,7 @@ const MODULES_MOST: usize = 256;
 /// Packages that are never split: engines have them, or support them directly.
 const FOREIGN: [&str; 4] = ["triton", "torch", "numpy", "math"];
 
-/// Modules of these packages that have kernels' functions: the helpers of TorchInductor. They are followed if there is a text of them.
+/// Modules of these packages that have kernels' functions: the helpers of `TorchInductor`. They are followed if there is a text of them.
 const KERNEL_MODULES: [&str; 2] = [
     "torch._inductor.runtime.triton_helpers",
     "torch._inductor.triton_helpers",

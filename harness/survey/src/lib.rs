@@ -74,7 +74,7 @@ pub struct Survey {
     pub distinct: BTreeSet<String>,
     /// The storages of tensors that are only written, and whose size the text determines.
     pub outputs: BTreeSet<String>,
-    /// The storages that the kernel's launcher makes and does not return: their values may depend on blocks.
+    /// The storages that the kernel's launcher makes and no function returns: their values may depend on blocks.
     pub buffers: BTreeSet<String>,
     /// The accesses that nothing but the grid and a block bounds.
     pub unmasked: Option<Unmasked>,
@@ -361,7 +361,7 @@ impl Draft {
         for tensor in launches().flat_map(|launch| &launch.tensors) {
             storages.insert(tensor.storage.clone());
         }
-        let is_buffer = |tensor: &&HostTensor| tensor.origin != Origin::Input && !tensor.is_returned;
+        let is_buffer = |tensor: &&HostTensor| tensor.origin != Origin::Input && !tensor.is_result;
         let buffers = first.tensors.iter().filter(is_buffer);
         // Another kernel of the same function may write the rest of an output.
         let is_alone = launches().all(|launch| launch.line == first.line);
