@@ -34,7 +34,8 @@ pub(crate) const DEFINITE: [(OutcomeKind, &str); 2] = [
 /// not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
 pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
     let is_all = |change: Change| list_changes(finding, survey).all(|one| one == change);
-    if is_all(Change::EmptySize) {
+    // Callers may pass distinct indices.
+    if is_all(Change::EmptySize) || is_all(Change::EqualIndices) {
         return false;
     }
     if survey.host.is_some() && list_changes(finding, survey).all(Change::is_of_layout) {
@@ -44,7 +45,9 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
         return false;
     }
     // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.
-    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_all(Change::InputSize) {
+    let mut changes = list_changes(finding, survey);
+    let is_of_sizes = changes.all(|change| matches!(change, Change::InputSize | Change::Flag));
+    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_of_sizes {
         return false;
     }
     match finding.outcome {
@@ -65,7 +68,9 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                     survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
                 return is_searched || finding.key.is_one_of(&DEFINITE);
             }
+            // A launcher that could not be evaluated may decide the dtypes.
             passed > 0
+                && (survey.host.is_some() || !survey.is_launched)
                 && survey.changed.is_empty()
                 && flags.count() < 2
                 && finding.key.code.ends_with("type-mismatch")
@@ -89,6 +94,9 @@ pub(crate) fn is_conditional(one: &KernelFinding<'_>, survey: &Survey) -> bool {
 
 /// The guess that a failure depends on.
 pub(crate) fn describe_guess(finding: &Finding, survey: &Survey) -> String {
+    if list_changes(finding, survey).all(|change| change == Change::EqualIndices) {
+        return "the indices that it loads are distinct".to_owned();
+    }
     if !survey.guessed.is_empty() {
         let names = survey.guessed.join("`, `");
         let verb = if survey.guessed.len() == 1 {

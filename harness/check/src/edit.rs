@@ -1,11 +1,13 @@
-//! Edits of a kernel's file that are certain to be meant: a misspelt name, a function of `libdevice`, a missing import.
+//! Edits of a kernel's file that are certain to be meant: a misspelt name, a function of `libdevice`, a missing import, a value for
+//! masked-off lanes.
 //!
 //! An edit is suggested only if the kernel compiles with it.
 
 use cerith_case::replace::{add_import, imports_name, rename};
+use cerith_engine::Complaint;
 use similar::TextDiff;
 
-use super::finding::Finding;
+use super::masked::add_other;
 use super::report::KernelReport;
 
 /// Functions that Triton has in `libdevice` and not in `tl`.
@@ -23,32 +25,70 @@ const MODULES: [(&str, &str); 3] = [
     ("libdevice", LIBDEVICE_IMPORT),
 ];
 
-/// The text of a kernel's file with the edit that a finding suggests. `None` if no edit is certain.
-pub fn suggest_edit(report: &KernelReport<'_>, text: &str) -> Option<String> {
-    let wrong = report.list_wrong();
-    let mut edits = wrong.filter_map(|one| build_edit(one.finding, report.kernel, text));
-    edits.next()
+/// A mistake that an edit may fix.
+struct Mistake<'a> {
+    code: &'a str,
+    message: &'a str,
+    /// The rendered diagnostic.
+    text: &'a str,
+    /// The line, from 1.
+    line: Option<u32>,
 }
 
-fn build_edit(finding: &Finding, kernel: &str, text: &str) -> Option<String> {
+/// The text of a kernel's file with all edits that its findings suggest. `None` if no edit is certain.
+pub fn suggest_edits(report: &KernelReport<'_>, text: &str) -> Option<String> {
+    let mut edited: Option<String> = None;
+    let mut wrong: Vec<Mistake<'_>> = report
+        .list_wrong()
+        .map(|one| Mistake {
+            code: one.finding.key.code(),
+            message: &one.finding.summary.message,
+            text: &one.finding.text,
+            line: one.finding.summary.position.as_ref().map(|at| at.line),
+        })
+        .collect();
+    // Later lines first: an edit moves those after it.
+    wrong.sort_by_key(|one| std::cmp::Reverse(one.line));
+    for mistake in wrong {
+        let before = edited.as_deref().unwrap_or(text);
+        if let Some(after) = build_edit(&mistake, report.kernel, before) {
+            edited = Some(after);
+        }
+    }
+    edited
+}
+
+/// The text with the edit that a compile error suggests.
+pub fn fix_error(complaint: &Complaint, kernel: &str, text: &str) -> Option<String> {
+    let mistake = Mistake {
+        code: &complaint.kind,
+        message: &complaint.message,
+        text: complaint.detail.as_deref().unwrap_or_default(),
+        line: None,
+    };
+    build_edit(&mistake, kernel, text)
+}
+
+fn build_edit(mistake: &Mistake<'_>, kernel: &str, text: &str) -> Option<String> {
     let quoted = |part: &str| -> Option<String> { Some(part.split('`').nth(1)?.to_owned()) };
     let near = || {
-        let help = finding
+        let help = mistake
             .text
             .lines()
             .find_map(|line| line.split_once("help: did you mean `"));
         help.and_then(|(_, rest)| rest.split('`').next())
     };
-    match finding.key.code() {
+    match mistake.code {
+        "undefined-value" => add_other(text, mistake.line?),
         "undefined-name" => {
-            let name = quoted(&finding.summary.message)?;
+            let name = quoted(mistake.message)?;
             if let Some((_, import)) = MODULES.iter().find(|(module, _)| *module == name) {
                 return add_import(text, import);
             }
             rename(text, kernel, &name, near()?)
         }
         "unknown-attribute" => {
-            let (module, attribute) = finding.summary.message.split_once("has no attribute")?;
+            let (module, attribute) = mistake.message.split_once("has no attribute")?;
             let attribute = quoted(attribute)?;
             if quoted(module)? != "triton.language" {
                 return None;

@@ -340,6 +340,10 @@ impl Findings {
             .iter()
             .map(|one| one.precondition.finding.key.clone())
             .collect();
+        // The launcher has the numbers that are guessed.
+        if survey.is_launched && !survey.guessed.is_empty() {
+            return;
+        }
         let doubtful = report
             .findings
             .iter()

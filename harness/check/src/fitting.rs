@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use cerith_case::{Case, Corpus};
+use cerith_case::{ArgValue, Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
@@ -61,6 +61,8 @@ struct Fit {
     line: u32,
     /// The names that the failure is about: those in the lines that it shows, and storages.
     names: BTreeSet<String>,
+    /// Whether the language lacks something that the kernel names.
+    is_missing: bool,
 }
 
 impl Fit {
@@ -73,6 +75,7 @@ impl Fit {
             stage: Stage::Rejected,
             line: 0,
             names: BTreeSet::new(),
+            is_missing: false,
         }
     }
 
@@ -102,12 +105,16 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
     survey
 }
 
-/// Whether a kernel compiles with its plain launch, or with an honest one.
-pub fn can_compile(subject: &Subject, draft: &Draft) -> bool {
+/// Compiles a kernel with its plain launch. Fails with the error, if there is a launch.
+pub fn compile(subject: &Subject, draft: &Draft) -> Result<(), Option<Box<Complaint>>> {
     let survey = find_honest(subject, draft);
     let fitter = Fitter::new(subject, draft, survey.version);
-    let plain = survey.attempts.first();
-    plain.is_some_and(|plain| fitter.rate(fitter.run_text(&plain.text)).stage > Stage::Rejected)
+    let plain = survey.attempts.first().ok_or(None)?;
+    match fitter.run_text(&plain.text) {
+        Some((_, Outcome::Rejected(complaint))) => Err(Some(complaint)),
+        Some(_) => Ok(()),
+        None => Err(None),
+    }
 }
 
 /// The honest launches of a kernel that no function of its file launches. `base` keeps its declared preconditions.
@@ -132,8 +139,8 @@ fn find_drafted(subject: &Subject, draft: &Draft, base: &Reading) -> Survey {
                     ..draft.survey(&chosen)
                 };
             }
-            // A version that rejects a later line accepts more of the language.
-            if one.order() > fit.order() {
+            // A version that rejects a later line accepts more of the language, unless it lacks a later function.
+            if one.order() > fit.order() && !one.is_missing {
                 (fit, reading, version, fitter) = (one, chosen, Some(older), by_older);
             }
         }
@@ -345,6 +352,10 @@ pub fn find_dependent(
         let names = ("the plain launch", variant.as_str());
         let launches = ((&plain, &finished.memory), &other.memory);
         let difference = related.compare(launches, names, &fitter.reference, fitter.rules);
+        // Programs may leave parts of a result in a buffer, which the launcher sums up.
+        let difference = difference.filter(|difference| {
+            relation != Relation::Blocks || !is_buffer(survey, &plain, &difference.parameter)
+        });
         found.extend(difference.map(|difference| Dependent {
             relation,
             difference,
@@ -352,6 +363,16 @@ pub fn find_dependent(
         }));
     }
     found
+}
+
+/// Whether the launcher makes the tensor of a parameter and does not return it.
+fn is_buffer(survey: &Survey, case: &Case, parameter: &str) -> bool {
+    let arguments = case.launches.iter().flat_map(|launch| launch.arguments());
+    let mut storages = arguments.filter_map(|(name, argument)| match &argument.value {
+        ArgValue::Tensor { tensor, .. } if name == Some(parameter) => case.storages.get(tensor.storage),
+        _ => None,
+    });
+    storages.any(|storage| survey.buffers.contains(storage.name()))
 }
 
 /// The relation of a launch with this difference to the plain one.
@@ -484,6 +505,7 @@ impl<'a> Fitter<'a> {
             stage,
             line: self.subject.last_line(self.draft.kernel(), &complaint.lines),
             names: collect_names(complaint),
+            is_missing: complaint.kind == "unknown-attribute",
         };
         let Some((_, outcome)) = run else {
             return Fit::new_failed();

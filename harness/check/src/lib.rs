@@ -13,6 +13,7 @@ mod fitting;
 pub mod hidden;
 pub mod launch;
 pub mod line;
+mod masked;
 mod relations;
 mod render;
 pub mod report;

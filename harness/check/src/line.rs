@@ -1,5 +1,7 @@
 //! The findings in a kernel as a line of JSON.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::report::{KernelFinding, KernelPrecondition, KernelReport, Standing};
@@ -66,7 +68,7 @@ struct Condition<'a> {
     kind: String,
     #[serde(skip_serializing_if = "str::is_empty")]
     place: &'a str,
-    text: &'a str,
+    text: Cow<'a, str>,
 }
 
 fn describe_condition<'a>(one: &'a KernelPrecondition<'_>) -> Condition<'a> {
@@ -77,7 +79,7 @@ fn describe_condition<'a>(one: &'a KernelPrecondition<'_>) -> Condition<'a> {
         unless: &one.precondition.unless,
         kind: finding.key.kind(),
         place: &finding.key.place,
-        text: &finding.text,
+        text: one.text(),
     }
 }
 
@@ -92,7 +94,7 @@ struct FindingLine<'a> {
     /// `softmax.py:26`.
     #[serde(skip_serializing_if = "str::is_empty")]
     place: &'a str,
-    text: &'a str,
+    text: Cow<'a, str>,
     /// The arguments of the first launch that shows it.
     #[serde(skip_serializing_if = "String::is_empty")]
     launch: String,
@@ -114,7 +116,7 @@ fn build_finding<'a>(one: &'a KernelFinding<'_>) -> FindingLine<'a> {
         engine: &one.finding.key.engine,
         kind: one.finding.key.kind(),
         place: &one.finding.key.place,
-        text: &one.finding.text,
+        text: one.text(),
         launch: join(&one.launch),
         launches: one.launches.clone(),
     }

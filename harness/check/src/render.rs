@@ -37,12 +37,13 @@ impl KernelReport<'_> {
         };
         let _ = writeln!(text, "{name}  {launches}: {result}{warned}{hidden}");
         for shown in self.findings.iter().filter(|one| one.wrong).chain(&self.warned) {
-            add_text(&mut text, &shown.finding.text);
+            add_text(&mut text, &shown.text());
             let launched = describe_launches(&shown.launches);
             let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
             add_lines(&mut text, &shown.launch);
             for other in &shown.others {
-                let first = other.finding.text.lines().next().unwrap_or_default();
+                let message = other.text();
+                let first = message.lines().next().unwrap_or_default();
                 let launched = describe_launches(&other.launches);
                 let count = other.launches.len();
                 let _ = writeln!(
@@ -52,7 +53,7 @@ impl KernelReport<'_> {
             }
         }
         for one in &self.preconditions {
-            add_text(&mut text, &one.precondition.finding.text);
+            add_text(&mut text, &one.text());
             let unless = one.precondition.unless.join(", ");
             let _ = writeln!(text, "  = precondition: unless {unless}");
             add_lines(&mut text, &one.precondition.launch);

@@ -1,5 +1,7 @@
 //! The report about a kernel: its findings, which of them are its mistakes, and what hides the others. See `render` for its text.
 
+use std::borrow::Cow;
+
 use cerith_survey::{Change, NotTried, Survey};
 use cerith_tile::rules::Version;
 
@@ -82,12 +84,38 @@ pub struct KernelFinding<'a> {
     pub others: Vec<Self>,
 }
 
+impl KernelFinding<'_> {
+    /// Its message: an error if it fails the check, even if engines only warn of it.
+    pub fn text(&self) -> Cow<'_, str> {
+        if self.wrong {
+            to_error(&self.finding.text)
+        } else {
+            Cow::Borrowed(&self.finding.text)
+        }
+    }
+}
+
+/// A message that fails the check.
+fn to_error(text: &str) -> Cow<'_, str> {
+    match text.strip_prefix("warning[") {
+        Some(rest) => Cow::Owned(format!("error[{rest}")),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// A precondition with its stable id.
 pub struct KernelPrecondition<'a> {
     /// The precondition.
     pub precondition: &'a Precondition,
     /// Its stable id.
     pub id: String,
+}
+
+impl KernelPrecondition<'_> {
+    /// The message of the failure. It fails the check.
+    pub fn text(&self) -> Cow<'_, str> {
+        to_error(&self.precondition.finding.text)
+    }
 }
 
 /// Everything that a report needs besides findings.

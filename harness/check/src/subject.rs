@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, read_declarations};
-use cerith_engine::SourceLines;
 use cerith_engine::catch_panic;
+use cerith_engine::{Complaint, SourceLines};
 use cerith_module::excerpt::{Part, Read, extract_functions, join_modules, rename_jit};
 use cerith_python::nearest::suggest_spelling;
 use cerith_report::describe;
@@ -29,6 +29,15 @@ const MAX_FOLDER: usize = 256;
 
 /// The most files that are evaluated for launches of a kernel.
 const MAX_CALLERS: usize = 4;
+
+/// The helpers of `TorchInductor`'s kernels, whose modules need torch.
+const INDUCTOR_HELPERS: &str = include_str!("inductor/triton_helpers.py");
+
+/// The modules that have been the helpers' home.
+const INDUCTOR: [&str; 2] = [
+    "torch/_inductor/runtime/triton_helpers.py",
+    "torch/_inductor/triton_helpers.py",
+];
 
 /// A file with kernels.
 pub struct Subject {
@@ -134,7 +143,8 @@ impl Subject {
             if other == path {
                 return Some(text.clone());
             }
-            cerith_files::read_text(root.join(other), MAX_TEXT as u64).ok()
+            let file = cerith_files::read_text(root.join(other), MAX_TEXT as u64).ok();
+            file.or_else(|| INDUCTOR.contains(&other).then(|| INDUCTOR_HELPERS.to_owned()))
         };
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let parts = extract_functions(&path, &stem, &wanted, &read).map_err(|(path, problems)| {
@@ -314,10 +324,13 @@ impl Subject {
         self.list_requirements(kernel).filter(keeps).count()
     }
 
-    /// Whether a kernel compiles with one of its launches.
-    pub fn can_compile(&self, kernel: &str) -> bool {
+    /// Compiles a kernel with its plain launch. Fails with the error, if there is one and a launch.
+    ///
+    /// # Errors
+    /// The kernel does not compile, or has no launch.
+    pub fn compile(&self, kernel: &str) -> Result<(), Option<Box<Complaint>>> {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == kernel);
-        draft.is_some_and(|draft| fitting::can_compile(self, draft))
+        fitting::compile(self, draft.ok_or(None)?)
     }
 
     /// Whether the current kernel has no time left.

@@ -41,6 +41,9 @@ use cerith_check::target::{CheckTarget, find_targets};
 /// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
 const FUEL: u64 = 1 << 25;
 
+/// The most edits of one kernel that uncover each other.
+const MAX_EDITS: usize = 8;
+
 /// Checks, and answers with the exit code.
 pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
     let settings = match Settings::read(args) {
@@ -203,15 +206,26 @@ fn remove_untried(subject: &mut Subject, nth: usize, coverage: &Coverage) -> Vec
     untried.into_iter().map(|attempt| attempt.variant).collect()
 }
 
-/// Whether a kernel compiles with another text of its file.
-fn can_compile(asked: &CheckTarget, config: &Configuration, kernel: &str, text: &str) -> bool {
+/// The text of a file, edited until a kernel compiles: an edit may uncover the next error. `None` if that has no certain edit.
+fn complete_edits(
+    asked: &CheckTarget,
+    config: &Configuration,
+    kernel: &str,
+    mut text: String,
+) -> Option<String> {
     let one = CheckTarget {
         file: asked.file.clone(),
         kernels: vec![kernel.to_owned()],
         explicit: true,
     };
-    let subject = Subject::open(&one, config, Some(text));
-    subject.is_ok_and(|subject| subject.is_some_and(|subject| subject.can_compile(kernel)))
+    for _ in 0..MAX_EDITS {
+        let subject = Subject::open(&one, config, Some(&text)).ok()??;
+        match subject.compile(kernel) {
+            Ok(()) => return Some(text),
+            Err(complaint) => text = edit::fix_error(complaint?.as_ref(), kernel, &text)?,
+        }
+    }
+    None
 }
 
 /// Writes the edits of a file, unless the file has changed.
@@ -491,8 +505,8 @@ impl Checking<'_> {
         );
         if subject.cells.is_empty()
             && asked.file != Path::new(text::STDIN)
-            && let Some(after) = edit::suggest_edit(&report, edited)
-            && can_compile(asked, &self.settings.config, &survey.kernel, &after)
+            && let Some(after) = edit::suggest_edits(&report, edited)
+            && let Some(after) = complete_edits(asked, &self.settings.config, &survey.kernel, after)
         {
             report.edits = edit::render_diff(&subject.display_name, edited, &after);
             *edited = after;

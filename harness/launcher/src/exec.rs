@@ -116,6 +116,7 @@ impl<'a> Machine<'a> {
                     Some(value) => self.eval(value, scope)?,
                     None => Value::NONE,
                 };
+                self.mark_result(&value);
                 return Ok(Flow::Return(value));
             }
             Stmt::FunctionDef(def) => {
@@ -145,8 +146,12 @@ impl<'a> Machine<'a> {
             }
             Stmt::Break(_) => return Ok(Flow::Break),
             Stmt::Continue(_) => return Ok(Flow::Continue),
-            Stmt::Delete(_)
-            | Stmt::Global(_)
+            Stmt::Delete(deleted) => {
+                for target in &deleted.targets {
+                    self.delete(target, scope)?;
+                }
+            }
+            Stmt::Global(_)
             | Stmt::Nonlocal(_)
             | Stmt::Pass(_)
             | Stmt::ClassDef(_)
@@ -294,7 +299,18 @@ impl<'a> Machine<'a> {
         }
         Ok(match value {
             Value::Input(input) => {
-                let change = self.make_items(*input, 2);
+                // Two dimensions of one tensor would have to differ.
+                let name = self
+                    .plan
+                    .inputs
+                    .get(*input)
+                    .map_or("", |input| input.name.as_str());
+                let count = if matches!(name, "dim" | "dims" | "axis" | "axes") {
+                    1
+                } else {
+                    2
+                };
+                let change = self.make_items(*input, count);
                 return self.restart(change, "a loop over an unknown parameter");
             }
             Value::Dict(items) => Ok(items.borrow().iter().map(|(key, _)| key.clone()).collect()),
@@ -344,14 +360,39 @@ impl<'a> Machine<'a> {
                         }
                     }
                     Value::List(items) => {
-                        if let Some(at) = key.number()
-                            && let Some(old) = items.borrow_mut().get_mut(at.value as usize)
-                        {
-                            *old = value;
+                        let mut items = items.borrow_mut();
+                        match find_item(&key, items.len()).and_then(|at| items.get_mut(at)) {
+                            Some(old) => *old = value,
+                            None => forget_items(&mut items),
                         }
                     }
                     Value::Tensor(tensor) => self.change(tensor.storage, super::tensor::Fill::Computed),
                     _ => {}
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Deletes an item of a list or a dict. Names that are deleted are not used afterwards.
+    fn delete(&mut self, target: &'a Expr, scope: &Scope<'a>) -> Eval<'a, ()> {
+        let Expr::Subscript(subscript) = target else {
+            return Ok(());
+        };
+        let object = self.eval(&subscript.value, scope)?;
+        let key = self.eval(&subscript.slice, scope)?;
+        match &object {
+            Value::Dict(items) => items
+                .borrow_mut()
+                .retain(|(one, _)| super::value::is_equal(one, &key) != Some(true)),
+            Value::List(items) => {
+                let mut items = items.borrow_mut();
+                match find_item(&key, items.len()) {
+                    Some(at) => {
+                        items.remove(at);
+                    }
+                    None => forget_items(&mut items),
                 }
             }
             _ => {}
@@ -484,5 +525,23 @@ pub(super) fn ends(body: &[Stmt]) -> bool {
                 && branches.elif_else_clauses.iter().all(|clause| ends(&clause.body))
         }
         _ => false,
+    }
+}
+
+/// The item of a list that a key names, counted from the end if it is negative.
+fn find_item(key: &Value<'_>, length: usize) -> Option<usize> {
+    let at = key.number()?.value;
+    let at = if at < 0 {
+        at.checked_add_unsigned(length as u64)?
+    } else {
+        at
+    };
+    usize::try_from(at).ok().filter(|at| *at < length)
+}
+
+/// Nothing is known about the items of a list after one at an unknown position has changed.
+fn forget_items(items: &mut [Value<'_>]) {
+    for item in items {
+        *item = Value::unknown("an item of a list whose position is not known");
     }
 }

@@ -34,6 +34,10 @@ pub struct HostTensor {
     pub origin: Origin,
     /// Whether the launcher returns a tensor in it.
     pub is_returned: bool,
+    /// Whether a function of the launcher returns a tensor in it, which others may use.
+    pub is_result: bool,
+    /// Whether the contents of other tensors place the elements that the kernel accesses.
+    pub is_placed: bool,
 }
 
 /// The difference between a launch and the plain launch of its kernel.
@@ -54,6 +58,8 @@ pub enum Change {
     PaddedInput,
     /// An input of a launcher is transposed.
     TransposedInput,
+    /// All indices are equal that the kernel loads.
+    EqualIndices,
 }
 
 impl Change {

@@ -4,7 +4,7 @@ use ruff_python_ast as ast;
 
 use super::arguments::Arguments;
 use super::host::Origin;
-use super::launched::{Bindings, Launched};
+use super::launched::{Bindings, Launched, LaunchedStorage};
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
@@ -60,7 +60,16 @@ impl<'a> Machine<'a> {
                 Ok((text, tensors)) => {
                     let tensors = tensors.into_iter().map(|(name, at)| {
                         let origin = self.storages.get(at).map_or(Origin::Filled, Origin::from_storage);
-                        (name, at, origin)
+                        let mut placed = usage.tensors.iter().filter(|tensor| tensor.is_placed);
+                        let is_placed = placed.any(
+                            |one| matches!(bindings.get(&one.name), Some(Value::Tensor(tensor)) if tensor.storage == at),
+                        );
+                        LaunchedStorage {
+                            name,
+                            index: at,
+                            origin,
+                            is_placed,
+                        }
                     });
                     let tensors = tensors.collect();
                     let assumed = self.list_assumed(&bindings);

@@ -9,10 +9,21 @@ pub(super) struct Launched {
     pub line: u32,
     /// The case file after its first line.
     pub text: String,
-    /// Storages by their names, as indices into the machine's, and who made them.
-    pub tensors: Vec<(String, usize, Origin)>,
+    /// Its storages.
+    pub tensors: Vec<LaunchedStorage>,
     /// The names of inputs that nothing decides.
     pub assumed: Vec<String>,
+}
+
+/// A storage of a launch.
+pub(super) struct LaunchedStorage {
+    /// Its name in the case file.
+    pub name: String,
+    /// Its index among the machine's storages.
+    pub index: usize,
+    pub origin: Origin,
+    /// Whether the contents of other tensors place the elements that the kernel accesses.
+    pub is_placed: bool,
 }
 
 /// The arguments of a launch, by parameter.

@@ -62,6 +62,8 @@ pub(super) struct Machine<'a> {
     pub assumed: BTreeSet<usize>,
     /// The input whose shape the last tuple has among its elements (`*x.shape, n`), and the tuple's length.
     pub spread: Option<(usize, usize)>,
+    /// Whether sizes were divided that callers would not pass together.
+    pub is_uneven: bool,
     /// Sizes that are cut into blocks.
     pub blocks: BTreeMap<usize, i64>,
     /// Reasons why a launch could not be evaluated, with its line.
@@ -88,6 +90,7 @@ impl<'a> Machine<'a> {
             observed: BTreeSet::new(),
             assumed: BTreeSet::new(),
             spread: None,
+            is_uneven: false,
             blocks: BTreeMap::new(),
             unknown: Vec::new(),
             functions: Vec::new(),
@@ -195,6 +198,7 @@ impl<'a> Machine<'a> {
             fill,
             input: None,
             is_returned: false,
+            is_result: false,
         });
         Value::Tensor(Tensor {
             storage: self.storages.len() - 1,
@@ -266,6 +270,7 @@ impl<'a> Machine<'a> {
             fill: Fill::Given,
             input: Some(input),
             is_returned: false,
+            is_result: false,
         });
         let tensor = Tensor {
             storage: self.storages.len() - 1,
@@ -317,6 +322,18 @@ impl<'a> Machine<'a> {
             && storage.name.is_empty()
         {
             name.clone_into(&mut storage.name);
+        }
+    }
+
+    /// Marks the storages of a value that a function of the launcher returns.
+    pub fn mark_result(&mut self, value: &Value<'a>) {
+        let parts = value.elements().unwrap_or_default();
+        for one in parts.iter().chain(std::iter::once(value)) {
+            if let Value::Tensor(tensor) = one
+                && let Some(storage) = self.storages.get_mut(tensor.storage)
+            {
+                storage.is_result = true;
+            }
         }
     }
 

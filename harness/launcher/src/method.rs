@@ -465,6 +465,12 @@ impl<'a> Machine<'a> {
                     .first()
                     .and_then(Value::number)
                     .map(|count| count.value);
+                if let ("chunk", Some(count), Some(at)) = (name, count, tensor.dim(dim))
+                    && let Some(size) = tensor.shape.get(at)
+                {
+                    // Parts of different sizes are not what callers mean.
+                    self.divide_evenly(*size, Number::plain(count), true)?;
+                }
                 self.split(tensor, name, count, dim)
             }
             "narrow" => {

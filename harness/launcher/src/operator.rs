@@ -2,10 +2,10 @@
 
 use ruff_python_ast::Operator;
 
-use super::machine::{Eval, Machine};
+use super::machine::{Eval, Halt, Machine};
 use super::plan::Kind;
 use super::tensor::{Fill, Tensor};
-use super::value::{Dtype, Number, Slice, Source, Value, is_equal};
+use super::value::{Dtype, Number, Slice, Source, Value, bit, is_equal};
 
 impl<'a> Machine<'a> {
     pub fn binary(&mut self, left: &Value<'a>, op: Operator, right: &Value<'a>) -> Eval<'a> {
@@ -21,6 +21,9 @@ impl<'a> Machine<'a> {
             return self.elementwise(left, right);
         }
         if let (Some(a), Some(b)) = (left.number(), right.number()) {
+            if op == Operator::FloorDiv {
+                self.divide_evenly(a, b, false)?;
+            }
             return Ok(self.integers(a, op, b));
         }
         if let (Some(a), Some(b)) = (left.float(), right.float()) {
@@ -51,6 +54,57 @@ impl<'a> Machine<'a> {
             left.kind(),
             right.kind()
         )))
+    }
+
+    /// Changes sizes so that a division has no remainder: callers pass sizes that fit (`channels // groups`,
+    /// `x.numel() // n_cols`). A number is not divided evenly by a block, unless the quotient is the size of parts.
+    pub(super) fn divide_evenly(&mut self, a: Number, b: Number, is_parts: bool) -> Eval<'a, ()> {
+        let is_exact = a.value < 1 || b.value < 2 || a.value % b.value == 0;
+        if is_exact || !self.is_product(a) || !is_parts && self.is_block(b) {
+            return Ok(());
+        }
+        let change = (0..self.plan.sizes.len().min(63))
+            .filter(|size| a.sizes & bit(*size) != 0)
+            .find_map(|size| {
+                let now = self.plan.size(size);
+                let larger = (now / b.value).checked_add(1)?.checked_mul(b.value)?;
+                self.plan.set_free_size(size, larger)
+            });
+        if change.is_some() {
+            return Err(Halt::Restart);
+        }
+        if let Source::Size(size) = b.source
+            && a.sizes & bit(size) == 0
+        {
+            let divisor = (1..=b.value).rev().find(|one| a.value % one == 0);
+            let change = divisor.and_then(|divisor| self.plan.set_free_size(size, divisor));
+            if change.is_some() {
+                return Err(Halt::Restart);
+            }
+        }
+        self.is_uneven = true;
+        Ok(())
+    }
+
+    /// Whether a number is the product of the sizes that it depends on.
+    fn is_product(&self, number: Number) -> bool {
+        let mut sizes = (0..self.plan.sizes.len().min(63)).filter(|size| number.sizes & bit(*size) != 0);
+        let product = sizes.try_fold(1_i64, |all, size| all.checked_mul(self.plan.size(size)));
+        number.sizes != 0 && product == Some(number.value)
+    }
+
+    /// Whether a number may be the size of a block.
+    fn is_block(&self, number: Number) -> bool {
+        match number.source {
+            Source::Size(_) => false,
+            Source::Param(input) => self
+                .plan
+                .inputs
+                .get(input)
+                .is_none_or(|input| input.is_default || input.name.to_lowercase().contains("block")),
+            Source::Computed => number.value.count_ones() == 1,
+            Source::Rank(_) | Source::Stride { .. } => true,
+        }
     }
 
     fn integers(&mut self, a: Number, op: Operator, b: Number) -> Value<'a> {

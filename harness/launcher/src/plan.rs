@@ -269,6 +269,12 @@ impl Plan {
         Some(())
     }
 
+    /// Sets a size that no condition has decided yet.
+    pub fn set_free_size(&mut self, size: usize, value: i64) -> Option<()> {
+        let is_free = self.sizes.get(size).is_some_and(|one| !one.is_fixed);
+        if is_free { self.set_size(size, value) } else { None }
+    }
+
     pub fn set_dtype(&mut self, input: usize, dtype: &Dtype) -> Option<()> {
         if self.is_float_pinned && dtype.is_float() {
             return None;

@@ -52,7 +52,10 @@ impl<'a> Solver<'a> {
                 break;
             }
             let mut budget = MAX_VARIANT_EVALUATIONS;
-            if let Ok(machine) = self.solve(plan, &mut budget) {
+            // Callers do not pass sizes that do not divide each other.
+            if let Ok(machine) = self.solve(plan, &mut budget)
+                && machine.is_uneven == base.is_uneven
+            {
                 self.collect(&machine, (&name, change), 1, &mut found);
             }
         }
@@ -106,12 +109,14 @@ impl<'a> Solver<'a> {
             if found.iter().any(|known| is_same_launch(&known.text, &text)) {
                 continue;
             }
-            let tensors = launched.tensors.iter().filter_map(|(name, at, origin)| {
-                let storage = machine.storages.get(*at)?;
+            let tensors = launched.tensors.iter().filter_map(|tensor| {
+                let storage = machine.storages.get(tensor.index)?;
                 Some(HostTensor {
-                    storage: name.clone(),
-                    origin: *origin,
+                    storage: tensor.name.clone(),
+                    origin: tensor.origin,
                     is_returned: storage.is_returned,
+                    is_result: storage.is_result,
+                    is_placed: tensor.is_placed,
                 })
             });
             found.push(HostLaunch {

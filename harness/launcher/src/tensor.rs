@@ -41,6 +41,8 @@ pub(super) struct Storage {
     /// The parameter that it belongs to.
     pub input: From,
     pub is_returned: bool,
+    /// Whether a function of the launcher returns a tensor in it.
+    pub is_result: bool,
 }
 
 pub(super) fn product(shape: &[i64]) -> Option<i64> {

@@ -40,6 +40,12 @@ const MODULES_MOST: usize = 256;
 /// Packages that are never split: engines have them, or support them directly.
 const FOREIGN: [&str; 4] = ["triton", "torch", "numpy", "math"];
 
+/// Modules of these packages that have kernels' functions: the helpers of `TorchInductor`. They are followed if there is a text of them.
+const KERNEL_MODULES: [&str; 2] = [
+    "torch._inductor.runtime.triton_helpers",
+    "torch._inductor.triton_helpers",
+];
+
 /// Reads a module of a package by its path from the folder that imports start from, with `/` between folders; `None`
 /// if there is no such file.
 pub type Read<'r> = dyn Fn(&str) -> Option<String> + 'r;
@@ -238,7 +244,7 @@ impl Package<'_> {
     /// The file of a module by its dotted name, as the module at `from` imports it.
     fn file_of(&mut self, from: &str, dotted: &str) -> Option<String> {
         let first = dotted.split('.').next().unwrap_or_default();
-        if first.is_empty() || FOREIGN.contains(&first) {
+        if first.is_empty() || FOREIGN.contains(&first) && !KERNEL_MODULES.contains(&dotted) {
             return None;
         }
         let path = dotted.replace('.', "/");

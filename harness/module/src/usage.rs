@@ -82,7 +82,7 @@ pub struct DescriptorUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "four facts that do not depend on each other"
+    reason = "facts that do not depend on each other"
 )]
 pub struct TensorUse {
     /// Its parameter.
@@ -104,6 +104,8 @@ pub struct TensorUse {
     /// Whether other accesses determine its number of elements, and one that is moved or bounded in another way does
     /// not fit them.
     pub stated: bool,
+    /// Whether an address in it depends on loaded values: the contents of other tensors place its elements.
+    pub is_placed: bool,
     /// The first store to it in the module, in bytes.
     pub stored_at: Option<u32>,
     /// The first access that nothing but the grid and this block bounds, and where it is in the module, in bytes: the block must
@@ -304,6 +306,7 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
             name: name.clone(),
             certain,
             stated,
+            is_placed: accesses.iter().any(|access| is_placed(access)),
             stored_at: accesses
                 .iter()
                 .filter(|access| access.stores)
@@ -400,6 +403,12 @@ fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String])
 fn is_moved_by_size(access: &Access) -> bool {
     let mut terms = access.offset.terms();
     terms.any(|(product, _)| !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_))))
+}
+
+/// Whether the address of an access depends on a loaded value.
+fn is_placed(access: &Access) -> bool {
+    let is_loaded = |atom: &Atom| matches!(atom, Atom::Other { loaded: Some(_), .. });
+    access.offset.atoms().any(is_loaded)
 }
 
 fn has_lanes(access: &Access) -> bool {
@@ -637,6 +646,10 @@ fn find_bound(index: &Polynomial, reader: &Reader<'_>) -> Bound {
     if let Some(size) = size_of(index, reader) {
         return Bound::Size(size);
     }
+    // Only the caller knows a tensor whose size is a number: `rows < 83`.
+    if is_compared_with_number(index, reader) {
+        return Bound::Unknown;
+    }
     let terms: Vec<_> = index.terms().filter(|(product, _)| !product.is_empty()).collect();
     let lane = terms
         .iter()
@@ -694,15 +707,26 @@ fn size_of(index: &Polynomial, reader: &Reader<'_>) -> Option<String> {
     })
 }
 
+/// Whether an index is compared with a number: `rows < 83`.
+fn is_compared_with_number(index: &Polynomial, reader: &Reader<'_>) -> bool {
+    let index = index.without_number();
+    let mut compared = reader.compared.iter();
+    compared.any(|compared| compared.number_term() < -1 && compared.without_number() == index)
+}
+
 /// The use of an axis, over all accesses.
 fn axis_use(axis: u8, reader: &Reader<'_>) -> AxisUse {
     let mut found = AxisUse {
         persistent: reader.persistent.contains(&axis),
         ..AxisUse::default()
     };
-    let indices = reader.accesses.iter().flat_map(|access| &access.dimensions);
-    for (_, _, index) in indices {
-        if !index.programs().contains(&axis) {
+    let indices = || reader.accesses.iter().flat_map(|access| &access.dimensions);
+    // A size of the whole number of a program is the number of programs: `pid < M` beside `pid % C`.
+    let whole = Polynomial::from_atom(Atom::Program(axis));
+    let is_whole = |index: &Polynomial| index.without_number() == whole;
+    let count = indices().find_map(|(_, _, index)| is_whole(index).then(|| size_of(index, reader))?);
+    for (_, _, index) in indices() {
+        if !index.programs().contains(&axis) || count.is_some() && !is_whole(index) && is_part(index) {
             continue;
         }
         if let Some(Atom::Other {
@@ -740,6 +764,14 @@ fn axis_use(axis: u8, reader: &Reader<'_>) -> AxisUse {
         }
     }
     found
+}
+
+/// Whether an index is the quotient or the remainder of a program's number.
+fn is_part(index: &Polynomial) -> bool {
+    matches!(
+        index.without_number().as_atom(),
+        Some(Atom::Other { part: Some(_), .. })
+    )
 }
 
 fn is_cut_off(index: &Polynomial) -> bool {

@@ -23,7 +23,7 @@ pub use self::reading::Reading;
 pub use self::scaled::Scaling;
 pub use cerith_launcher::Change;
 use cerith_launcher::skeleton::storage_name;
-use cerith_launcher::{HostLaunch, Origin, read_launches, read_launches_after};
+use cerith_launcher::{HostLaunch, HostTensor, Origin, read_launches, read_launches_after};
 use cerith_module::excerpt::tuning::{self, Config, KernelMetadata};
 use cerith_module::excerpt::{Joined, Part};
 use cerith_module::kernel::{Function, ParameterKind};
@@ -74,6 +74,8 @@ pub struct Survey {
     pub distinct: BTreeSet<String>,
     /// The storages of tensors that are only written, and whose size the text determines.
     pub outputs: BTreeSet<String>,
+    /// The storages that the kernel's launcher makes and no function returns: their values may depend on blocks.
+    pub buffers: BTreeSet<String>,
     /// The accesses that nothing but the grid and a block bounds.
     pub unmasked: Option<Unmasked>,
     /// Parameters with guessed values: numbers that, according to the text, are neither sizes, strides nor blocks.
@@ -85,6 +87,8 @@ pub struct Survey {
     pub changed: Vec<String>,
     /// The newest version of Triton that accepts the kernel, if it is not the newest of all.
     pub version: Option<Version>,
+    /// Whether a function of the file launches the kernel, even if it was not evaluated.
+    pub is_launched: bool,
     /// Whether every launch that was tried instead failed too.
     pub is_searched: bool,
     /// The function of the file that launches the kernel in this way, if one was evaluated.
@@ -299,11 +303,13 @@ impl Draft {
             stores: self.find_stores(&self.usage),
             distinct: BTreeSet::new(),
             outputs: BTreeSet::new(),
+            buffers: BTreeSet::new(),
             unmasked: None,
             guessed: Vec::new(),
             reading: reading.clone(),
             changed: reading.words(),
             version: None,
+            is_launched: self.is_launched(),
             is_searched: false,
             host: None,
             assumed: Vec::new(),
@@ -332,6 +338,11 @@ impl Draft {
         }
     }
 
+    /// Whether functions of the kernel's file launch it, known or not.
+    pub fn is_launched(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
     /// The launches that functions of the kernel's file make; `None` if no such function was evaluated.
     pub fn host_survey(&self) -> Option<Survey> {
         self.survey_launches(is_known)
@@ -350,13 +361,15 @@ impl Draft {
         for tensor in launches().flat_map(|launch| &launch.tensors) {
             storages.insert(tensor.storage.clone());
         }
+        let is_buffer = |tensor: &&HostTensor| tensor.origin != Origin::Input && !tensor.is_result;
+        let buffers = first.tensors.iter().filter(is_buffer);
         // Another kernel of the same function may write the rest of an output.
         let is_alone = launches().all(|launch| launch.line == first.line);
         if is_alone {
             let made = first
                 .tensors
                 .iter()
-                .filter(|tensor| tensor.origin == Origin::Empty && tensor.is_returned);
+                .filter(|tensor| tensor.origin == Origin::Empty && tensor.is_returned && !tensor.is_placed);
             outputs.extend(made.map(|tensor| tensor.storage.clone()));
         }
         Some(Survey {
@@ -369,6 +382,7 @@ impl Draft {
                 .collect(),
             certain: storages.clone(),
             distinct: storages,
+            buffers: buffers.map(|tensor| tensor.storage.clone()).collect(),
             outputs,
             host: Some(first.host.clone()),
             assumed: first.assumed.clone(),
@@ -450,6 +464,7 @@ impl Draft {
                     mirrors: BTreeSet::new(),
                     certain: false,
                     stated: false,
+                    is_placed: false,
                     stored_at: None,
                     unmasked: None,
                 });
@@ -583,8 +598,18 @@ fn find_distinct(usage: &Usage) -> BTreeSet<String> {
             .dimensions
             .iter()
             .any(|dimension| matches!(dimension.stride, Stride::Param(_)));
+        // Other indices come from the contents of tensors, which the survey makes up: segments may overlap.
+        let is_ragged = tensor.is_placed && tensor.dimensions.len() > 1;
+        // A stride that a launch passes may have to follow from the sizes: `head * stride_h + row * DIM`.
+        let is_mixed = has_strides
+            && tensor
+                .dimensions
+                .iter()
+                .any(|dimension| matches!(dimension.stride, Stride::Sizes(..)));
         let mut inner = tensor.dimensions.iter().skip(1);
-        tensor.certain || !has_strides || inner.all(|dimension| dimension.bound != Bound::Unknown)
+        tensor.certain
+            || !has_strides && !is_ragged
+            || !is_mixed && inner.all(|dimension| dimension.bound != Bound::Unknown)
     };
     let tensors = usage.tensors.iter().filter(is_distinct);
     tensors.map(|tensor| storage_name(&tensor.name)).collect()

@@ -417,6 +417,7 @@ impl Planner<'_> {
         if self.usage.tensors.iter().any(|tensor| tensor.indexes) {
             plans.push(Plan {
                 variant: REPEATED.to_owned(),
+                change: Change::EqualIndices,
                 repeats: true,
                 ..base.clone()
             });

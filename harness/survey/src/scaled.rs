@@ -75,7 +75,7 @@ pub(super) fn scale_blocks(
     let scaled = SCALES.into_iter().filter_map(|(words, times, by)| {
         let constants = function.parameters.iter().filter(|one| one.constexpr);
         let mut blocks = BTreeMap::new();
-        for parameter in constants.filter(|one| usage.blocks.contains(&one.name)) {
+        for parameter in constants.filter(|one| usage.blocks.contains(&one.name) && is_block(&one.name)) {
             let lanes = find_integer(&parameter.name)?;
             if let Some(lanes) = scale_block(usage, &parameter.name, lanes, (times, by)) {
                 blocks.insert(parameter.name.clone(), lanes);
@@ -104,6 +104,13 @@ pub(super) fn scale_blocks(
         })
     });
     scaled.collect()
+}
+
+/// Whether a parameter of a launcher's launch is a block, according to its name: results depend on the size of a group.
+fn is_block(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let is_short = lower.starts_with('b') && lower.len() <= 3;
+    is_short || ["block", "tile", "chunk"].iter().any(|word| lower.contains(word))
 }
 
 /// The programs on an axis of a launch with these integers.

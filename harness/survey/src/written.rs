@@ -155,7 +155,8 @@ impl Planner<'_> {
             let extents = shape.into_iter().zip(&tensor.dimensions);
             let roomy = extents.map(|(extent, dimension)| match dimension.bound {
                 Bound::Unknown => Amount::from_number(least),
-                _ => extent.at_least(least),
+                // Rows of uncertain length may end with a whole block: `batch * n_rounded + offsets`.
+                _ => extent.blocks_of(least).times(&Amount::from_number(least)),
             });
             return Some(roomy.collect());
         };
@@ -163,9 +164,19 @@ impl Planner<'_> {
             return Some(vec![Amount::from_number(ROOM << (2 * doublings).min(4))]);
         }
         let spans = shape.iter().zip(&steps).map(|(extent, step)| extent.times(step));
-        let elements = spans
+        let span = spans
             .max_by_key(Amount::value)
             .unwrap_or_else(|| Amount::from_number(1));
+        // Rows that overlap end after the last one begins.
+        let steps = shape.iter().zip(&steps);
+        let last: i64 = steps
+            .map(|(extent, step)| extent.value().saturating_sub(1).saturating_mul(step.value()))
+            .fold(1, i64::saturating_add);
+        let elements = if last > span.value() {
+            Amount::from_number(last)
+        } else {
+            span
+        };
         let dense = (shape.iter()).try_fold(1_i64, |all, one| all.checked_mul(one.value()))?;
         Some(if dense == elements.value() {
             shape

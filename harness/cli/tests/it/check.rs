@@ -215,7 +215,7 @@ fn arguments_are_not_fitted_to_a_fault() {
         (
             "no_other",
             1,
-            "warning[undefined-value]",
+            "error[undefined-value]",
             "biggest = tl.max(tl.load",
         ),
         (
@@ -354,7 +354,7 @@ fn launches_and_accesses_are_compared() {
     check(&folder, &["related.py:short_grid"]).assert_ends(
         1,
         &[
-            "warning[never-written]: 33 of the 97 elements of `out`",
+            "error[never-written]: 33 of the 97 elements of `out`",
             "launched as `copy` launches it",
         ],
         &[],
@@ -453,4 +453,58 @@ fn launches_that_are_not_judged_have_their_own_reasons() {
         let is_told = |line: &&str| line.contains(&format!("not judged: {launches}")) && line.contains(why);
         assert_eq!(done.out.lines().filter(is_told).count(), 1, "{}", done.out);
     }
+}
+
+#[test]
+fn one_finding_with_its_launch_and_edit_fits_in_two_kilobytes() {
+    let parameters: Vec<String> = (0..8).map(|nth| format!("first_input_{nth}_ptr")).collect();
+    let loads: String = parameters
+        .iter()
+        .map(|name| format!("    total += tl.load({name} + row * n_columns + columns, mask=columns < n_columns, other=0.0)\n"))
+        .collect();
+    let text = format!(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef add_all({}, out_ptr, n_columns, BLOCK: tl.constexpr):\n    \
+         row = tl.program_id(0)\n    columns = tl.arange(0, BLOCK)\n    total = tl.zeros([BLOCK], tl.float32)\n{loads}    \
+         tl.store(out_ptr + row * n_columns + columns, tl.tanh(total), mask=columns <= n_columns)\n",
+        parameters.join(", "),
+    );
+    let folder = place(&[("add.py", &text)]);
+    let fixable = check(&folder, &["add.py"]).assert_ends(
+        1,
+        &[
+            "error[unknown-attribute]",
+            "add.py:",
+            "= launch: ",
+            "+    tl.store",
+        ],
+        &[],
+    );
+    assert!(
+        fixable.out.len() <= 2048,
+        "{} bytes: {}",
+        fixable.out.len(),
+        fixable.out
+    );
+    let folder = place(&[("add.py", &text.replace("tl.tanh(total)", "total"))]);
+    let shown = ["error[", "add.py:", "out_ptr[", "launch"];
+    for format in ["human", "jsonl"] {
+        let done = check(&folder, &["add.py", "--format", format]).assert_ends(1, &shown, &[]);
+        assert!(done.out.len() <= 2048, "{} bytes: {}", done.out.len(), done.out);
+    }
+}
+
+#[test]
+fn helpers_of_torch_inductor_need_no_torch() {
+    let text = "import triton\nimport triton.language as tl\nfrom torch._inductor.runtime import triton_helpers\n\
+                from torch._inductor.runtime.triton_helpers import libdevice, math as tl_math\n\n\n@triton.jit\n\
+                def relu(in_ptr0, out_ptr0, xnumel, XBLOCK: tl.constexpr):\n    \
+                xindex = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)\n    xmask = xindex < xnumel\n    \
+                tmp0 = tl.load(in_ptr0 + xindex, xmask, other=0.0)\n    \
+                tmp1 = triton_helpers.maximum(0, tl_math.exp(tmp0) + libdevice.tanh(tmp0))\n    \
+                tl.store(out_ptr0 + xindex, tmp1, xmask)\n";
+    let folder = place(&[("relu.py", text)]);
+    check(&folder, &["relu.py"]).assert_ends(0, &["nothing found"], &[]);
+    let wrong = text.replace("xindex < xnumel", "xindex <= xnumel");
+    let folder = place(&[("relu.py", &wrong)]);
+    check(&folder, &["relu.py"]).assert_ends(1, &["error[out-of-bounds]"], &[]);
 }

@@ -439,17 +439,30 @@ fn a_baseline_replaces_no_other_file_and_follows_no_link() {
 }
 
 /// A kernel, the same with its edit, and a part of the diff.
-fn list_edits() -> [(String, String); 3] {
+fn list_edits() -> [(String, String); 5] {
     let copy = with_head(&TOO_FAR.replace("<=", "<"));
     let tanh = copy.replace("out_ptr + at, x,", "out_ptr + at, tl.tanh(x),");
     let fixed = tanh
         .replace("tl.tanh", "libdevice.tanh")
         .replace("as tl\n", "as tl\nfrom triton.language.extra import libdevice\n");
     let exp = copy.replace("out_ptr + at, x,", "out_ptr + at, tl.maximm(x, x),");
+    let summed = with_head(
+        "@triton.jit\ndef sums(x_ptr, out_ptr, n, B: tl.constexpr):\n    row = tl.program_id(0)\n    at = tl.arange(0, B)\n    \
+         x = tl.load(x_ptr + row * n + at, mask=at < n)\n    tl.store(out_ptr + row, tl.sum(x, axis=0))\n",
+    );
     [
         (tanh, fixed),
         (copy.replace("x_ptr + at,", "x_ptr + att,"), copy.clone()),
         (exp.clone(), exp.replace("maximm", "maximum")),
+        // The second error shows when the first one is gone.
+        (
+            exp.replace("x_ptr + at,", "x_ptr + att,"),
+            exp.replace("maximm", "maximum"),
+        ),
+        (
+            summed.clone(),
+            summed.replace("mask=at < n)\n    tl", "mask=at < n, other=0.0)\n    tl"),
+        ),
     ]
 }
 

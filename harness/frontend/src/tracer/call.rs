@@ -10,6 +10,7 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use super::frame::{ActiveCall, Frame, Kind};
+use super::operator::find_operator;
 use crate::plain::exchange::{default_value, kernel_value};
 use cerith_language::builtin::{python, signature};
 use cerith_language::constant::{Constant, TypeValue};
@@ -71,7 +72,19 @@ impl Tracer<'_> {
     }
 
     pub(super) fn call_node(&mut self, node: &ast::ExprCall) -> Traced<Value> {
-        let callee = self.eval(&node.func)?;
+        let callee = match &*node.func {
+            Expr::Attribute(attribute) if let Some(op) = find_operator(&attribute.attr) => {
+                let object = self.eval(&attribute.value)?;
+                if let (Value::Tensor(_), [argument], []) =
+                    (&object, &*node.arguments.args, &*node.arguments.keywords)
+                {
+                    let argument = self.eval(argument)?;
+                    return self.eval_binary(op, &object, &argument);
+                }
+                self.get_attribute(&object, &attribute.attr)?
+            }
+            func => self.eval(func)?,
+        };
         if let Value::Builtin(builtin) = &callee
             && std::ptr::eq(*builtin, &raw const python::STATIC_ASSERT)
         {

@@ -35,6 +35,24 @@ const fn find_methods(op: PyBinary) -> (&'static str, &'static str) {
     }
 }
 
+/// The operator whose method of the left operand has this name. Kernels may call it: `x.__lshift__(4)`.
+pub(super) fn find_operator(method: &str) -> Option<PyBinary> {
+    const ALL: [PyBinary; 11] = [
+        PyBinary::Add,
+        PyBinary::Sub,
+        PyBinary::Mul,
+        PyBinary::Div,
+        PyBinary::FloorDiv,
+        PyBinary::Mod,
+        PyBinary::LShift,
+        PyBinary::RShift,
+        PyBinary::BitAnd,
+        PyBinary::BitOr,
+        PyBinary::BitXor,
+    ];
+    ALL.into_iter().find(|&op| find_methods(op).0 == method)
+}
+
 impl Tracer<'_> {
     /// `lhs op rhs`.
     pub(super) fn eval_binary(&mut self, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {

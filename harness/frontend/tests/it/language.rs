@@ -29,6 +29,16 @@ tl.store(p, n + b)
     )
 );
 
+check!(
+    operators_are_methods_of_tensors,
+    build_program(
+        "
+a = (n + 1).__lshift__(4).__and__(n)
+tl.store(p, a.__mul__(2.0))
+"
+    )
+);
+
 #[test]
 fn python_means_the_same_in_a_module_and_in_a_kernel() {
     let accepted = |program: &Program, text: &str| {

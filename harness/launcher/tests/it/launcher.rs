@@ -501,3 +501,72 @@ fn values_of_constexprs_and_names_of_devices_are_known() {
     let plain = launches.first().expect("a launch");
     assert!(plain.text.contains("BLOCK: 64"), "{plain:#?}");
 }
+
+/// The plain launch of `copy` has these rows, columns and shape of `out`.
+#[track_caller]
+fn check_sizes(launcher: &str, rows: u32, cols: u32, out: &str) {
+    let launches = read("copy", launcher);
+    let plain = launches.first().expect("a launch");
+    assert_eq!(plain.unknown, Vec::<String>::new());
+    for part in [
+        format!("rows: {rows}\n"),
+        format!("cols: {cols}\n"),
+        format!("out: {{ dtype: f32, shape: {out}"),
+    ] {
+        assert!(plain.text.contains(&part), "{part} in {}", plain.text);
+    }
+}
+
+#[test]
+fn sizes_that_a_launcher_divides_by_others_are_multiples_of_them() {
+    let launch =
+        "    copy[(rows,)](x, out, rows, cols, cols, BLOCK=triton.next_power_of_2(cols))\n    return out\n";
+    // `len(w)` columns a row.
+    check_sizes(
+        &format!(
+            "def f(x, w):\n    assert x.dim() == 1 and w.shape[0] == 48\n    cols = w.shape[0]\n    rows = x.shape[0] // cols\n    \
+             out = torch.empty_like(x)\n{launch}"
+        ),
+        2,
+        48,
+        "[96]",
+    );
+    // A block may leave a rest.
+    let launches = read(
+        "add",
+        "def f(x, y):\n    assert x.shape == y.shape\n    out = torch.empty_like(x)\n    n = x.numel()\n    \
+         add[(n // 64,)](x, y, out, n, BLOCK=64)\n    return out\n",
+    );
+    assert!(launches[0].text.contains("n: 97\n"), "{}", launches[0].text);
+}
+
+#[test]
+fn chunks_have_one_size() {
+    check_sizes(
+        "def f(xy):\n    assert xy.dim() == 2\n    x, y = xy.chunk(2, dim=-1)\n    rows, cols = x.shape\n    \
+         out = torch.empty(rows, y.shape[1])\n    \
+         copy[(rows,)](x, out, rows, cols, x.stride(0), BLOCK=triton.next_power_of_2(cols))\n    return out\n",
+        33,
+        25,
+        "[33, 25]",
+    );
+}
+
+#[test]
+fn lists_change_where_a_launcher_changes_them() {
+    let launch = "    out = torch.empty(shape)\n    \
+                  copy[(rows,)](x, out, rows, cols, x.stride(0), BLOCK=triton.next_power_of_2(cols))\n    return out\n";
+    let head = "def f(x, at):\n    rows, cols = x.shape\n    shape = [rows, cols, 7]\n";
+    check_sizes(&format!("{head}    del shape[-1]\n{launch}"), 33, 49, "[33, 49]");
+    check_sizes(
+        &format!("{head}    shape[-1] = 1\n{launch}"),
+        33,
+        49,
+        "[33, 49, 1]",
+    );
+    check_unknown(
+        "copy",
+        &format!("{head}    shape[unknown()] = 1\n{launch}"),
+        "an item of a list whose position is not known",
+    );
+}

@@ -256,3 +256,29 @@ fn a_flag_decides_the_shape_of_a_tensor() {
     check("", "by: { dtype: f32, shape: [3, 5, 29]");
     check("flags off", "by: { dtype: f32, shape: [3, 5]");
 }
+
+#[test]
+fn axes_count_programs_through_functions_and_beside_remainders() {
+    let text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef number(axis):\n    return tl.program_id(axis).to(tl.int64)\n\n\
+                @triton.jit\ndef tiles(x, M, N, B: tl.constexpr):\n    \
+                rows = number(0) * B + tl.arange(0, B)\n    cols = number(1) * B + tl.arange(0, B)\n    \
+                mask = (rows[:, None] < M) & (cols[None, :] < N)\n    \
+                tl.store(x + rows[:, None] * N + cols[None, :], 1.0, mask=mask)\n\n\
+                @triton.jit\ndef channels(x, scale, M, N, C, B: tl.constexpr):\n    row = tl.program_id(0)\n    at = tl.arange(0, B)\n    \
+                value = tl.load(scale + row % C, mask=row < M, other=0.0)\n    \
+                tl.store(x + row * N + at, value, mask=at < N)\n";
+    let axes = |kernel: &str| {
+        let usage = usage_of(text, kernel).expect(kernel);
+        let axes = usage.axes.into_iter().map(|axis| {
+            let blocks: Vec<String> = axis.blocks.into_iter().map(|(size, _)| size).collect();
+            (blocks, axis.sizes)
+        });
+        axes.collect::<Vec<_>>()
+    };
+    let none = Vec::<String>::new;
+    assert_eq!(
+        axes("tiles"),
+        [(vec!["M".to_owned()], none()), (vec!["N".to_owned()], none())]
+    );
+    assert_eq!(axes("channels"), [(none(), vec!["M".to_owned()])]);
+}

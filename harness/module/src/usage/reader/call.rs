@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ruff_python_ast::{self as ast, Expr, Number};
+use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged as _;
 
 use super::super::polynomial::{Atom, Extent, Polynomial};
@@ -65,12 +65,12 @@ impl Reader<'_> {
         let of_language = object.is_none_or(|object| matches!(object, Expr::Name(_)));
         match name {
             "program_id" => {
-                let axis = parse_number(argument("axis", 0)).clamp(0, 2) as u8;
+                let axis = self.read_axis(argument("axis", 0));
                 self.axes = self.axes.max(usize::from(axis) + 1);
                 Polynomial::from_atom(Atom::Program(axis))
             }
             "num_programs" => {
-                let axis = parse_number(argument("axis", 0)).clamp(0, 2);
+                let axis = self.read_axis(argument("axis", 0));
                 build_unknown(format!("num_programs {axis}"), &[])
             }
             "arange" => self.read_lanes(argument("start", 0), argument("end", 1)),
@@ -153,6 +153,12 @@ impl Reader<'_> {
                 build_unknown(format!("{name} {values:?}"), &values)
             }
         }
+    }
+
+    /// The axis of a program id. A function may pass it on: `def program_id(axis): return tl.program_id(axis)`.
+    fn read_axis(&mut self, axis: Option<&Expr>) -> u8 {
+        let axis = axis.map(|axis| self.evaluate(axis)).unwrap_or_default();
+        axis.as_number().unwrap_or(0).clamp(0, 2) as u8
     }
 
     /// Reads the creation of a block pointer or a descriptor, whose arguments give its dimensions.
@@ -352,15 +358,5 @@ fn block_number(value: &Polynomial) -> Option<usize> {
     match value.as_atom()? {
         Atom::Other { text, .. } => text.strip_prefix("block ")?.parse().ok(),
         _ => None,
-    }
-}
-
-fn parse_number(expr: Option<&Expr>) -> i64 {
-    match expr {
-        Some(Expr::NumberLiteral(number)) => match &number.value {
-            Number::Int(int) => int.as_i64().unwrap_or(0),
-            _ => 0,
-        },
-        _ => 0,
     }
 }
