@@ -61,9 +61,11 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                 .iter()
                 .filter(|tried| tried.change == Change::Flag);
             if launches.len() == survey.attempts.len() {
-                let is_searched =
-                    survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
+                let is_searched = survey.is_searched && is_free_of_guesses(finding, survey);
                 return is_searched || finding.key.is_one_of(&DEFINITE);
+            }
+            if survey.host.is_some() && is_rejected_by_host(survey, launches, passed) {
+                return true;
             }
             passed > 0
                 && survey.changed.is_empty()
@@ -74,6 +76,19 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
         Some(_) => false,
         None => passed > 0 && !finding.key.engine.is_empty(),
     }
+}
+
+/// Whether a compiler rejects a kernel with the arguments that its launcher passes, whatever floats the inputs hold. A few launches
+/// may compile or fail otherwise, because blocks of some sizes broadcast.
+fn is_rejected_by_host(survey: &Survey, launches: &[&str], passed: usize) -> bool {
+    let mut other_floats = survey
+        .attempts
+        .iter()
+        .filter(|tried| matches!(tried.variant.as_str(), "float16" | "bfloat16"));
+    passed * 4 <= survey.attempts.len()
+        && launches.len() * 2 > survey.attempts.len()
+        && launches.contains(&"")
+        && other_floats.all(|tried| launches.contains(&tried.variant.as_str()))
 }
 
 /// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not tell.
@@ -116,10 +131,14 @@ pub(crate) fn is_certain(finding: &Finding, survey: &Survey) -> bool {
         &survey.certain
     };
     let certain = |storage: &String| known.contains(storage);
-    survey.guessed.is_empty()
-        && survey.changed.is_empty()
+    is_free_of_guesses(finding, survey)
         && finding.summary.storages.iter().all(certain)
         && !list_changes(finding, survey).all(|change| change == Change::Flag)
+}
+
+/// Whether no guessed argument can be the reason.
+pub(crate) fn is_free_of_guesses(finding: &Finding, survey: &Survey) -> bool {
+    finding.is_independent || survey.guessed.is_empty() && survey.changed.is_empty()
 }
 
 /// The differences of the launches that show something.
