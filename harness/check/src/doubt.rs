@@ -29,6 +29,9 @@ pub(crate) const DEFINITE: [(OutcomeKind, &str); 2] = [
     (OutcomeKind::Rejected, "undefined-name"),
 ];
 
+/// The code of a rejection of a global variable. Its module may not be installed.
+pub(crate) const UNREADABLE_GLOBAL: &str = "non-constexpr-global";
+
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,
 /// because kernels are not launched on them. A kernel may support only some flags and sizes, so a compile error with others is
 /// not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
@@ -64,7 +67,8 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                 let is_searched = survey.is_searched && is_free_of_guesses(finding, survey);
                 return is_searched || finding.key.is_one_of(&DEFINITE);
             }
-            if survey.host.is_some() && is_rejected_by_host(survey, launches, passed) {
+            let is_of_file = finding.key.code != UNREADABLE_GLOBAL;
+            if survey.host.is_some() && is_of_file && is_rejected_by_host(survey, launches, passed) {
                 return true;
             }
             passed > 0

@@ -5,6 +5,7 @@ use cerith_engine::{Complaint, Outcome};
 use cerith_report::event::OutcomeKind;
 use cerith_survey::{Draft, Reading, Survey};
 
+use super::doubt::UNREADABLE_GLOBAL;
 use super::finding::{Finding, Findings};
 use super::fitting::Fitter;
 use super::subject::{Subject, format_case_id};
@@ -35,7 +36,8 @@ impl Failure {
         ) {
             return None;
         }
-        if !finding.is_of(&format_case_id(survey, 0)) {
+        let is_unreadable = finding.key.code == UNREADABLE_GLOBAL;
+        if is_unreadable || !finding.is_of(&format_case_id(survey, 0)) {
             return None;
         }
         Some(Self {
