@@ -453,7 +453,7 @@ impl Findings {
     }
 
     /// Notes that a kernel is defined only under some conditions, without a launch that shows it.
-    fn add_unless(&mut self, survey: &Survey, unless: Vec<String>, finding: Finding) {
+    pub(crate) fn add_unless(&mut self, survey: &Survey, unless: Vec<String>, finding: Finding) {
         let launch = Vec::new();
         self.add_precondition(
             survey,

@@ -52,7 +52,8 @@ impl Failure {
     }
 }
 
-/// Marks the failures of a kernel's launches that don't depend on guessed numbers.
+/// Marks the failures of a kernel's launches that don't depend on guessed numbers. A failure that no launch with multiples of blocks
+/// shows has these sizes as its precondition.
 pub fn mark_independent(subject: &Subject, survey: &Survey, findings: &mut Findings) {
     let reading = &survey.reading;
     let has_other_guesses =
@@ -63,10 +64,34 @@ pub fn mark_independent(subject: &Subject, survey: &Survey, findings: &mut Findi
     let Some(draft) = subject.find_draft(&survey.kernel) else {
         return;
     };
+    let even = Reading {
+        even: true,
+        ..reading.clone()
+    };
+    let mut conditional = Vec::new();
     for finding in &mut findings.entries {
-        if let Some(failure) = Failure::from_finding(finding, survey) {
-            finding.is_independent = is_independent(subject, draft, survey, &failure);
+        let Some(failure) = Failure::from_finding(finding, survey) else {
+            continue;
+        };
+        if !is_independent(subject, draft, survey, &failure) {
+            continue;
         }
+        if finding.key.outcome == Some(OutcomeKind::Rejected) {
+            finding.is_independent = true;
+            continue;
+        }
+        let fitter = Fitter::new(subject, draft, survey.version);
+        let attempt = draft.attempt(&even);
+        match attempt.and_then(|attempt| fitter.run_text(&attempt.text)) {
+            Some((_, Outcome::Trapped(_, complaint))) => {
+                finding.is_independent = failure.is_shown_by(&complaint);
+            }
+            Some((_, Outcome::Finished(_))) => conditional.push(finding.clone()),
+            _ => {}
+        }
+    }
+    for finding in conditional {
+        findings.add_unless(survey, even.words(), finding);
     }
 }
 

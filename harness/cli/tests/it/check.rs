@@ -374,7 +374,10 @@ fn launches_and_accesses_are_compared() {
         ),
         (
             "drop",
-            &["error[out-of-bounds]: store of 4 bytes just past the end of storage `out_ptr`"],
+            &[
+                "error[out-of-bounds]: store of 4 bytes just past the end of storage `out_ptr`",
+                "= precondition: unless ",
+            ],
             "tl.where(keep, x, 0.0))",
         ),
     ] {
