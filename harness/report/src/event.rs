@@ -15,7 +15,10 @@
 //! See [`crate::describe`] for making events from outcomes; the printers show them.
 
 mod compiled;
+mod deduplicator;
 mod exhibit;
+mod position;
+mod skip;
 mod summary;
 mod verdict;
 mod word;
@@ -23,15 +26,17 @@ mod word;
 use serde::{Deserialize, Serialize};
 
 pub use compiled::{Compiled, CompiledKernel, Scratch};
-pub use exhibit::{
-    Contents, Deduplicator, Differs, Exhibit, KnownBug, Launch, Left, Mark, Storage, Text, View,
-};
+pub use deduplicator::Deduplicator;
+pub use exhibit::{Contents, Differs, Exhibit, KnownBug, Launch, Left, Mark, Storage, Text, View};
+pub use position::Position;
 pub use summary::{Seal, Summary, Tally, Variants};
 pub use verdict::{
     Against, Bytes, Camp, Difference, Element, EngineOutcome, Expectation, Judging, Rule, Stage, Stoppage,
     Sweep, Undefined, Verdict,
 };
 pub use word::{Severity, State};
+
+use skip::{is_false, is_zero, is_zero_u64};
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
 /// when an event is added or removed. Since 3 (for sweeps, since 4) `bytes` replaces `compared`, `undefined` and
@@ -162,21 +167,6 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// A place in a file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Position {
-    /// The path, as a user would write it.
-    pub file: String,
-    /// From 1.
-    pub line: u32,
-    /// In characters, from 1; left out where only the line is known.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub column: u32,
-    /// The line's text.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub text: String,
-}
-
 /// Bad input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
@@ -207,21 +197,6 @@ pub struct Internal {
     pub engine: Option<String>,
     /// The message.
     pub message: String,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_false(value: &bool) -> bool {
-    !*value
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_zero_u64(value: &u64) -> bool {
-    *value == 0
 }
 
 impl Problem {

@@ -5,9 +5,10 @@ use cerith_engine::STALE_RECORDING;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use super::Event;
+use super::skip::{is_false, is_zero_u64};
 use super::verdict::{Bytes, Judging, Verdict};
 use super::word::Severity;
-use super::{Event, is_false, is_zero_u64};
 
 /// A run in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::compiled::Compiled;
 use super::exhibit::Exhibit;
+use super::position::Position;
+use super::skip::{is_false, is_zero_u64};
 use super::word::State;
-use super::{Position, is_false, is_zero_u64};
 
 /// One judged case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
