@@ -93,15 +93,16 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
             fitter: &fitter,
             plain: (&plain, &finished.memory),
         };
-        let Some(result) = comparer.compare(&related, &variant) else {
-            continue;
-        };
+        match comparer.compare(&related, &variant) {
+            Effect::Unknown => continue,
+            Effect::Same => {}
+            Effect::Different(difference) => found.differences.push(Dependent {
+                relation,
+                difference,
+                launch,
+            }),
+        }
         found.launches += 1;
-        found.differences.extend(result.map(|difference| Dependent {
-            relation,
-            difference,
-            launch,
-        }));
     }
     if survey.host.is_some() && !is_guessed {
         let comparer = Comparer {
@@ -123,6 +124,14 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
     found
 }
 
+/// The effect of a change on what a launch leaves.
+enum Effect {
+    Same,
+    Different(Difference),
+    /// The launch can't be compared.
+    Unknown,
+}
+
 /// Compares launches with the plain one.
 struct Comparer<'a> {
     fitter: &'a Fitter<'a>,
@@ -130,22 +139,23 @@ struct Comparer<'a> {
 }
 
 impl Comparer<'_> {
-    /// The difference that a launch makes, if any; `None` if it can't be compared.
-    fn compare(&self, related: &Related, variant: &str) -> Option<Option<Difference>> {
-        let other = match self.fitter.run(&related.case)? {
-            Outcome::Finished(other) => other,
-            // A kernel that uses a stride wrongly leaves its tensor.
-            Outcome::Trapped(_, complaint) if related.relation == Relation::Strides => {
-                return Some(related.describe_trap(variant, &complaint));
+    fn compare(&self, related: &Related, variant: &str) -> Effect {
+        let difference = match self.fitter.run(&related.case) {
+            Some(Outcome::Finished(other)) => {
+                if other.tracked.is_some_and(|tracked| tracked.order_dependent) {
+                    return Effect::Unknown;
+                }
+                let names = ("the plain launch", variant);
+                let launches = (self.plain, &other.memory);
+                related.compare(launches, names, &self.fitter.reference, self.fitter.rules)
             }
-            _ => return None,
+            // A kernel that uses a stride wrongly leaves its tensor.
+            Some(Outcome::Trapped(_, complaint)) if related.relation == Relation::Strides => {
+                related.describe_trap(variant, &complaint)
+            }
+            _ => return Effect::Unknown,
         };
-        if other.tracked.is_some_and(|tracked| tracked.order_dependent) {
-            return None;
-        }
-        let names = ("the plain launch", variant);
-        let launches = (self.plain, &other.memory);
-        Some(related.compare(launches, names, &self.fitter.reference, self.fitter.rules))
+        difference.map_or(Effect::Same, Effect::Different)
     }
 
     /// The difference that each of some launches makes, with how many were compared. There is none if one launch makes none.
@@ -154,7 +164,8 @@ impl Comparer<'_> {
         let mut first = None;
         for case in cases {
             let related = build_related(plain, case, Relation::Strides);
-            let Some(Some(difference)) = related.and_then(|related| self.compare(&related, variant)) else {
+            let effect = related.map_or(Effect::Unknown, |related| self.compare(&related, variant));
+            let Effect::Different(difference) = effect else {
                 return (count, None);
             };
             first.get_or_insert(difference);

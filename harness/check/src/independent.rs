@@ -111,11 +111,11 @@ fn is_independent(subject: &Subject, draft: &Draft, survey: &Survey, failure: &F
         let Some(other) = other else { continue };
         launches += 1;
         match fitter.run_text(&other.text) {
-            Some((_, Outcome::Finished(finished))) => {
-                // A number for which the kernel does nothing shows nothing.
-                if finished.tracked.is_none_or(|tracked| tracked.stored > 0) {
-                    return false;
-                }
+            // A number for which the kernel does nothing shows nothing.
+            Some((_, Outcome::Finished(finished)))
+                if finished.tracked.is_none_or(|tracked| tracked.stored > 0) =>
+            {
+                return false;
             }
             Some((_, Outcome::Trapped(_, complaint) | Outcome::Rejected(complaint)))
                 if failure.is_shown_by(&complaint) =>
