@@ -29,6 +29,9 @@ pub(crate) const DEFINITE: [(OutcomeKind, &str); 2] = [
     (OutcomeKind::Rejected, "undefined-name"),
 ];
 
+/// The code of a rejection of a global variable. Its module may not be installed.
+pub(crate) const UNREADABLE_GLOBAL: &str = "non-constexpr-global";
+
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,
 /// because kernels are not launched on them. A kernel may support only some flags and sizes, so a compile error with others is
 /// not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
@@ -64,9 +67,12 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                 .iter()
                 .filter(|tried| tried.change == Change::Flag);
             if launches.len() == survey.attempts.len() {
-                let is_searched =
-                    survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
+                let is_searched = survey.is_searched && is_free_of_guesses(finding, survey);
                 return is_searched || finding.key.is_one_of(&DEFINITE);
+            }
+            let is_of_file = finding.key.code != UNREADABLE_GLOBAL;
+            if survey.host.is_some() && is_of_file && is_rejected_by_host(survey, launches, passed) {
+                return true;
             }
             // A launcher that could not be evaluated may decide the dtypes.
             passed > 0
@@ -79,6 +85,19 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
         Some(_) => false,
         None => passed > 0 && !finding.key.engine.is_empty(),
     }
+}
+
+/// Whether a compiler rejects a kernel with the arguments that its launcher passes, whatever floats the inputs hold. A few launches
+/// may compile or fail otherwise, because blocks of some sizes broadcast.
+fn is_rejected_by_host(survey: &Survey, launches: &[&str], passed: usize) -> bool {
+    let mut other_floats = survey
+        .attempts
+        .iter()
+        .filter(|tried| matches!(tried.variant.as_str(), "float16" | "bfloat16"));
+    passed * 4 <= survey.attempts.len()
+        && launches.len() * 2 > survey.attempts.len()
+        && launches.contains(&"")
+        && other_floats.all(|tried| launches.contains(&tried.variant.as_str()))
 }
 
 /// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not tell.
@@ -124,10 +143,14 @@ pub(crate) fn is_certain(finding: &Finding, survey: &Survey) -> bool {
         &survey.certain
     };
     let certain = |storage: &String| known.contains(storage);
-    survey.guessed.is_empty()
-        && survey.changed.is_empty()
+    is_free_of_guesses(finding, survey)
         && finding.summary.storages.iter().all(certain)
         && !list_changes(finding, survey).all(|change| change == Change::Flag)
+}
+
+/// Whether no guessed argument can be the reason.
+pub(crate) fn is_free_of_guesses(finding: &Finding, survey: &Survey) -> bool {
+    finding.is_independent || survey.guessed.is_empty() && survey.changed.is_empty()
 }
 
 /// The differences of the launches that show something.

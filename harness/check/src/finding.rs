@@ -9,8 +9,12 @@ use std::fmt::Write as _;
 use cerith_report::event::{Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind};
 use cerith_survey::{Change, Condition, Survey, Unmasked};
 
-use super::doubt::{BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, list_changes};
-use super::fitting::{Dependent, Unwritten};
+use super::dependent::Dependent;
+use super::doubt::{
+    BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, is_free_of_guesses, list_changes,
+};
+use super::fitting::Unwritten;
+use super::relations::Relation;
 use super::report::{KernelReport, Standing};
 use super::subject::format_case_id;
 
@@ -63,6 +67,8 @@ pub struct Finding {
     pub summary: Summary,
     /// The kind of outcome; `None` if it is not an outcome.
     pub(crate) outcome: Option<OutcomeKind>,
+    /// Whether it stays if the numbers that its launch guesses are others.
+    pub(crate) is_independent: bool,
     /// The launches that show it; an empty name means all launches of the file.
     cases: Vec<String>,
 }
@@ -288,7 +294,10 @@ impl Findings {
     pub fn add_dependent(&mut self, file: &str, survey: &Survey, dependent: &Dependent) {
         let code = dependent.relation.code();
         let message = &dependent.difference.text;
-        let line = survey.stores.get(&dependent.difference.parameter);
+        let failure = dependent.difference.failure.as_ref();
+        let failed_at = failure.filter(|at| at.file == file).map(|at| at.line as usize);
+        let stored_at = || survey.stores.get(&dependent.difference.parameter).copied();
+        let line = failed_at.or_else(stored_at);
         let place = line.map_or_else(String::new, |line| format!("{file}:{line}"));
         let arrow = if place.is_empty() {
             String::new()
@@ -303,7 +312,7 @@ impl Findings {
         };
         let summary = Summary {
             message: format!("reference: {code}: {message}"),
-            position: line.map(|line| to_position(file, *line)),
+            position: line.map(|line| to_position(file, line)),
             storages: dependent.difference.moved.clone(),
         };
         let mut text = format!(
@@ -317,7 +326,34 @@ impl Findings {
             );
         }
         let case = format_case_id(survey, dependent.launch);
-        self.note(&case, key, Some(OutcomeKind::Trapped), text, summary);
+        if dependent.relation != Relation::Strides {
+            self.note(&case, key, Some(OutcomeKind::Trapped), text, summary);
+            return;
+        }
+        // The launcher passes other strides. That its input has to be contiguous is known from `add_layouts`.
+        let is_known = |(kernel, known): &(String, Precondition)| {
+            let storages = &known.finding.summary.storages;
+            *kernel == survey.kernel
+                && dependent
+                    .difference
+                    .moved
+                    .iter()
+                    .all(|one| storages.contains(one))
+        };
+        if self.preconditions.iter().any(is_known) {
+            return;
+        }
+        let tensors = dependent.difference.moved.join("`, `");
+        let unless = vec![format!("`{tensors}` has no gaps between its elements")];
+        let finding = Finding {
+            key,
+            text,
+            summary,
+            outcome: Some(OutcomeKind::Trapped),
+            is_independent: false,
+            cases: vec![case],
+        };
+        self.add_unless(survey, unless, finding);
     }
 
     /// Notes a condition that the kernel's text states.
@@ -354,6 +390,26 @@ impl Findings {
         for (guess, finding) in conditions {
             self.add_unless(survey, vec![guess], finding);
         }
+    }
+
+    /// Notes the accesses of a kernel that no launch judges which leave a tensor whose size its other accesses determine. The kernel
+    /// needs a larger tensor than these accesses show.
+    pub fn add_stated(&mut self, survey: &Survey) {
+        let plain = format_case_id(survey, 0);
+        let is_known = |storage: &String| survey.certain.contains(storage) || survey.stated.contains(storage);
+        let is_stated = |finding: &&Finding| {
+            finding.key.is_one_of(&[(OutcomeKind::Trapped, "out-of-bounds")])
+                && finding.is_of(&plain)
+                && is_free_of_guesses(finding, survey)
+                && !finding.summary.storages.is_empty()
+                && finding.summary.storages.iter().all(is_known)
+        };
+        let Some(finding) = self.entries.iter().find(is_stated).cloned() else {
+            return;
+        };
+        let storages = finding.summary.storages.join("`, `");
+        let demand = format!("`{storages}` has more elements than its other accesses tell");
+        self.add_unless(survey, vec![demand], finding);
     }
 
     /// Notes that nothing but a block bounds accesses of a kernel: the block must divide the number of elements.
@@ -401,7 +457,7 @@ impl Findings {
     }
 
     /// Notes that a kernel is defined only under some conditions, without a launch that shows it.
-    fn add_unless(&mut self, survey: &Survey, unless: Vec<String>, finding: Finding) {
+    pub(crate) fn add_unless(&mut self, survey: &Survey, unless: Vec<String>, finding: Finding) {
         let launch = Vec::new();
         self.add_precondition(
             survey,
@@ -438,6 +494,7 @@ fn note(
             text,
             summary,
             outcome,
+            is_independent: false,
             cases: vec![case.to_owned()],
         }),
     }
@@ -460,6 +517,7 @@ fn build_stated(file: &str, line: usize, code: &str, message: &str) -> Finding {
             storages: Vec::new(),
         },
         outcome: Some(OutcomeKind::Trapped),
+        is_independent: false,
         cases: Vec::new(),
     }
 }

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use cerith_case::{ArgValue, Case, Corpus};
+use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
@@ -18,7 +18,6 @@ use cerith_survey::{Attempt, Change, Draft, Reading, Survey};
 use cerith_tile::rules::{Rules, Version};
 
 use super::declared;
-use super::relations::{Difference, MAX_RELATED, Relation, build_related, scale_blocks};
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
@@ -86,11 +85,11 @@ impl Fit {
 }
 
 /// Tries launches of one kernel.
-struct Fitter<'a> {
+pub(super) struct Fitter<'a> {
     subject: &'a Subject,
     draft: &'a Draft,
-    reference: Reference,
-    rules: Rules,
+    pub(super) reference: Reference,
+    pub(super) rules: Rules,
     trials: usize,
 }
 
@@ -102,6 +101,25 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
     let base = declared::find_reading(subject, draft);
     let mut survey = find_drafted(subject, draft, &base);
     declared::forget_choices(subject, &base, &mut survey);
+    let fitter = Fitter::new(subject, draft, survey.version);
+    let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
+    if !survey
+        .attempts
+        .first()
+        .is_some_and(|plain| rate(plain).is_honest())
+        && let Some(hosted) = draft.host_survey()
+        && hosted
+            .attempts
+            .iter()
+            .all(|tried| rate(tried).stage == Stage::Rejected)
+    {
+        // No arguments compile, and those of the launcher are not guessed.
+        return Survey {
+            is_searched: true,
+            version: survey.version,
+            ..hosted
+        };
+    }
     survey
 }
 
@@ -270,123 +288,9 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
     found
 }
 
-/// A value that depends on the layout of tensors or on the blocks of a launch.
-pub struct Dependent {
-    /// The change that must not matter.
-    pub relation: Relation,
-    /// The difference.
-    pub difference: Difference,
-    /// The launch, if it is one of the kernel's.
-    pub launch: usize,
-}
-
-/// Compares the plain launch with other clean ones on the same data. Returns the first difference of each kind.
-pub fn find_dependent(
-    subject: &Subject,
-    draft: &Draft,
-    survey: &Survey,
-    is_clean: impl Fn(usize) -> bool,
-) -> Vec<Dependent> {
-    let mut found: Vec<Dependent> = Vec::new();
-    let fitter = Fitter::new(subject, draft, survey.version);
-    let Some(first) = survey.attempts.first() else {
-        return found;
-    };
-    let Some((plain, Outcome::Finished(finished))) = fitter.run_text(&first.text) else {
-        return found;
-    };
-    if finished.tracked.is_some_and(|tracked| tracked.order_dependent) {
-        return found;
-    }
-    // Kernels that take the last stride for 1 are many, and their launchers' callers know it.
-    let is_usual = |attempt: &Attempt| survey.host.is_none() || attempt.change != Change::TransposedInput;
-    let attempts = survey.attempts.iter().enumerate().skip(1);
-    let attempts = attempts.filter(|(nth, attempt)| is_usual(attempt) && is_clean(*nth));
-    let layouts = attempts.filter_map(|(nth, attempt)| {
-        let case = fitter.resolve(&attempt.text)?;
-        Some((
-            nth,
-            find_relation(&attempt.variant),
-            attempt.variant.clone(),
-            case,
-        ))
-    });
-    // A number that is guessed may have to follow the blocks.
-    let is_guessed = !survey.guessed.is_empty() || !survey.changed.is_empty();
-    let rewritten = if survey.host.is_some() || is_guessed {
-        Vec::new()
-    } else {
-        draft.list_block_attempts(&survey.reading)
-    };
-    let rewritten = rewritten.into_iter().filter_map(|attempt| {
-        let case = fitter.resolve(&attempt.text)?;
-        Some((0, Relation::Blocks, attempt.variant, case))
-    });
-    let scaled = match (&survey.host, plain.launches.as_slice()) {
-        (Some(_), [launch]) => scale_blocks(draft, launch),
-        _ => Vec::new(),
-    };
-    let scaled = scaled.into_iter().map(|(variant, launch)| {
-        let launches = vec![launch];
-        let case = Case {
-            launches,
-            ..plain.clone()
-        };
-        (0, Relation::Blocks, variant, case)
-    });
-    let mut compared = 0;
-    for (launch, relation, variant, other) in scaled.chain(rewritten).chain(layouts) {
-        if compared == MAX_RELATED || found.iter().any(|known| known.relation == relation) {
-            continue;
-        }
-        let Some(related) = build_related(&plain, other, relation) else {
-            continue;
-        };
-        compared += 1;
-        let Some(Outcome::Finished(other)) = fitter.run(&related.case) else {
-            continue;
-        };
-        if other.tracked.is_some_and(|tracked| tracked.order_dependent) {
-            continue;
-        }
-        let names = ("the plain launch", variant.as_str());
-        let launches = ((&plain, &finished.memory), &other.memory);
-        let difference = related.compare(launches, names, &fitter.reference, fitter.rules);
-        // Programs may leave parts of a result in a buffer, which the launcher sums up.
-        let difference = difference.filter(|difference| {
-            relation != Relation::Blocks || !is_buffer(survey, &plain, &difference.parameter)
-        });
-        found.extend(difference.map(|difference| Dependent {
-            relation,
-            difference,
-            launch,
-        }));
-    }
-    found
-}
-
-/// Whether the launcher makes the tensor of a parameter and does not return it.
-fn is_buffer(survey: &Survey, case: &Case, parameter: &str) -> bool {
-    let arguments = case.launches.iter().flat_map(|launch| launch.arguments());
-    let mut storages = arguments.filter_map(|(name, argument)| match &argument.value {
-        ArgValue::Tensor { tensor, .. } if name == Some(parameter) => case.storages.get(tensor.storage),
-        _ => None,
-    });
-    storages.any(|storage| survey.buffers.contains(storage.name()))
-}
-
-/// The relation of a launch with this difference to the plain one.
-fn find_relation(variant: &str) -> Relation {
-    if variant.ends_with(" programs") || variant.starts_with("configuration ") {
-        Relation::Blocks
-    } else {
-        Relation::Layout
-    }
-}
-
 impl<'a> Fitter<'a> {
     /// Launches by the language of a version; of the newest if there is none.
-    fn new(subject: &'a Subject, draft: &'a Draft, version: Option<Version>) -> Self {
+    pub(super) fn new(subject: &'a Subject, draft: &'a Draft, version: Option<Version>) -> Self {
         let reference = Reference::new(Config {
             fuel: FUEL,
             program_fuel: FUEL,
@@ -470,21 +374,21 @@ impl<'a> Fitter<'a> {
     }
 
     /// Runs a case file. `None` if it has no good case.
-    fn run_text(&self, text: &str) -> Option<(Case, Outcome)> {
+    pub(super) fn run_text(&self, text: &str) -> Option<(Case, Outcome)> {
         let case = self.resolve(text)?;
         let outcome = self.run(&case)?;
         Some((case, outcome))
     }
 
     /// The case of a case file.
-    fn resolve(&self, text: &str) -> Option<Case> {
+    pub(super) fn resolve(&self, text: &str) -> Option<Case> {
         let corpus = self
             .subject
             .build_corpus(std::iter::once(("plain".to_owned(), text.to_owned())));
         resolve_case(&corpus, "plain")
     }
 
-    fn run(&self, case: &Case) -> Option<Outcome> {
+    pub(super) fn run(&self, case: &Case) -> Option<Outcome> {
         let run = catch_panic(|| self.reference.run(case, self.rules)).ok()?.ok()?;
         Some(run.outcome)
     }

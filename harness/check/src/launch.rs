@@ -177,6 +177,8 @@ pub struct Coverage {
     pub launches: Vec<Option<LaunchFacts>>,
     /// The engines that finished, and in how many launches.
     pub engines: BTreeMap<String, usize>,
+    /// How many launches on the same data were compared with the plain one.
+    pub related: usize,
 }
 
 impl Coverage {
@@ -240,10 +242,18 @@ impl Coverage {
         let others: Vec<String> = others
             .map(|(engine, count)| format!("{engine} ({count} of {})", self.launches.len()))
             .collect();
-        if others.is_empty() {
+        let related = (self.related > 0).then(|| {
+            let noun = if self.related == 1 { "launch" } else { "launches" };
+            format!("the plain launch with {} {noun} on the same data", self.related)
+        });
+        let others = others
+            .into_iter()
+            .map(|other| format!("the reference with {other}"));
+        let compared: Vec<String> = others.chain(related).collect();
+        if compared.is_empty() {
             lines.push("  = compared: nothing, because only the reference ran".to_owned());
         } else {
-            lines.extend(wrap("  = compared: the reference with ", others.into_iter()));
+            lines.extend(wrap("  = compared: ", compared.into_iter()));
         }
         lines
     }

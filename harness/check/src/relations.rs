@@ -7,7 +7,7 @@
 
 use cerith_accept::Accepted;
 use cerith_case::{ArgValue, Case, Launch};
-use cerith_engine::{Conforming, Reference};
+use cerith_engine::{Complaint, Conforming, Position, Reference};
 use cerith_memory::element::describe_element;
 use cerith_memory::{ByteState, Memory, Storages, Tensor};
 use cerith_survey::Draft;
@@ -22,6 +22,8 @@ pub const MAX_RELATED: usize = 24;
 pub enum Relation {
     /// Tensors with other strides and offsets.
     Layout,
+    /// A tensor with strides that its launcher does not pass. The kernel takes them as arguments.
+    Strides,
     /// Other blocks, or another number of programs.
     Blocks,
 }
@@ -30,7 +32,7 @@ impl Relation {
     /// The code of a finding.
     pub const fn code(self) -> &'static str {
         match self {
-            Self::Layout => "layout-dependent",
+            Self::Layout | Self::Strides => "layout-dependent",
             Self::Blocks => "block-dependent",
         }
     }
@@ -61,6 +63,8 @@ pub struct Difference {
     pub text: String,
     /// The storages whose tensors have another layout in the second launch.
     pub moved: Vec<String>,
+    /// The location of the second launch's failure, if it fails.
+    pub failure: Option<Position>,
 }
 
 /// The values of an element in one launch.
@@ -79,7 +83,7 @@ pub fn build_related(plain: &Case, other: Case, relation: Relation) -> Option<Re
         return None;
     };
     let pairs = pair_tensors(from, to)?;
-    if relation == Relation::Layout && from.grid != to.grid || !has_same_scalars(from, to, &pairs, relation) {
+    if relation != Relation::Blocks && from.grid != to.grid || !has_same_scalars(from, to, &pairs, relation) {
         return None;
     }
     let is_alone = |tensor: fn(&Pair) -> &Tensor| {
@@ -137,7 +141,7 @@ pub fn scale_blocks(draft: &Draft, launch: &Launch) -> Vec<(String, Launch)> {
     scaled.collect()
 }
 
-fn set_integer(launch: &mut Launch, name: &str, value: i64) {
+pub(super) fn set_integer(launch: &mut Launch, name: &str, value: i64) {
     let parameters = launch.kernel.function().map(|function| &function.parameters);
     let position = parameters.and_then(|all| all.iter().position(|one| one.name == name));
     let named = launch.keyword.iter_mut().find(|(one, _)| one == name);
@@ -195,7 +199,7 @@ fn has_same_scalars(from: &Launch, to: &Launch, pairs: &[Pair], relation: Relati
         (ArgValue::Tensor { .. }, ArgValue::Tensor { .. }) => true,
         (a, b) if a == b => true,
         (ArgValue::Int(a), ArgValue::Int(b)) => match relation {
-            Relation::Layout => is_stride(*a, *b),
+            Relation::Layout | Relation::Strides => is_stride(*a, *b),
             Relation::Blocks => is_constant(name),
         },
         _ => false,
@@ -231,6 +235,21 @@ impl Related {
         let moved = self.pairs.iter().filter(has_moved);
         let storages = moved.filter_map(|pair| self.case.storages.get(pair.varied.storage));
         storages.map(|storage| storage.name().to_owned()).collect()
+    }
+
+    /// The difference of a variant that traps, although the plain launch finishes. `None` if no tensor has another layout.
+    pub fn describe_trap(&self, variant: &str, complaint: &Complaint) -> Option<Difference> {
+        let has_moved = |pair: &&Pair| pair.plain.strides != pair.varied.strides;
+        let pair = self.pairs.iter().find(has_moved)?;
+        Some(Difference {
+            parameter: pair.name.clone(),
+            text: format!(
+                "the plain launch finishes, and with {variant}: {}",
+                complaint.message
+            ),
+            moved: self.list_moved(),
+            failure: complaint.position.clone(),
+        })
     }
 
     /// Compares what the variant leaves with what the plain launch leaves. `reference` launches both again if floats differ.
@@ -280,6 +299,7 @@ impl Related {
                 };
                 return Some(Difference {
                     moved: self.list_moved(),
+                    failure: None,
                     parameter: pair.name.clone(),
                     text: format!(
                         "`{}` is {words}",
@@ -333,7 +353,7 @@ impl Related {
                 format!("written with {}, and not with {}", names.1, names.0)
             }
             // Only padding has no value in another layout.
-            (Element::Bits(_), Element::Undefined) if self.relation == Relation::Layout => {
+            (Element::Bits(_), Element::Undefined) if self.relation != Relation::Blocks => {
                 format!(
                     "defined with {}, and depends on padding with {}",
                     names.0, names.1

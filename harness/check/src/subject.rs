@@ -20,7 +20,7 @@ use cerith_tile::source::{SourceFile, Sources};
 
 use super::code;
 use super::config::Config;
-use super::fitting::{self, Dependent, Unwritten};
+use super::fitting::{self, Unwritten};
 use super::target::{CheckTarget, display_path, home_by_imports};
 use super::text::{Cells, CheckedText, STDIN, is_notebook};
 
@@ -329,8 +329,7 @@ impl Subject {
     /// # Errors
     /// The kernel does not compile, or has no launch.
     pub fn compile(&self, kernel: &str) -> Result<(), Option<Box<Complaint>>> {
-        let draft = self.drafts.iter().find(|draft| draft.kernel() == kernel);
-        fitting::compile(self, draft.ok_or(None)?)
+        fitting::compile(self, self.find_draft(kernel).ok_or(None)?)
     }
 
     /// Whether the current kernel has no time left.
@@ -350,24 +349,21 @@ impl Subject {
         Some(text)
     }
 
+    /// The draft of a kernel.
+    pub(crate) fn find_draft(&self, kernel: &str) -> Option<&Draft> {
+        self.drafts.iter().find(|draft| draft.kernel() == kernel)
+    }
+
     /// Launches with which a kernel finishes, other than its honest ones; `None` if none were found.
     pub fn find_passing(&self, survey: &Survey) -> Option<Survey> {
-        let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel)?;
+        let draft = self.find_draft(&survey.kernel)?;
         fitting::find_passing(self, draft, survey)
     }
 
     /// The elements of outputs that the plain launch of a kernel does not write.
     pub fn find_unwritten(&self, survey: &Survey) -> Vec<Unwritten> {
-        let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel);
+        let draft = self.find_draft(&survey.kernel);
         draft.map_or_else(Vec::new, |draft| fitting::find_unwritten(self, draft, survey))
-    }
-
-    /// Values that launches of a kernel on the same data don't leave alike. Only clean launches are compared.
-    pub fn find_dependent(&self, survey: &Survey, is_clean: impl Fn(usize) -> bool) -> Vec<Dependent> {
-        let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel);
-        draft.map_or_else(Vec::new, |draft| {
-            fitting::find_dependent(self, draft, survey, is_clean)
-        })
     }
 
     /// The last line of a kernel that a failure is about; 0 if it is about none. Its primary span may be in a function that the kernel

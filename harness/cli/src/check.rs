@@ -30,8 +30,10 @@ use crate::interrupt::{self, build_host};
 use crate::terminal::Terminal;
 use cerith_check::baseline::{Baseline, Entry, write_baseline};
 use cerith_check::config::Config as Configuration;
+use cerith_check::dependent::find_dependent;
 use cerith_check::finding::{Findings, Precondition};
 use cerith_check::hidden::{Filter, Hidden, HiddenBy};
+use cerith_check::independent::mark_independent;
 use cerith_check::launch::{Coverage, LaunchFacts};
 use cerith_check::line::Line;
 use cerith_check::report::{Context, KernelReport, Standing};
@@ -167,25 +169,25 @@ fn add_reference(named: &[EngineId]) -> Vec<EngineId> {
 
 /// Adds what the launches of a judged kernel leave open: elements that nothing writes, sizes that only blocks bound, conditions that
 /// the text states, and values that layouts and blocks change.
-fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) {
+fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) -> usize {
     let Some(survey) = subject.surveys.get(nth) else {
-        return;
+        return 0;
     };
     if survey.not_tried.is_some() || subject.is_late() {
-        return;
+        return 0;
     }
     for condition in &survey.contracts {
         findings.add_condition(&subject.display_name, survey, condition);
     }
     // A launch that shows something has its line already.
     let is_clean = |nth: usize| !findings.is_shown(survey, nth);
-    let dependent = subject.find_dependent(survey, is_clean);
-    for dependent in dependent {
+    let comparison = find_dependent(subject, survey, is_clean);
+    for dependent in comparison.differences {
         findings.add_dependent(&subject.display_name, survey, &dependent);
     }
     let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
     if !matches!(standing, Standing::Clean | Standing::Found(_)) {
-        return;
+        return comparison.launches;
     }
     for unwritten in subject.find_unwritten(survey) {
         findings.add_unwritten(survey, &unwritten);
@@ -194,6 +196,7 @@ fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) {
         findings.add_unmasked(&subject.display_name, survey, unmasked);
     }
     findings.add_doubtful(&subject.display_name, survey);
+    comparison.launches
 }
 
 /// Removes the launches of a kernel for which no time was left, and returns what was special about them.
@@ -486,9 +489,19 @@ impl Checking<'_> {
             untried = remove_untried(subject, nth, &coverage);
         }
         if let Some(survey) = subject.surveys.get(nth) {
+            let is_open = |findings: &Findings| {
+                let report = KernelReport::new(findings, &subject.display_name, survey);
+                report.standing() == Standing::NotJudged
+            };
+            if is_open(&findings) {
+                mark_independent(subject, survey, &mut findings);
+            }
+            if is_open(&findings) {
+                findings.add_stated(survey);
+            }
             findings.add_layouts(survey);
         }
-        add_contracts(subject, nth, &mut findings);
+        coverage.related = add_contracts(subject, nth, &mut findings);
         let survey = subject.surveys.get(nth)?;
         let mut report = KernelReport::new(&findings, &subject.display_name, survey);
         report.complete(

@@ -73,9 +73,11 @@ impl<'a> Machine<'a> {
                     });
                     let tensors = tensors.collect();
                     let assumed = self.list_assumed(&bindings);
+                    let grid = bindings.grid.iter().map(|dim| dim.value);
                     self.launches.push(Launched {
                         host,
                         line,
+                        programs: grid.fold(1, i64::saturating_mul),
                         text,
                         tensors,
                         assumed,

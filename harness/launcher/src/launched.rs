@@ -7,6 +7,8 @@ use super::value::{Number, Value};
 pub(super) struct Launched {
     pub host: String,
     pub line: u32,
+    /// How many programs it has.
+    pub programs: i64,
     /// The case file after its first line.
     pub text: String,
     /// Its storages.

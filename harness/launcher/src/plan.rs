@@ -222,6 +222,17 @@ impl Plan {
         Some(())
     }
 
+    /// The input with one dimension that may have more, if it is the only one.
+    pub fn find_rankless(&self) -> Option<usize> {
+        let inputs = self.inputs.iter().enumerate();
+        let mut found = inputs.filter_map(|(nth, input)| match &input.kind {
+            Kind::Tensor(tensor) if !tensor.has_rank && tensor.dims.len() == 1 => Some(nth),
+            _ => None,
+        });
+        let first = found.next();
+        first.filter(|_| found.next().is_none())
+    }
+
     /// Makes two sizes equal; `None` if they are pinned to different values, or are equal already.
     pub fn unify(&mut self, a: usize, b: usize) -> Option<()> {
         let (one, other) = (*self.sizes.get(a)?, *self.sizes.get(b)?);

@@ -3,6 +3,7 @@
 use ruff_text_size::Ranged;
 
 use super::host::{Change, HostLaunch, HostTensor, is_same_launch};
+use super::launched::Launched;
 use super::machine::{Condition, Eval, Halt, Machine};
 use super::module::{HostModule, Root, is_guarded};
 use super::plan::Plan;
@@ -43,7 +44,7 @@ impl<'a> Solver<'a> {
             }
             Err(reason) => return Err(self.failure(None, vec![reason])),
         };
-        let base = self.resize(base);
+        let base = self.add_rows(self.resize(base));
         let mut found = Vec::new();
         self.collect(&base, ("", Change::Other), 2, &mut found);
         let has_layouts = !is_guarded(find_outer(self.root));
@@ -166,6 +167,31 @@ impl<'a> Solver<'a> {
         match self.solve(plan, &mut budget) {
             Ok(machine) if !machine.launches.is_empty() => machine,
             _ => base,
+        }
+    }
+
+    /// Adds a dimension to the only input whose number of dimensions nothing shows, if the launch has one program otherwise and its
+    /// programs are rows then: those of a softmax, for example.
+    fn add_rows(&self, base: Machine<'a>) -> Machine<'a> {
+        let Some(input) = base.plan.find_rankless() else {
+            return base;
+        };
+        let mut plan = base.plan.clone();
+        let is_alone = base.launches.iter().all(|launched| launched.programs == 1);
+        if !is_alone || plan.raise_rank(input, 2).is_none() || plan.elements() > MAX_ELEMENTS {
+            return base;
+        }
+        let mut budget = MAX_VARIANT_EVALUATIONS;
+        let Ok(machine) = self.solve(plan, &mut budget) else {
+            return base;
+        };
+        let rows = machine.plan.tensor(input).and_then(|tensor| tensor.dims.first());
+        let rows = rows.map_or(1, |size| machine.plan.size(*size)).max(2);
+        let has_rows = |launched: &Launched| launched.programs > 0 && launched.programs % rows == 0;
+        if !machine.launches.is_empty() && machine.launches.iter().all(has_rows) {
+            self.resize(machine)
+        } else {
+            base
         }
     }
 

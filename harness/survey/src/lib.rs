@@ -240,6 +240,11 @@ impl Draft {
         &self.function.name
     }
 
+    /// Whether nothing in the kernel depends on a parameter.
+    pub fn is_unused(&self, parameter: &str) -> bool {
+        self.usage.unused.contains(parameter)
+    }
+
     /// The names of its parameters.
     pub fn parameters(&self) -> impl Iterator<Item = &str> + Clone {
         self.function

@@ -79,3 +79,61 @@ def copy(x):
     n = x.numel()
     short_grid[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)
     return out
+
+
+@triton.jit
+def scale_rows(x_ptr, out_ptr, n, stride_xm, stride_xn, stride_om, stride_on, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride_xm + at * stride_xn, mask=at < n, other=0.0)
+    tl.store(out_ptr + row * stride_om + at * stride_on, x * 2.0, mask=at < n)
+
+
+def scale(x):
+    x = x.contiguous()
+    rows, n = x.shape
+    out = torch.empty_like(x)
+    scale_rows[(rows,)](x, out, n, *x.stride(), *out.stride(), BLOCK=triton.next_power_of_2(n))
+    return out
+
+
+@triton.jit
+def rotate(q_ptr, cos_ptr, sin_ptr, out_ptr, n, stride_qm, stride_cosm, stride_om, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    q = tl.load(q_ptr + row * stride_qm + at, mask=at < n, other=0.0)
+    cos = tl.load(cos_ptr + row * stride_cosm + at, mask=at < n, other=0.0)
+    sin = tl.load(sin_ptr + row * stride_cosm + at, mask=at < n, other=0.0)
+    tl.store(out_ptr + row * stride_om + at, q * cos + q * sin, mask=at < n)
+
+
+def rotate_rows(q):
+    q = q.contiguous()
+    rows, n = q.shape
+    cos, sin, out = torch.ones_like(q), torch.ones_like(q), torch.empty_like(q)
+    rotate[(rows,)](q, cos, sin, out, n, q.stride(0), cos.stride(0), out.stride(0), BLOCK=triton.next_power_of_2(n))
+    return out
+
+
+@triton.jit
+def outer(x_ptr, y_ptr, out_ptr, m, n, stride_xm, stride_xn, stride_ym, stride_yn, stride_om, stride_on, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)[:, None]
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)[None, :]
+    mask = (rows < m) & (columns < n)
+    x = tl.load(x_ptr + rows * stride_xm + columns * stride_xn, mask=mask)
+    y = tl.load(y_ptr + rows * stride_ym + columns * stride_yn, mask=mask)
+    tl.store(out_ptr + rows * stride_om + columns * stride_on, x * y, mask=mask)
+
+
+@triton.jit
+def overlap(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n, other=0.0) + 1.0, mask=at < n)
+
+
+@triton.jit
+def drop(x_ptr, out_ptr, n, seed, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    keep = tl.rand(seed, at) > 0.5
+    tl.store(out_ptr + at, tl.where(keep, x, 0.0), mask=at < n)

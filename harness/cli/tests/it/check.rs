@@ -346,6 +346,40 @@ fn launches_and_accesses_are_compared() {
             ],
             "tl.sum(apart * apart, axis=0) / n)",
         ),
+        (
+            "scale_rows",
+            &[
+                "error[layout-dependent]: `out_ptr[1, 0]` is ",
+                " with other strides of `out_ptr`",
+                "= precondition: unless `out` has no gaps between its elements",
+                "launched as `scale` launches it",
+            ],
+            "row * n + at * stride_on",
+        ),
+        (
+            "outer",
+            &[
+                "precondition[unused-stride]: no address depends on `stride_on`, and some depend on `stride_om`",
+                "= precondition: unless `stride_on` is 1",
+            ],
+            "rows * stride_om",
+        ),
+        (
+            "overlap",
+            &[
+                "precondition[overlapping-blocks]: a program on axis 0",
+                "= precondition: unless axis 0 of the grid has one program",
+            ],
+            "tl.load(x_ptr + at, mask=at < n, other=0.0) + 1.0",
+        ),
+        (
+            "drop",
+            &[
+                "error[out-of-bounds]: store of 4 bytes just past the end of storage `out_ptr`",
+                "= precondition: unless ",
+            ],
+            "tl.where(keep, x, 0.0))",
+        ),
     ] {
         let line = format!("related.py:{}", line_of(&text, part));
         let shown: Vec<&str> = expected.iter().copied().chain([line.as_str()]).collect();
@@ -369,8 +403,11 @@ fn launches_that_leave_the_same_are_left_alone() {
         "unrelated.py:masked_variance  14 launches: nothing found",
         "unrelated.py:block_amax  14 launches: nothing found",
         "launched as `copy` launches it",
+        "launched as `scale` launches it",
+        "launched as `rotate_rows` launches it",
+        "  = compared: the plain launch with 5 launches on the same data",
     ];
-    let summary = "8 kernels: 0 with findings, 8 with nothing found, 0 not judged, 0 not tried";
+    let summary = "13 kernels: 0 with findings, 13 with nothing found, 0 not judged, 0 not tried";
     check(&folder, &["unrelated.py"]).assert_ends(0, &shown, &[summary]);
 }
 

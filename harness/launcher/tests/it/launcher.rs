@@ -243,6 +243,38 @@ launches:
 }
 
 #[test]
+fn an_input_of_any_rank_has_rows_if_they_are_programs() {
+    for (launcher, grid) in [
+        (
+            "\
+def flatten(x):
+    last = x.shape[-1]
+    rows = x.reshape(-1, last)
+    out = torch.empty_like(rows)
+    copy[(rows.shape[0],)](rows, out, rows.shape[0], last, last, BLOCK=64)
+",
+            "  - grid: [33]\n",
+        ),
+        // Its dimensions are known.
+        (
+            "\
+def flatten(x):
+    assert x.ndim == 1
+    last = x.shape[-1]
+    rows = x.reshape(-1, last)
+    out = torch.empty_like(rows)
+    copy[(rows.shape[0],)](rows, out, rows.shape[0], last, last, BLOCK=64)
+",
+            "  - grid: [1]\n",
+        ),
+    ] {
+        let launches = read("copy", launcher);
+        let plain = launches.first().expect("a launch");
+        assert!(plain.text.contains(grid), "{}", plain.text);
+    }
+}
+
+#[test]
 fn tensors_whose_sizes_the_launcher_does_not_read_are_as_large_as_the_kernel_needs() {
     let launches = read(
         "add",

@@ -190,7 +190,7 @@ fn without_atom(product: &[Atom], at: usize) -> Product {
 }
 
 /// Finds a stride that nothing is multiplied with, although a later stride of the same tensor is used: `stride_am`
-/// beside `stride_ak`.
+/// beside `stride_ak`. The last stride counts if the kernel uses those of all other tensors: many kernels take it for 1.
 pub(super) fn find_unused_stride(
     parameters: &[String],
     unused: &BTreeSet<String>,
@@ -207,23 +207,56 @@ pub(super) fn find_unused_stride(
             .take_while(|other| is_stride(other));
         let mut later =
             later.filter(|other| find_owner(other) == find_owner(name) && !unused.contains(*other));
-        Some((name, later.next()?))
+        Some((name.as_str(), later.next()?.as_str()))
     });
-    let Some((name, other)) = found else {
+    let strides = parameters
+        .iter()
+        .map(String::as_str)
+        .filter(|name| is_stride(name));
+    let (name, other, demand) = if let Some((name, other)) = found {
+        let demand = format!("the dimension of `{name}` has one element, or another stride stands for it");
+        (name, other, demand)
+    } else if let Some((name, other)) = find_unused_last(strides, unused) {
+        (name, other, format!("`{name}` is 1"))
+    } else {
         return Vec::new();
     };
     let mut finder = NameFinder {
-        name: other.clone(),
+        name: other.to_owned(),
         offset: None,
     };
     finder.visit_body(body);
     let build = |offset| Contract {
         kind: "unused-stride",
         message: format!("no address depends on `{name}`, and some depend on `{other}`"),
-        demand: format!("the dimension of `{name}` has one element, or another stride stands for it"),
+        demand,
         offset,
     };
     finder.offset.map(build).into_iter().collect()
+}
+
+/// The only last stride of a tensor that is not used, and another stride of this tensor.
+fn find_unused_last<'a>(
+    strides: impl Iterator<Item = &'a str>,
+    unused: &BTreeSet<String>,
+) -> Option<(&'a str, &'a str)> {
+    let mut tensors: Vec<(&str, Vec<&str>)> = Vec::new();
+    for name in strides {
+        let owner = find_owner(name);
+        match tensors.iter_mut().find(|(one, _)| *one == owner) {
+            Some((_, own)) => own.push(name),
+            None => tensors.push((owner, vec![name])),
+        }
+    }
+    let lasts = tensors.iter().filter_map(|(_, own)| match own.as_slice() {
+        [first, .., last] => Some((*first, *last)),
+        _ => None,
+    });
+    let (lost, kept): (Vec<_>, Vec<_>) = lasts.partition(|(_, last)| unused.contains(*last));
+    let [(first, last)] = lost.as_slice() else {
+        return None;
+    };
+    (kept.len() >= 2 && !unused.contains(*first)).then_some((*last, *first))
 }
 
 /// The part of a stride's name that its tensor's other strides share: `stride_a` of `stride_ak`, `x_stride` of `x_stride_row`.
