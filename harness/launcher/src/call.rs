@@ -62,6 +62,10 @@ impl<'a> Machine<'a> {
             }
             Value::Method(method) => {
                 let (object, name) = &**method;
+                if let ("autotune", [kernel @ Value::Kernel(def)]) = (name.as_str(), &args.positional[..]) {
+                    self.tune(def, object);
+                    return Ok(kernel.clone());
+                }
                 self.call_method(object, name, args)?
             }
             Value::Class(class) => {
@@ -80,6 +84,16 @@ impl<'a> Machine<'a> {
             }
             Value::Kernel(def) => {
                 Value::unknown(format!("a call of the kernel `{}` without a grid", def.name))
+            }
+            // A layer that the caller passes, or that `self` has: its result is an input like others.
+            Value::Input(input) if args.positional.iter().any(|one| matches!(one, Value::Tensor(_))) => {
+                let result = self.input_field(*input, "output")?;
+                if let Value::Input(result) = &result
+                    && let Some(result) = self.plan.inputs.get_mut(*result)
+                {
+                    result.is_result = true;
+                }
+                result
             }
             other => {
                 self.spoil(args);
@@ -238,6 +252,7 @@ impl<'a> Machine<'a> {
                 "bit_length" => Value::int(i64::from(64 - number.value.unsigned_abs().leading_zeros())),
                 _ => Value::unknown(format!("the method `{name}` of an integer")),
             },
+            Value::Kernel(_) if name == "warmup" => object.clone(),
             Value::Kernel(_) | Value::Launcher(..) => Value::unknown(format!("`{name}` of a kernel")),
             Value::Unknown(reason) => Value::Unknown(reason.clone()),
             other => Value::unknown(format!("the method `{name}` of {}", other.kind())),

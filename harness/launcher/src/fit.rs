@@ -177,7 +177,13 @@ impl<'a> Machine<'a> {
                 }
                 let wanted = wanted_size(tensor, dim, rank, tensor_use, usage, bindings);
                 if wanted.is_none() && !is_read || is_read && !is_passed && wanted.is_none() {
-                    self.assumed.insert(input);
+                    let is_float = !tensor_use.indexes && !tensor_use.is_whole && tensor.dtype.is_float();
+                    // A vector gets more elements than a launch needs, so that no size has to fit.
+                    if rank == 1 && !is_read && is_float {
+                        self.roomy.insert(tensor.storage);
+                    } else {
+                        self.assumed.insert(input);
+                    }
                 }
                 let wanted = match wanted {
                     Some(wanted) if tensor_use.certain || rank > 1 => wanted,

@@ -34,6 +34,8 @@ pub struct HostTensor {
     pub origin: Origin,
     /// Whether the launcher returns a tensor in it.
     pub is_returned: bool,
+    /// Whether the launcher or the kernel decides its number of elements. Otherwise it has more than the launch needs.
+    pub is_sized: bool,
 }
 
 /// The difference between a launch and the plain launch of its kernel.

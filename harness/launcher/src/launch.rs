@@ -63,12 +63,13 @@ impl<'a> Machine<'a> {
                         (name, at, origin)
                     });
                     let tensors = tensors.collect();
-                    let assumed = self.list_assumed(&bindings);
+                    let assumed = self.list_assumed(&usage, &bindings);
                     self.launches.push(Launched {
                         host,
                         line,
                         text,
                         tensors,
+                        roomy: self.roomy.clone(),
                         assumed,
                     });
                 }
@@ -105,13 +106,19 @@ impl<'a> Machine<'a> {
     }
 
     /// The inputs that nothing decides, and that a launch passes.
-    fn list_assumed(&self, bindings: &Bindings<'a>) -> Vec<String> {
+    fn list_assumed(&self, usage: &Usage, bindings: &Bindings<'a>) -> Vec<String> {
         let mut inputs = self.assumed.clone();
-        for (_, value) in &bindings.values {
+        let all = self.plan.inputs.iter().enumerate();
+        inputs.extend(
+            all.filter(|(_, one)| one.is_result && one.kind != Kind::Undecided)
+                .map(|(at, _)| at),
+        );
+        for (name, value) in &bindings.values {
             if let Value::Int(Number {
                 source: Source::Param(input),
                 ..
             }) = value
+                && usage.control.contains(name)
                 && self.plan.inputs.get(*input).is_some_and(|one| !one.is_default)
             {
                 inputs.insert(*input);
@@ -174,6 +181,16 @@ impl<'a> Machine<'a> {
                 bindings.values.push((name, value));
             }
         }
+        let is_new = |bindings: &Bindings<'a>, name: &str| {
+            bindings.get(name).is_none() && parameters().any(|parameter| parameter.name == name)
+        };
+        if configs.is_empty() {
+            for (name, value) in self.evaluate_config(def)? {
+                if is_new(&bindings, &name) {
+                    bindings.values.push((name, value));
+                }
+            }
+        }
         self.apply_heuristics(def, &mut bindings)?;
         // Configurations that are computed elsewhere: any block is one that the tuner may try.
         let is_tuned = def.decorator_list.iter().any(|one| {
@@ -202,6 +219,15 @@ impl<'a> Machine<'a> {
                     from_words(&guess_of(parameter, usage))
                 };
                 bindings.values.push((name.clone(), value));
+            }
+        }
+        // A number that only reaches values decides nothing about the launch.
+        for (name, value) in &mut bindings.values {
+            let is_elements = value.reason() == Some(super::method::ELEMENTS);
+            let is_number = parameters().any(|one| one.name == *name && !one.constexpr);
+            let is_tensor = usage.tensors.iter().any(|one| one.name == *name);
+            if is_elements && is_number && !is_tensor && !usage.control.contains(name) {
+                *value = super::machine::from_scalar(&super::plan::guess_number(name), None);
             }
         }
         Ok(bindings)
@@ -344,6 +370,10 @@ impl<'a> Machine<'a> {
                 } else {
                     match super::plan::to_scalar(&from_words(&words)) {
                         Some(Scalar::Int(_)) if !parameter.constexpr => super::plan::guess_number(name),
+                        Some(Scalar::Int(number)) => match super::plan::guess_number(name) {
+                            float @ Scalar::Float(_) if !usage.control.contains(name) => float,
+                            _ => Scalar::Int(number),
+                        },
                         Some(scalar) => scalar,
                         None => Scalar::Int(4),
                     }

@@ -1,5 +1,7 @@
 //! A launch that an evaluation reached, and what its parameters are bound to.
 
+use std::collections::BTreeSet;
+
 use super::host::Origin;
 use super::value::{Number, Value};
 
@@ -11,6 +13,8 @@ pub(super) struct Launched {
     pub text: String,
     /// Storages by their names, as indices into the machine's, and who made them.
     pub tensors: Vec<(String, usize, Origin)>,
+    /// Storages whose number of elements nothing decides.
+    pub roomy: BTreeSet<usize>,
     /// The names of inputs that nothing decides.
     pub assumed: Vec<String>,
 }

@@ -8,6 +8,7 @@
 mod arguments;
 mod builtin;
 mod call;
+mod compute;
 mod eval;
 mod exec;
 mod fit;
@@ -26,6 +27,7 @@ pub mod skeleton;
 mod solve;
 mod tensor;
 mod torch;
+mod tuned;
 mod value;
 mod variants;
 mod view;

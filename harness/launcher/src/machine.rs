@@ -60,6 +60,10 @@ pub(super) struct Machine<'a> {
     pub observed: BTreeSet<(usize, usize)>,
     /// Inputs that nothing decides.
     pub assumed: BTreeSet<usize>,
+    /// Storages of inputs whose number of elements nothing decides. They have more than a launch needs.
+    pub roomy: BTreeSet<usize>,
+    /// Configurations that launchers tune kernels with, by the kernels' addresses.
+    pub tuned: HashMap<usize, Vec<(String, Value<'a>)>>,
     /// The input whose shape the last tuple has among its elements (`*x.shape, n`), and the tuple's length.
     pub spread: Option<(usize, usize)>,
     /// Sizes that are cut into blocks.
@@ -87,6 +91,8 @@ impl<'a> Machine<'a> {
             doubts: 0,
             observed: BTreeSet::new(),
             assumed: BTreeSet::new(),
+            roomy: BTreeSet::new(),
+            tuned: HashMap::new(),
             spread: None,
             blocks: BTreeMap::new(),
             unknown: Vec::new(),

@@ -119,6 +119,9 @@ const SAME_SHAPE: [&str; 40] = [
     "nan_to_num",
 ];
 
+/// The reason for values that depend on elements.
+pub(super) const ELEMENTS: &str = "a value of a tensor's elements";
+
 impl<'a> Machine<'a> {
     pub fn attribute(&mut self, object: Value<'a>, name: &str) -> Eval<'a> {
         Ok(match &object {
@@ -168,7 +171,12 @@ impl<'a> Machine<'a> {
                 let tensor = tensor.clone();
                 self.property(&tensor, name)
             }
-            Value::Kernel(_) if name == "fn" => object,
+            Value::Kernel(_) => kernel_attribute(object, name),
+            // The named results of `torch.sort` and others.
+            Value::Tuple(values, None) if values.len() == 2 && matches!(name, "values" | "indices") => {
+                let at = usize::from(name == "indices");
+                values.get(at).cloned().unwrap_or(Value::NONE)
+            }
             // The value of a `tl.constexpr`.
             Value::Int(_) | Value::Bool(..) | Value::Float(_) | Value::Str(..) if name == "value" => object,
             _ => Value::Method(Rc::new((object.clone(), name.to_owned()))),
@@ -280,7 +288,12 @@ impl<'a> Machine<'a> {
                 }
             },
             "stride" => match args.get(0, "dim") {
-                None => Value::tuple((0..tensor.strides.len()).map(|dim| stride(tensor, dim)).collect()),
+                None => {
+                    if let Some(base) = tensor.input.or(tensor.base) {
+                        self.spread = Some((base, tensor.strides.len()));
+                    }
+                    Value::tuple((0..tensor.strides.len()).map(|dim| stride(tensor, dim)).collect())
+                }
                 Some(Value::Int(dim)) => {
                     if let Some(input) = tensor.input {
                         let from_end = dim.value < 0;
@@ -565,8 +578,13 @@ impl<'a> Machine<'a> {
                 }
                 _ => self.unary_of(Value::Tensor(tensor.clone())),
             },
-            "item" | "tolist" => Value::unknown("a value of a tensor's elements"),
+            "item" | "tolist" => Value::unknown(ELEMENTS),
             _ => {
+                let mut all = args.clone();
+                all.positional.insert(0, Value::Tensor(tensor.clone()));
+                if let Some(found) = self.compute(name, &all)? {
+                    return Ok(found);
+                }
                 if name.ends_with('_') {
                     self.change(tensor.storage, Fill::Computed);
                     return Ok(Value::Tensor(tensor.clone()));
@@ -592,4 +610,15 @@ fn stride<'a>(tensor: &Tensor, dim: usize) -> Value<'a> {
         },
         sizes: inner,
     })
+}
+
+/// An attribute of a kernel, or of its compiled form.
+fn kernel_attribute<'a>(kernel: Value<'a>, name: &str) -> Value<'a> {
+    match name {
+        "fn" => kernel,
+        "n_regs" => Value::int(32),
+        "n_spills" => Value::int(0),
+        "metadata" => Value::object(vec![("shared", Value::int(1024)), ("num_warps", Value::int(4))]),
+        _ => Value::Method(Rc::new((kernel, name.to_owned()))),
+    }
 }

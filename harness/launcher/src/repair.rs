@@ -267,6 +267,8 @@ impl<'a> Machine<'a> {
             match (one, other) {
                 (Value::Dtype(_, Some(input)), Value::Dtype(dtype, _)) => {
                     self.suggest(plans, |plan| plan.set_dtype(*input, dtype));
+                    // Other conditions may require one dtype of several tensors.
+                    self.suggest(plans, |plan| plan.set_float(dtype.name));
                 }
                 (Value::Tensor(_) | Value::Unknown(_), _) => {}
                 _ => {

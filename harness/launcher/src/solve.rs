@@ -112,6 +112,7 @@ impl<'a> Solver<'a> {
                     storage: name.clone(),
                     origin: *origin,
                     is_returned: storage.is_returned,
+                    is_sized: !launched.roomy.contains(at),
                 })
             });
             found.push(HostLaunch {

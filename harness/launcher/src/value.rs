@@ -256,6 +256,11 @@ impl Value<'_> {
         Self::Dict(Rc::new(RefCell::new(items)))
     }
 
+    pub fn object(fields: Vec<(&str, Self)>) -> Self {
+        let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Self::Object(Rc::new(RefCell::new(fields.collect())))
+    }
+
     pub fn module(path: &str) -> Self {
         Self::Module(path.into())
     }

@@ -8,6 +8,24 @@ use super::value::{Dtype, Number, Source, Value};
 impl<'a> Machine<'a> {
     /// Changes an input so that a view of other sizes has as many elements.
     pub fn fit_view(&mut self, tensor: &Tensor, shape: &[Number]) -> Eval<'a, ()> {
+        // `x.view(x.shape[0], groups, width)`: the last dimension is cut into the others.
+        if let Some((last, first)) = tensor.shape.split_last()
+            && let Source::Size(size) = last.source
+            && let Some((kept, cut)) = shape.split_at_checked(first.len())
+            && cut.len() > 1
+            && kept
+                .iter()
+                .zip(first)
+                .all(|(one, other)| one.source == other.source && one.value == other.value)
+            && let Some(wanted) = cut.iter().try_fold(1_i64, |all, one| {
+                all.checked_mul(one.value).filter(|all| *all > 0)
+            })
+        {
+            let change = self.plan.set_size(size, wanted);
+            if change.is_some() {
+                return self.restart(change, "");
+            }
+        }
         // `b.view(-1, n_cols)`: the last sizes are equal.
         for (own, wanted) in tensor.shape.iter().rev().zip(shape.iter().rev()) {
             match (own.source, wanted.source) {

@@ -347,8 +347,12 @@ impl Draft {
         let first = launches().next()?;
         let mut outputs = BTreeSet::new();
         let mut storages = BTreeSet::new();
+        let mut roomy = BTreeSet::new();
         for tensor in launches().flat_map(|launch| &launch.tensors) {
             storages.insert(tensor.storage.clone());
+            if !tensor.is_sized {
+                roomy.insert(tensor.storage.clone());
+            }
         }
         // Another kernel of the same function may write the rest of an output.
         let is_alone = launches().all(|launch| launch.line == first.line);
@@ -367,7 +371,7 @@ impl Draft {
                     text: launch.text.clone(),
                 })
                 .collect(),
-            certain: storages.clone(),
+            certain: storages.difference(&roomy).cloned().collect(),
             distinct: storages,
             outputs,
             host: Some(first.host.clone()),
