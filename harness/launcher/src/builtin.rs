@@ -320,6 +320,7 @@ impl<'a> Machine<'a> {
                 }
                 Value::list(all)
             }
+            ("sorted", Some(_)) if args.keyword("key").is_some() => Value::unknown("`sorted` by a function"),
             ("tuple" | "list" | "sorted" | "set" | "reversed", first) => match first {
                 None => {
                     if path == "tuple" {
@@ -459,7 +460,7 @@ impl<'a> Machine<'a> {
                 self.decide_number(b)?;
                 return Ok(Some(match (a.number(), b.number()) {
                     (Some(a), Some(b)) if b.value > 0 => {
-                        if b.sizes == 0 {
+                        if b.is_constant() {
                             self.note_block(a, b.value);
                         }
                         let value = a.value / b.value + i64::from(a.value % b.value > 0);

@@ -5,18 +5,59 @@ use super::machine::{Eval, Machine};
 use super::tensor::{Fill, Tensor};
 use super::value::{Dtype, Number, Value};
 
+/// Functions whose results have an order, or are positions in their argument.
+const ORDERING: [&str; 9] = [
+    "sort", "argsort", "topk", "kthvalue", "cummax", "cummin", "argmax", "argmin", "diff",
+];
+
 /// Maximum depth of the lists that a tensor is made from.
 const MAX_NESTING: usize = 4;
 
 impl<'a> Machine<'a> {
     /// Evaluates a function, or a method with its tensor as the first argument; `None` if it is not one of these.
     pub fn compute(&mut self, name: &str, args: &Arguments<'a>) -> Eval<'a, Option<Value<'a>>> {
-        let Some(Value::Tensor(tensor)) = args.get(0, "input") else {
-            return Ok(None);
+        let tensor = match args.get(0, "input") {
+            Some(Value::Tensor(tensor)) => tensor,
+            // `torch.sort(x)`: only tensors are sorted.
+            Some(Value::Input(input)) if ORDERING.contains(&name) => match self.input_tensor(input) {
+                Some(tensor) => tensor,
+                None => return Ok(None),
+            },
+            // A condition that is not known does not change the shape of what it chooses from.
+            Some(Value::Unknown(_)) if name == "where" => {
+                match (args.get(1, "input"), args.get(2, "other")) {
+                    (Some(a @ Value::Tensor(_)), Some(b)) | (Some(b), Some(a @ Value::Tensor(_))) => {
+                        return self.elementwise(&a, &b).map(Some);
+                    }
+                    _ => return Ok(None),
+                }
+            }
+            _ => return Ok(None),
         };
         let first = Value::Tensor(tensor.clone());
         let second = args.get(1, "other");
         let whole = Dtype::torch("i64");
+        let found = self.compute_tensor(name, args, &tensor, (first, second, whole))?;
+        if ORDERING.contains(&name) {
+            for one in found.iter().flat_map(|found| match found {
+                Value::Tuple(values, _) => values.to_vec(),
+                one => vec![one.clone()],
+            }) {
+                if let Value::Tensor(tensor) = one {
+                    self.ordered.insert(tensor.storage);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn compute_tensor(
+        &mut self,
+        name: &str,
+        args: &Arguments<'a>,
+        tensor: &Tensor,
+        (first, second, whole): (Value<'a>, Option<Value<'a>>, Dtype),
+    ) -> Eval<'a, Option<Value<'a>>> {
         Ok(Some(match name {
             "sort" | "cummax" | "cummin" => {
                 let values = self.unary_of(first);
@@ -49,7 +90,7 @@ impl<'a> Machine<'a> {
                 None => self.allocate(Vec::new(), &tensor.dtype, Fill::Computed),
                 Some(other @ Value::Tensor(_)) => self.elementwise(&first, &other)?,
                 Some(_) => {
-                    let values = self.fold(&tensor, args);
+                    let values = self.fold(tensor, args);
                     let indices = match &values {
                         Value::Tensor(values) => self.allocate(values.shape.clone(), &whole, Fill::Computed),
                         other => other.clone(),
@@ -57,12 +98,12 @@ impl<'a> Machine<'a> {
                     Value::tuple(vec![values, indices])
                 }
             },
-            "argmax" | "argmin" | "count_nonzero" => match self.fold(&tensor, args) {
+            "argmax" | "argmin" | "count_nonzero" => match self.fold(tensor, args) {
                 Value::Tensor(values) => self.allocate(values.shape, &whole, Fill::Computed),
                 other => other,
             },
-            "prod" | "std" | "var" | "logsumexp" | "aminmax" | "nansum" => self.fold(&tensor, args),
-            "any" | "all" => match self.fold(&tensor, args) {
+            "prod" | "std" | "var" | "logsumexp" | "aminmax" | "nansum" => self.fold(tensor, args),
+            "any" | "all" => match self.fold(tensor, args) {
                 Value::Tensor(values) => self.allocate(values.shape, &Dtype::torch("i1"), Fill::Computed),
                 other => other,
             },
@@ -113,7 +154,7 @@ impl<'a> Machine<'a> {
                 if number_of(args.get(1, "offset"), 0) != 0 {
                     return Ok(None);
                 }
-                let view = diagonal(&tensor, dims.0, dims.1);
+                let view = diagonal(tensor, dims.0, dims.1);
                 view.map_or_else(|| Value::unknown("a diagonal"), Value::Tensor)
             }
             "index_select" => match (args.get(1, "dim"), args.get(2, "index")) {
@@ -149,7 +190,7 @@ impl<'a> Machine<'a> {
             }
             "atleast_1d" | "atleast_2d" => {
                 let least = if name == "atleast_1d" { 1 } else { 2 };
-                let mut view = tensor;
+                let mut view = tensor.clone();
                 while view.shape.len() < least {
                     match view.unsqueeze(0) {
                         Some(wider) => view = wider,
@@ -171,7 +212,7 @@ impl<'a> Machine<'a> {
                         .view(&shape)
                         .map_or_else(|| Value::unknown("a view"), Value::Tensor),
                     None => {
-                        self.fit_view(&tensor, &shape)?;
+                        self.fit_view(tensor, &shape)?;
                         return self.raise("a view of other elements");
                     }
                 }

@@ -8,12 +8,15 @@ use super::launched::{Bindings, Launched};
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
-use super::value::{Dtype, Number, Source, Value};
+use super::value::{Dtype, GUESSED, Number, Source, Value};
 use super::write;
 use crate::skeleton::guess_of;
 use cerith_module::excerpt::{is_autotune, is_heuristics, strip_arguments};
 use cerith_module::kernel::{Function, ParameterKind};
 use cerith_module::usage::Usage;
+
+/// The beginning of an assumption about the values in a tensor.
+pub const ELEMENTS_OF: &str = "the elements of ";
 
 impl<'a> Machine<'a> {
     pub fn launch(
@@ -125,7 +128,34 @@ impl<'a> Machine<'a> {
             }
         }
         let names = inputs.into_iter().filter_map(|input| self.plan.inputs.get(input));
-        names.map(|input| input.name.clone()).collect()
+        let mut names: Vec<String> = names.map(|input| input.name.clone()).collect();
+        names.extend(self.list_assumed_tensors(usage, bindings));
+        names
+    }
+
+    /// The tensors of a launch whose sizes depend on a number that nothing decides, or whose elements matter and are not known.
+    fn list_assumed_tensors(&self, usage: &Usage, bindings: &Bindings<'a>) -> Vec<String> {
+        let mut names = Vec::new();
+        if bindings.grid.iter().any(|one| one.sizes & GUESSED != 0) {
+            names.push("the grid".to_owned());
+        }
+        for (name, value) in &bindings.values {
+            let Value::Tensor(tensor) = value else { continue };
+            let is_sized = value.sizes() & GUESSED == 0;
+            let is_ordered = self.ordered.contains(&tensor.storage);
+            // Addresses, perhaps: the text does not show the tensors of all accesses.
+            let is_given = self
+                .storages
+                .get(tensor.storage)
+                .is_some_and(|one| one.fill == Fill::Given);
+            let is_address = usage.lost > 0 && is_given && matches!(tensor.dtype.name, "i64" | "u64");
+            if is_ordered {
+                names.push(format!("{ELEMENTS_OF}{name}"));
+            } else if !is_sized || is_address {
+                names.push(name.clone());
+            }
+        }
+        names
     }
 
     fn bind_parameters(

@@ -7,7 +7,8 @@ use super::arguments::Arguments;
 use super::machine::{Eval, Machine};
 use super::plan::Kind;
 use super::tensor::{Fill, Tensor};
-use super::value::{Dtype, Number, Source, Value};
+use super::value::{Dtype, Number, Value};
+use super::view::{kernel_attribute, stride_of};
 
 /// Attributes and methods that only tensors have: a parameter with one of them is a tensor.
 const OF_TENSORS: [&str; 62] = [
@@ -292,7 +293,11 @@ impl<'a> Machine<'a> {
                     if let Some(base) = tensor.input.or(tensor.base) {
                         self.spread = Some((base, tensor.strides.len()));
                     }
-                    Value::tuple((0..tensor.strides.len()).map(|dim| stride(tensor, dim)).collect())
+                    Value::tuple(
+                        (0..tensor.strides.len())
+                            .map(|dim| stride_of(tensor, dim))
+                            .collect(),
+                    )
                 }
                 Some(Value::Int(dim)) => {
                     if let Some(input) = tensor.input {
@@ -306,7 +311,7 @@ impl<'a> Machine<'a> {
                     }
                     tensor.dim(dim.value).map_or_else(
                         || Value::unknown("a stride past the last"),
-                        |dim| stride(tensor, dim),
+                        |dim| stride_of(tensor, dim),
                     )
                 }
                 Some(_) => Value::unknown("a stride of an unknown dimension"),
@@ -592,33 +597,5 @@ impl<'a> Machine<'a> {
                 Value::unknown(format!("the tensor method `{name}`"))
             }
         })
-    }
-}
-
-fn stride<'a>(tensor: &Tensor, dim: usize) -> Value<'a> {
-    let value = tensor.strides.get(dim).copied().unwrap_or(0);
-    let inner = tensor
-        .shape
-        .iter()
-        .skip(dim + 1)
-        .fold(0, |all, size| all | size.sizes);
-    Value::Int(Number {
-        value,
-        source: Source::Stride {
-            storage: tensor.storage,
-            dim,
-        },
-        sizes: inner,
-    })
-}
-
-/// An attribute of a kernel, or of its compiled form.
-fn kernel_attribute<'a>(kernel: Value<'a>, name: &str) -> Value<'a> {
-    match name {
-        "fn" => kernel,
-        "n_regs" => Value::int(32),
-        "n_spills" => Value::int(0),
-        "metadata" => Value::object(vec![("shared", Value::int(1024)), ("num_warps", Value::int(4))]),
-        _ => Value::Method(Rc::new((kernel, name.to_owned()))),
     }
 }

@@ -410,6 +410,8 @@ pub(super) fn guess_number(name: &str) -> Scalar {
         Scalar::Float(0.5)
     } else if word(&["block", "size", "chunk", "bt", "bs"]) {
         Scalar::Int(16)
+    } else if word(&["bits", "nbits"]) {
+        Scalar::Int(4)
     } else if word(&["seed"]) {
         Scalar::Int(7)
     } else if word(&["dim", "axis"]) {
