@@ -404,7 +404,7 @@ def write_table(rows: list[Row]) -> list[str]:
         "adapted",
         "silent",
         "other",
-        "taken out",
+        "excluded",
     ]
     head += ["undefined", "… found", "wrong", "… found", "unseen", "… found"]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]

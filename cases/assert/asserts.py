@@ -1,4 +1,4 @@
-"""Assertions and assumptions about what is loaded."""
+"""Assertions and assumptions about loaded values."""
 
 import triton
 import triton.language as tl

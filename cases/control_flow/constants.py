@@ -1,4 +1,4 @@
-"""Global constexprs where Python looks at the object and not at what it holds."""
+"""Global constexprs where Python looks at the object and not at its value."""
 
 import triton
 import triton.language as tl

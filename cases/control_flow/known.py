@@ -1,4 +1,4 @@
-"""What has to be known at compile time, and is not."""
+"""Values that must be known at compile time, and are not."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""Python that runs in the interpreter and is no Triton: each kernel holds one thing the compiler refuses."""
+"""Python that runs in the interpreter but is not Triton: each kernel has one construct that the compiler rejects."""
 
 import numpy as np
 import triton

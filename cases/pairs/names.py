@@ -1,4 +1,4 @@
-"""Names without values: types, constants and words of the language."""
+"""Names without values: types, constants and keywords."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""Philox and what is made of it, for every dtype of seed and offset."""
+"""Philox and the functions that use it, for every dtype of seed and offset."""
 
 import triton
 import triton.language as tl

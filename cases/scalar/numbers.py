@@ -1,4 +1,4 @@
-"""Numbers that kernels write in other ways than `name = number`. Variables hold tensors of 32 bits all the same."""
+"""Numbers that kernels write in forms other than `name = number`. Variables still hold tensors of 32 bits."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""Integer divisions that have no answer in some lanes, and what becomes of those lanes."""
+"""Integer divisions that have no answer in some lanes, and the use of those lanes."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""What programs do to the same bytes without a barrier, and may."""
+"""Accesses of the same bytes that programs may make without a barrier."""
 
 import triton
 import triton.language as tl

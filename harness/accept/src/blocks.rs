@@ -18,13 +18,10 @@ use super::region::Axis;
 use super::source::{OperandPair, Source, collect_wide, pack_exact};
 use super::state::{Halt, Machine};
 use super::sum::Sum;
-use super::wide::{self, BITS, INTERVAL, POISON, PRODUCT, Parts, Wide, round_nearest, to_lane, to_parts};
+use super::wide::{self, BITS, INTERVAL, POISON, Parts, Wide, to_lane, to_parts};
 use cerith_interp::elementwise::compute_dtype;
 use cerith_interp::program::{Op, Slot, Step};
 use cerith_interp::value::{Poison, Repr, Value, write};
-
-/// Blocks of fewer lanes are not worth it.
-const LEAST: usize = 4;
 
 impl Machine<'_> {
     /// Runs a step on whole blocks of floats. False, and nothing done, where that cannot be.
@@ -46,7 +43,7 @@ impl Machine<'_> {
             return Ok(false);
         };
         let layout = self.layout(out);
-        if layout.lanes < LEAST {
+        if layout.lanes < LANES {
             return Ok(false);
         }
         let dtype = compute_dtype(layout.elem);
@@ -278,7 +275,6 @@ impl Machine<'_> {
         lanes: usize,
         step: &Step,
         at_once: impl Fn(Chunk<'_>, &mut Out<'_>) -> bool,
-        fast: impl Fn(Parts) -> Option<Parts>,
         slow: impl Fn(Lane) -> Lane,
     ) -> Result<Option<Wide>, Halt> {
         let from = compute_dtype(self.layout(step.ins[0]).elem);
@@ -290,7 +286,7 @@ impl Machine<'_> {
         }
         let each = |lane: usize| {
             let x = x.parts_at(lane)?;
-            fast(x).or_else(|| to_parts(dtype, slow(to_lane(from, x))))
+            to_parts(dtype, slow(to_lane(from, x)))
         };
         let at_once = |nth: usize, out: &mut Out<'_>| x.chunk(None, nth).is_some_and(|x| at_once(x, out));
         let room = self.spare.pop();
@@ -305,49 +301,31 @@ impl Machine<'_> {
         step: &Step,
     ) -> Result<Option<Wide>, Halt> {
         let accuracy = Accuracy::of_unary(op, dtype);
-        let units = |magnitude: f64| accuracy.count_units(dtype, magnitude);
         let slow = |x: Lane| float::apply_unary(op, dtype, x);
-        let positive = |x: f64| if x > 0.0 { Some(x) } else { None };
         // As the function of a number is, and NaN where there is none.
         let steps = |magnitude: f64| accuracy.count_units(dtype, magnitude).unwrap_or(f64::NAN);
         macro_rules! monotone {
-            ($function:expr, $single:expr) => {
+            ($function:expr) => {
                 self.map_wide(
                     dtype,
                     lanes,
                     step,
                     |x, out| chunk::apply_monotone(x, steps, $function, out),
-                    |x| wide::apply_monotone(x, units, $single),
                     slow,
                 )
             };
         }
         match op {
             UnaryOp::Exp if dtype == DType::F32 => {
-                monotone!(numeric::single::exp, |x| Some(numeric::single::exp(x)))
+                monotone!(numeric::single::exp)
             }
-            UnaryOp::Exp2 if dtype == DType::F32 => {
-                monotone!(numeric::single::exp2, |x| Some(numeric::single::exp2(x)))
-            }
-            UnaryOp::Log if dtype == DType::F32 => {
-                monotone!(numeric::single::log, |x| positive(x).map(numeric::single::log))
-            }
-            UnaryOp::Log2 if dtype == DType::F32 => {
-                monotone!(numeric::single::log2, |x| positive(x).map(numeric::single::log2))
-            }
-            UnaryOp::Sqrt if dtype == DType::F32 => monotone!(f64::sqrt, |x| positive(x).map(f64::sqrt)),
-            UnaryOp::Rsqrt if dtype == DType::F32 => {
-                monotone!(|x: f64| 1.0 / x.sqrt(), |x| positive(x).map(|x| 1.0 / x.sqrt()))
-            }
-            UnaryOp::Neg => self.map_wide(
-                dtype,
-                lanes,
-                step,
-                |_, _| false,
-                |x| matches!(x.tag, BITS | INTERVAL | PRODUCT).then(|| wide::negate(x)),
-                slow,
-            ),
-            _ => self.map_wide(dtype, lanes, step, |_, _| false, |_| None, slow),
+            UnaryOp::Exp2 if dtype == DType::F32 => monotone!(numeric::single::exp2),
+            UnaryOp::Log if dtype == DType::F32 => monotone!(numeric::single::log),
+            UnaryOp::Log2 if dtype == DType::F32 => monotone!(numeric::single::log2),
+            UnaryOp::Sqrt if dtype == DType::F32 => monotone!(f64::sqrt),
+            UnaryOp::Rsqrt if dtype == DType::F32 => monotone!(|x: f64| 1.0 / x.sqrt()),
+            UnaryOp::Neg => self.map_wide(dtype, lanes, step, chunk::negate, slow),
+            _ => self.map_wide(dtype, lanes, step, |_, _| false, slow),
         }
     }
 
@@ -378,33 +356,15 @@ impl Machine<'_> {
             y,
         };
         Ok(match (op, dtype, units) {
-            (BinaryOp::Add, ..) => both.zip_lanes(
-                |x, y, out| chunk::add::<false>(dtype, x, y, out),
-                |x, y| wide::add(dtype, x, y),
-                slow,
-            ),
-            (BinaryOp::Sub, ..) => both.zip_lanes(
-                |x, y, out| chunk::add::<true>(dtype, x, y, out),
-                |x, y| wide::add(dtype, x, wide::negate(y)),
-                slow,
-            ),
-            (BinaryOp::Mul, ..) => both.zip_lanes(
-                |x, y, out| chunk::multiply(dtype, x, y, out),
-                |x, y| wide::multiply(dtype, x, y),
-                slow,
-            ),
-            (BinaryOp::Div, DType::F32, Some(units)) => both.zip_lanes(
-                |x, y, out| chunk::divide(x, y, units, out),
-                |x, y| wide::divide(x, y, units),
-                slow,
-            ),
-            (BinaryOp::Max | BinaryOp::MaxPropagateNan, ..) => {
-                both.zip_lanes(chunk::pick::<false>, |x, y| wide::pick(x, y, f64::max), slow)
+            (BinaryOp::Add, ..) => both.zip_lanes(|x, y, out| chunk::add::<false>(dtype, x, y, out), slow),
+            (BinaryOp::Sub, ..) => both.zip_lanes(|x, y, out| chunk::add::<true>(dtype, x, y, out), slow),
+            (BinaryOp::Mul, ..) => both.zip_lanes(|x, y, out| chunk::multiply(dtype, x, y, out), slow),
+            (BinaryOp::Div, DType::F32, Some(units)) => {
+                both.zip_lanes(|x, y, out| chunk::divide(x, y, units, out), slow)
             }
-            (BinaryOp::Min | BinaryOp::MinPropagateNan, ..) => {
-                both.zip_lanes(chunk::pick::<true>, |x, y| wide::pick(x, y, f64::min), slow)
-            }
-            _ => both.zip_lanes(|_, _, _| false, |_, _| None, slow),
+            (BinaryOp::Max | BinaryOp::MaxPropagateNan, ..) => both.zip_lanes(chunk::pick::<false>, slow),
+            (BinaryOp::Min | BinaryOp::MinPropagateNan, ..) => both.zip_lanes(chunk::pick::<true>, slow),
+            _ => both.zip_lanes(|_, _, _| false, slow),
         })
     }
 
@@ -421,14 +381,6 @@ impl Machine<'_> {
         };
         let near = rounding == Rounding::NearestEven;
         let widens = from.bits() < dtype.bits();
-        let fast = |x: Parts| match x.tag {
-            BITS | INTERVAL if from == dtype => Some(x),
-            BITS if near => Some(Parts::from_exact(round_nearest(dtype, x.low))),
-            // A number of the wider dtype, rounded as it is.
-            PRODUCT if near && widens => Some(Parts::from_exact(round_nearest(dtype, x.low))),
-            INTERVAL if near => Parts::from_ends(round_nearest(dtype, x.low), round_nearest(dtype, x.high)),
-            _ => None,
-        };
         let at_once = |x: Chunk<'_>, out: &mut Out<'_>| {
             if from == dtype {
                 // The ends stay as they are: those of a sum lie between numbers of the dtype.
@@ -437,7 +389,7 @@ impl Machine<'_> {
                 near && chunk::cast(dtype, widens, x, out)
             }
         };
-        self.map_wide(dtype, lanes, step, at_once, fast, |x| {
+        self.map_wide(dtype, lanes, step, at_once, |x| {
             float::cast(from, dtype, rounding, x)
         })
     }

@@ -1,8 +1,8 @@
 //! Some lanes of a block at once, in loops without branches, which vectorise. A loop that finds something out of the ordinary (an
 //! infinity, a zero that a product stays one beside, a number that is subnormal in the dtype) says so, and that lane goes by itself
-//! through [`super::wide`].
+//! through [`super::float`].
 //!
-//! Invariant: lanes come out as [`super::wide`] makes them, to the bit.
+//! Invariant: lanes come out as [`super::float`] makes them, to the bit.
 
 #![expect(
     clippy::inline_always,
@@ -292,6 +292,19 @@ pub(super) fn add<const NEGATIVE: bool>(dtype: DType, x: Chunk<'_>, y: Chunk<'_>
         DType::F16 => add_in::<Half, NEGATIVE>(x, y, out),
         DType::BF16 => add_in::<Brain, NEGATIVE>(x, y, out),
         _ => return false,
+    }
+    true
+}
+
+/// With the other sign; no lane is out of the ordinary if it is a number, an interval or a product.
+pub(super) fn negate(x: Chunk<'_>, out: &mut Out<'_>) -> bool {
+    out.exclude_special(x);
+    for lane in 0..LANES {
+        (out.low[lane], out.high[lane]) = (-x.high[lane], -x.low[lane]);
+    }
+    *out.tags = *x.tags;
+    if let Some([first, second]) = x.factors {
+        out.factors.write_factors([&first.map(|factor| -factor), second]);
     }
     true
 }

@@ -8,7 +8,7 @@ use super::ends::is_ordinary;
 use super::interval::{Interval, combine_corners, multiply_intervals};
 use super::lane::{Lane, convert_computed, to_unrounded};
 use super::precision::power_of_two;
-use super::{contract, image, remainder};
+use super::{fuse, image, remainder};
 
 /// A function of the reference's at an exact number.
 fn evaluate_unary(op: UnaryOp, dtype: DType, x: f64) -> f64 {
@@ -114,7 +114,7 @@ const fn find_domain(op: UnaryOp) -> (f64, f64) {
 pub(crate) fn apply_unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     if op == UnaryOp::Neg
         && dtype.is_float()
-        && let Some(lane) = contract::negate_lane(dtype, x)
+        && let Some(lane) = fuse::negate_lane(dtype, x)
     {
         return lane;
     }
@@ -281,7 +281,7 @@ pub(crate) fn apply_binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane
         let Range { low, high, nan } = numeric::binary_range(op, dtype, xb, yb);
         let result = Interval { low, high, nan };
         let result = if op == BinaryOp::Rem {
-            contract::remainder(dtype, x, result)
+            fuse::remainder(dtype, x, result)
         } else {
             result
         };
@@ -289,8 +289,8 @@ pub(crate) fn apply_binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane
     }
     if let (Some(xb), Some(yb)) = (x.bits(), y.bits()) {
         return match op {
-            BinaryOp::Add | BinaryOp::Sub => contract::fuse_sum(op, dtype, x, y, xb, yb),
-            BinaryOp::Mul => contract::multiply_exact(dtype, x, y, xb, yb),
+            BinaryOp::Add | BinaryOp::Sub => fuse::fuse_sum(op, dtype, x, y, xb, yb),
+            BinaryOp::Mul => fuse::multiply_exact(dtype, x, y, xb, yb),
             BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan
                 if xb != yb && decode(dtype, xb) == 0.0 && decode(dtype, yb) == 0.0 =>
             {
@@ -471,7 +471,7 @@ pub(crate) fn apply_ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: La
     }
     if op == TernaryOp::Fma
         && dtype.is_float()
-        && let Some(lane) = contract::simplify_fma(dtype, x, y, z)
+        && let Some(lane) = fuse::simplify_fma(dtype, x, y, z)
     {
         return lane;
     }
@@ -601,7 +601,7 @@ pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane 
         let cast = numeric::cast(from, to, rounding, bits);
         let product = cast
             .bits()
-            .and_then(|bits| contract::narrow_product(from, to, rounding, x, bits));
+            .and_then(|bits| fuse::narrow_product(from, to, rounding, x, bits));
         return product.unwrap_or_else(|| convert_computed(cast));
     }
     if !from.is_float() {

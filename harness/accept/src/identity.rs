@@ -22,10 +22,10 @@ use cerith_interp::program::{Code, Op, Program, Slot, Step};
 /// The identity of a lane: a number that no other value has, from 1. 0 is a lane without one.
 type Identity = u32;
 
-/// Beside an identity: the lane went through `x + 0.0`.
+/// A flag of an identity: the lane went through `x + 0.0`.
 const ZERO_SIGN: Identity = 1 << 31;
 
-/// Elements that are noted, at most.
+/// The maximum number of recorded elements.
 const MAX_ELEMENTS: usize = 1 << 20;
 
 /// An element of memory.
@@ -37,7 +37,7 @@ pub struct StoredElement {
     pub byte: usize,
     /// The dtype of the store.
     pub dtype: DType,
-    /// Whether the sign of a zero may be another one.
+    /// Whether the sign of a zero may differ.
     pub any_zero: bool,
 }
 
@@ -70,7 +70,7 @@ impl Identities {
 /// The origin of the identities of a slot's lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// They have none, or none that matters.
+    /// They have no identities, or none that matter.
     None,
     /// They are new values.
     New,
@@ -94,7 +94,7 @@ struct Definition<'p> {
     depth: usize,
 }
 
-/// The text of a program, as far as identities go.
+/// The parts of a program that determine identities.
 #[derive(Default)]
 struct Text<'p> {
     definitions: BTreeMap<Slot, Definition<'p>>,
@@ -149,7 +149,7 @@ impl<'p> Text<'p> {
     }
 }
 
-/// The operands whose lanes an operation moves, and whether it may give one lane several times. `None` for any other operation.
+/// The operands whose lanes an operation moves, and whether it may copy one lane several times. `None` for any other operation.
 fn find_moved<'p>(
     step: &'p Step,
     constants: &BTreeMap<Slot, f64>,
@@ -159,7 +159,7 @@ fn find_moved<'p>(
     let first = step.ins.get(..1)?;
     match &step.op {
         Op::Plain(OpKind::Splat | OpKind::Broadcast) => Some((first, true)),
-        // An operation that may put lanes in another order makes new values.
+        // An operation that may reorder lanes makes new values.
         Op::Plain(
             OpKind::Reshape { reorder: false } | OpKind::Trans { .. } | OpKind::Hint { .. } | OpKind::Split,
         ) => Some((first, false)),
@@ -173,7 +173,7 @@ fn find_moved<'p>(
     }
 }
 
-/// The operand that a sum or a product with a constant leaves as it is, and whether the sign of a zero may change.
+/// The operand that a sum or a product with a constant leaves unchanged, and whether the sign of a zero may change.
 fn find_unchanged(step: &Step, constants: &BTreeMap<Slot, f64>) -> Option<(usize, bool)> {
     let [x, y] = *step.ins.as_slice() else {
         return None;
@@ -205,8 +205,8 @@ impl Tracking {
             ..Text::default()
         };
         text.read(program, &program.body, 0);
-        // For each value that is stored: how often, as far as the text says. More than twice is not counted: through operations of
-        // two operands there are exponentially many ways.
+        // The number of stores of each value, according to the program. Counting stops at two, because there are exponentially many
+        // paths through operations with two operands.
         let mut stored: BTreeMap<Slot, usize> = BTreeMap::new();
         let mut origins = vec![Origin::None; program.layouts.len()];
         for &(value, depth) in &text.stores {

@@ -1,4 +1,4 @@
-//! Intervals: the numbers that a float may be. See `lane` for other lanes.
+//! Intervals: the values that a float may have. See `lane` for lanes of other types.
 
 use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
@@ -60,7 +60,7 @@ impl Interval {
         }
     }
 
-    /// Both ends moved outward by the rounding of the computation that gave them.
+    /// Both ends moved outward by the rounding error of their computation.
     pub(crate) fn outward(self) -> Self {
         let infinite = |end: f64| end.is_infinite();
         Self {
@@ -78,7 +78,7 @@ impl Interval {
         }
     }
 
-    /// Both ends moved outward by this much.
+    /// Both ends moved outward by an amount.
     pub(crate) fn widen(self, by: f64) -> Self {
         if self.only_nan() || by.is_nan() {
             return self;
@@ -94,7 +94,7 @@ impl Interval {
     /// The values after rounding to `tf32`: the numbers of 11 bits on both sides, and all in between.
     pub(crate) fn to_tf32(self) -> Self {
         let around = |value: f64| {
-            // `f32` values, whose last 13 bits `tf32` has no room for; as `f64` they are the last 42.
+            // `tf32` lacks the last 13 bits of `f32`; these are the last 42 bits of the `f64`.
             if value.abs() < power_of_two(-126) {
                 // A subnormal `f32`: the 13th bit from its end is 2^-136.
                 let cells = value / power_of_two(-136);
@@ -133,7 +133,7 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
-    /// With zero, where a subnormal number of `f32` in it may be taken for one.
+    /// Adds zero if it contains a subnormal `f32`, which may be flushed to zero.
     pub(crate) fn flushed(self) -> Self {
         let normal = power_of_two(-126);
         if self.low < normal && self.high > -normal {
@@ -182,7 +182,7 @@ impl Interval {
     }
 }
 
-/// The products, or the like, of the ends of two intervals.
+/// The hull of `f` over the ends of two intervals, for operations such as products.
 pub(super) fn combine_corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let all = [
         f(a.low, b.low),
@@ -204,7 +204,7 @@ pub(super) fn combine_corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> 
 
 /// The products of two intervals.
 pub(crate) fn multiply_intervals(a: Interval, b: Interval) -> Interval {
-    // Zero between the ends, times infinity, is NaN too.
+    // Zero times infinity is NaN, also if zero is between the ends.
     let lost = |a: Interval, b: Interval| a.holds(0.0) && b.magnitude().is_infinite();
     combine_corners(a, b, |x, y| x * y)
         .outward()

@@ -174,7 +174,6 @@ impl OperandPair {
     pub(super) fn zip_lanes(
         mut self,
         at_once: impl Fn(Chunk<'_>, Chunk<'_>, &mut Out<'_>) -> bool,
-        fast: impl Fn(Parts, Parts) -> Option<Parts>,
         slow: impl Fn(Parts, Parts) -> Option<Parts>,
     ) -> Option<Wide> {
         let room = self.room.take();
@@ -188,7 +187,7 @@ impl OperandPair {
         };
         collect_wide(self.dtype, self.lanes, room, at_once, |lane| {
             let (x, y) = (self.x.parts_at(lane)?, self.y.parts_at(lane)?);
-            fast(x, y).or_else(|| slow(x, y))
+            slow(x, y)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Blocks of floats that need not be exact, an array for each part of a lane: operations on ordinary lanes.
+//! Blocks of floats that need not be exact, an array for each part of a lane. Operations on many lanes are in [`super::chunk`].
 //! Special lanes (infinities, NaNs, poison, subnormal quotients) go through the operations on single lanes, one by one.
 //!
 //! Invariant: results equal those of [`super::float`] to the bit.
@@ -10,7 +10,6 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
-use super::ends::{NORMAL, add_ulps, fma_to_odd, is_ordinary, step_down, step_up};
 use super::lane::Lane;
 use cerith_interp::movement::Movement;
 
@@ -77,10 +76,6 @@ impl Parts {
         self.tag & !(INTERVAL | PRODUCT) == 0 && self.low.is_finite() && self.high.is_finite()
     }
 
-    const fn is_product(self) -> bool {
-        self.tag == PRODUCT
-    }
-
     /// Whether it has factors.
     pub(crate) const fn has_factors(self) -> bool {
         self.tag & PRODUCT != 0
@@ -116,31 +111,11 @@ impl Parts {
     const fn is_exact(self) -> bool {
         self.tag != INTERVAL
     }
-
-    /// Its ends as a term of a sum: a product is not rounded.
-    fn unrounded(self) -> (f64, f64) {
-        if self.is_product() {
-            let exact = self.factors[0] * self.factors[1];
-            (self.low.min(exact), self.high.max(exact))
-        } else {
-            (self.low, self.high)
-        }
-    }
 }
 
 /// Whether blocks of a dtype are kept like this.
 pub(crate) const fn is_supported(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F16 | DType::BF16)
-}
-
-/// A number, rounded to nearest even.
-#[inline]
-pub(crate) fn round_nearest(dtype: DType, value: f64) -> f64 {
-    if matches!(dtype, DType::F32) {
-        f64::from(value as f32)
-    } else {
-        decode(dtype, encode(dtype, value, Rounding::NearestEven))
-    }
 }
 
 /// A number of `bf16`.
@@ -372,154 +347,6 @@ pub(crate) fn to_parts(dtype: DType, lane: Lane) -> Option<Parts> {
         },
         Lane::Apart { .. } | Lane::Guess(_) => return None,
     })
-}
-
-/// `x + y` where nothing is out of the ordinary.
-#[inline]
-pub(crate) fn add(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
-    if x.tag | y.tag == BITS {
-        // Infinities too, except opposite ones.
-        let sum = round_nearest(dtype, x.low + y.low);
-        return (!sum.is_nan()).then_some(Parts::from_exact(sum));
-    }
-    if !x.plain() || !y.plain() {
-        return None;
-    }
-    if x.is_exact() && y.is_exact() {
-        return add_product(dtype, x, y);
-    }
-    let (x, y) = (x.unrounded(), y.unrounded());
-    Parts::from_ends(
-        round_nearest(dtype, step_down(x.0 + y.0)),
-        round_nearest(dtype, step_up(x.1 + y.1)),
-    )
-}
-
-/// The sum of exact numbers, at least one of them a product.
-fn add_product(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
-    // Beside a zero a product may stay one.
-    if x.low == 0.0 || y.low == 0.0 {
-        return None;
-    }
-    let sum = round_nearest(dtype, x.low + y.low);
-    let (mut low, mut high, mut same) = (sum, sum, true);
-    for (product, other) in [(x, y), (y, x)] {
-        if product.is_product() {
-            let value = round_nearest(
-                dtype,
-                fma_to_odd(product.factors[0], product.factors[1], other.low),
-            );
-            same &= value.to_bits() == sum.to_bits();
-            (low, high) = (low.min(value), high.max(value));
-        }
-    }
-    if !low.is_finite() || !high.is_finite() {
-        return None;
-    }
-    if same {
-        Some(Parts::from_exact(sum))
-    } else {
-        Parts::from_ends(low, high)
-    }
-}
-
-/// With the other sign; nothing is decided by it.
-#[inline]
-pub(crate) fn negate(x: Parts) -> Parts {
-    Parts {
-        low: -x.high,
-        high: -x.low,
-        tag: x.tag,
-        factors: [-x.factors[0], x.factors[1]],
-    }
-}
-
-/// `x * y` where nothing is out of the ordinary.
-#[inline]
-pub(crate) fn multiply(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
-    if !x.plain() || !y.plain() {
-        return None;
-    }
-    if x.is_exact() && y.is_exact() {
-        let kept = |product: Parts, by: f64| product.is_product() && by.abs() == 1.0;
-        if kept(x, y.low) || kept(y, x.low) {
-            return None;
-        }
-        return Some(Parts {
-            tag: PRODUCT,
-            factors: [x.low, y.low],
-            ..Parts::from_exact(round_nearest(dtype, x.low * y.low))
-        });
-    }
-    let corners = [x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high];
-    let low = step_down(corners.into_iter().fold(f64::INFINITY, f64::min));
-    let high = step_up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
-    Parts::from_ends(
-        low.min(round_nearest(dtype, low)),
-        high.max(round_nearest(dtype, high)),
-    )
-}
-
-/// `x / y` of `f32` within units of the last place, where nothing is out of the ordinary.
-#[inline]
-pub(crate) fn divide(x: Parts, y: Parts, units: f64) -> Option<Parts> {
-    if !x.plain() || !y.plain() {
-        return None;
-    }
-    let ends = [x.low, x.high, y.low, y.high];
-    if !ends.into_iter().all(is_ordinary)
-        || (y.low < 0.0) != (y.high < 0.0)
-        || (x.low < 0.0) != (x.high < 0.0)
-    {
-        return None;
-    }
-    if x.is_exact() && y.is_exact() {
-        let value = f64::from((x.low / y.low) as f32);
-        let (low, high) = (add_ulps(value, -units), add_ulps(value, units));
-        let well = [value, low, high].into_iter().all(is_ordinary);
-        return if well { Parts::from_ends(low, high) } else { None };
-    }
-    let corners = [x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high];
-    let low = step_down(corners.into_iter().fold(f64::INFINITY, f64::min));
-    let high = step_up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
-    if !is_ordinary(low) || !is_ordinary(high) {
-        return None;
-    }
-    let around = |value: f64| [-units, units].map(|units| f64::from(add_ulps(value, units) as f32));
-    let (below, above) = (around(low), around(high));
-    let (low, high) = (below[0].min(above[0]), below[1].max(above[1]));
-    let well = is_ordinary(low) && is_ordinary(high);
-    if well { Parts::from_ends(low, high) } else { None }
-}
-
-/// A function of `f32` that only rises or only falls, where nothing is out of the ordinary. It is within `units` of
-/// `function` for an operand of some magnitude.
-#[inline]
-pub(crate) fn apply_monotone(
-    x: Parts,
-    units: impl Fn(f64) -> Option<f64>,
-    function: impl Fn(f64) -> Option<f64>,
-) -> Option<Parts> {
-    // A subnormal operand may be taken for zero.
-    let subnormal = x.low < NORMAL && x.high > -NORMAL && (x.low, x.high) != (0.0, 0.0);
-    if !x.plain() || subnormal {
-        return None;
-    }
-    let at = |x: f64| {
-        let value = function(x).filter(|&value| is_ordinary(value))?;
-        let units = units(x.abs())?;
-        Some([-units, units].map(|units| f64::from(add_ulps(value, units) as f32)))
-    };
-    let [mut low, mut high] = at(x.low)?;
-    if x.low != x.high {
-        let [least, most] = at(x.high)?;
-        (low, high) = (low.min(least), high.max(most));
-    }
-    if is_ordinary(low) && is_ordinary(high) {
-        Parts::from_ends(low, high)
-    } else {
-        None
-    }
 }
 
 /// The greater or the less of two, where nothing is out of the ordinary.

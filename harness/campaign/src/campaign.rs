@@ -65,7 +65,7 @@ pub enum BadFolder {
     Taken(String),
     /// Something else is there.
     #[error(
-        "{0} holds something else than a campaign\n  = help: `--out DIR` names a folder that is empty or new"
+        "{0} contains something other than a campaign\n  = help: `--out DIR` names a folder that is empty or new"
     )]
     Foreign(String),
     /// There is none to go on with.

@@ -22,7 +22,7 @@ use cerith_runner::bundle::{CompileResult, compile_case};
 use cerith_runner::engines;
 use cerith_runner::part::{Part, PartError};
 use cerith_runner::pipeline;
-use cerith_runner::readable::Readable;
+use cerith_runner::worker_files::Readable;
 
 use crate::recipe::{Recipe, make};
 use cerith_runner::host::Host;

@@ -20,8 +20,8 @@ use cerith_runner::corpus::{CorpusError, Selected};
 use cerith_runner::engines::{Setup, set_up};
 use cerith_runner::exit::Exit;
 use cerith_runner::pipeline;
-use cerith_runner::readable::Readable;
 use cerith_runner::stages::Means;
+use cerith_runner::worker_files::Readable;
 
 use crate::campaign::{BadFolder, Campaign, with_reference};
 use crate::compiled::{self, BundleError, Executed};

@@ -132,7 +132,7 @@ pub fn describe_contrast(trial: &Trial, news: &Difference) -> (String, String) {
             }
             (None, Zone::Inside) => format!("byte {} of {}", element.byte, element.storage),
             (_, Zone::Before) => format!("byte {} before {}", element.byte, element.storage),
-            (_, Zone::Behind) => format!("byte {} behind {}", element.byte, element.storage),
+            (_, Zone::Behind) => format!("byte {} after {}", element.byte, element.storage),
         };
         let [left, right] = &element.values;
         let room = element.accepted.map_or_else(String::new, |[low, high]| {
@@ -253,7 +253,7 @@ pub fn render_page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>)
         };
         let _ = writeln!(
             page,
-            "This is what Cerith makes of the compiler's PTX, which no GPU has executed. Before it is reported, execute the same \
+            "This is Cerith's result for the compiler's PTX, which no GPU has executed. Before you report it, execute the same \
              PTX on a GPU: `cerith run --cases FOLDER --engine reference --engine {same}`.\n"
         );
     }
@@ -298,7 +298,7 @@ pub fn render_page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>)
     }
     let _ = writeln!(
         page,
-        "\n## For whoever runs Cerith\n\nFrom {}; {} lines then, {} now.\n\n    cerith explain --cases FOLDER case\n",
+        "\n## For users of Cerith\n\nFrom {}; {} lines then, {} now.\n\n    cerith explain --cases FOLDER case\n",
         facts.origin,
         facts.lines,
         count_lines(kernel)

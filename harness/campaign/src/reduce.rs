@@ -223,7 +223,7 @@ impl Smaller {
         text.push_str(&row("programs", self.before.programs, after.programs));
         let _ = writeln!(
             text,
-            "{} steps in {:.1} s{}: {} candidates, of which the reference left out {share:.0}% at {:.0} a second and \
+            "{} steps in {:.1} s{}: {} candidates; the reference rejected {share:.0}% of them, at {:.0} a second and \
              core; {} went to engines, {:.1} s",
             self.reduced.steps,
             self.took.as_secs_f64(),

@@ -79,7 +79,7 @@ def run_here():
 
 
 def run_in_child(way):
-    """What the launches leave in memory when they are interpreted or compiled; or why there is nothing."""
+    """Returns the memory after the launches, interpreted or compiled; or the reason why there is none."""
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     if way == "interpreted":
         environment["TRITON_INTERPRET"] = "1"

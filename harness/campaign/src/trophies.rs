@@ -88,7 +88,7 @@ fn render_table(corpus: &Corpus) -> String {
         "# What Cerith has found\n\nBugs of Triton: {}. Found by random kernels: {fuzzed}; by cases of the corpus: {}. New, as far as \
          we know: {new}.\n\nThis page is made from the case files that say `found:`. `cerith fuzz trophies` writes it; \
          do not edit it. An engine without versions has the bug in all versions. A bug that is `unreported` was not \
-         sent to anybody.\n\n\
+         reported upstream.\n\n\
          | shown by | engines, versions and how | program | by | upstream | state |\n|---|---|---|---|---|---|\n",
         found.len(),
         found.len() - fuzzed,

@@ -235,7 +235,10 @@ impl Index {
         let name = opened.archive;
         let broken = |error: ZipError| {
             Refusal::new(
-                format!("{name} is no whole zip archive: {}", describe_zip_error(error)),
+                format!(
+                    "{name} is not a complete zip archive: {}",
+                    describe_zip_error(error)
+                ),
                 COPY_HELP,
             )
         };
@@ -345,7 +348,7 @@ impl Index {
             .data_start()
             .is_none_or(|start| start.saturating_add(entry.compressed_size()) > slot.end)
         {
-            return Err(damaged("its bytes overlap what is behind it".to_owned()));
+            return Err(damaged("its bytes overlap the bytes after it".to_owned()));
         }
         let outcome = read.take(size as u64 + 1).read_to_end(&mut bytes);
         match bytes.len() {

@@ -12,7 +12,7 @@ use cerith_python::nearest::{list, suggest_spelling};
 /// Number of arguments that a host function is called with.
 const HOST_ARGUMENTS: usize = 3;
 
-const ON_PURPOSE: &str = "`unchecked: true` on the launch passes it all the same";
+const ON_PURPOSE: &str = "`unchecked: true` on the launch passes it anyway";
 
 /// The parameters that a positional argument can go to.
 fn by_position(function: &Function) -> Vec<&Parameter> {

@@ -186,7 +186,7 @@ fn suggest_condition(conditions: &str, entries: &[Entry]) -> Option<String> {
         .flat_map(|(_, labels)| labels.split(','))
         .collect();
     if labels.is_empty() {
-        return Some("there are no variables, so nothing stands behind a `:`".to_owned());
+        return Some("there are no variables, so nothing can follow a `:`".to_owned());
     }
     crate::filter::find_unmet(conditions, &labels).map_or_else(
         || Some("each condition is met by a case, and no case meets all".to_owned()),

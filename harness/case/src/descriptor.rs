@@ -128,7 +128,7 @@ impl Descriptor {
             ));
         }
         if self.padding == Padding::Nan && !self.base.dtype.is_float() {
-            return Some(format!("`nan` is no padding for {}", self.base.dtype));
+            return Some(format!("`nan` is not a padding for {}", self.base.dtype));
         }
         if self.round_f32_to_tf32 && self.base.dtype != cerith_tile::DType::F32 {
             return Some(format!("only f32 rounds to tf32, not {}", self.base.dtype));

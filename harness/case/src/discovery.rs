@@ -1,9 +1,9 @@
-//! Who found the bug that a case shows, and its state upstream. See `cerith fuzz trophies` for a table of all finds.
+//! The finder of the bug that a case shows, and its state upstream. `cerith fuzz trophies` writes a table of all such bugs.
 
 use crate::expectation::{EnginePattern, words};
 
 words! {
-    /// Who found it.
+    /// The finder of a bug.
     Finder {
         /// A generated case of `cerith fuzz`, or another random kernel.
         Fuzz = "fuzz",
@@ -27,9 +27,9 @@ words! {
 /// The key `found` of a case file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovery {
-    /// Who found it.
+    /// The finder.
     pub finder: Finder,
-    /// The engines with the bug, as its expectations name them; if empty, all that they name.
+    /// The engines with the bug, as its expectations name them. If empty, all of these.
     pub engines: Vec<EnginePattern>,
     /// The link of the bug in Triton's tracker; `None` if no report is known.
     pub upstream: Option<String>,

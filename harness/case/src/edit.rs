@@ -56,7 +56,7 @@ pub enum EditError {
     #[error("no short condition (`when`) tells its cases from the others of the file; write it by hand")]
     NoCondition,
     /// The edited text would not have the intended effect.
-    #[error("what comes out would be wrong ({0}); write it by hand")]
+    #[error("the result would be wrong ({0}); write it by hand")]
     Wrong(String),
 }
 
@@ -119,7 +119,7 @@ impl CaseFile {
         if let Some(problem) = problems.first() {
             return Err(wrong(&problem.message));
         }
-        let schema = schema.ok_or_else(|| wrong("it is no case file"))?;
+        let schema = schema.ok_or_else(|| wrong("it is not a case file"))?;
         let kept = self.schema.expect.len() - gone.min(self.schema.expect.len());
         if schema.expect.len() != kept + new.len() {
             return Err(wrong("expectations are lost"));

@@ -374,7 +374,7 @@ impl Fill {
                             return Err(Diagnostic::error(
                                 "wrong-type",
                                 item.span(),
-                                "an address of something that is no tensor",
+                                "an address of something that is not a tensor",
                             )
                             .help("name a tensor, `x.data_ptr() + 4`, or null"));
                         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-/// Problems of many cases: the same problem of one place is kept once.
+/// Problems of many cases: equal problems at one location are kept once.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
     entries: Vec<(Diagnostic, String, usize)>,
@@ -13,7 +13,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Adds what [`Entry::resolve`](crate::Entry::resolve) gave for the case of an id.
+    /// Adds the problems that [`Entry::resolve`](crate::Entry::resolve) returned for a case.
     pub fn add(&mut self, id: &str, problems: Vec<Diagnostic>) {
         for problem in problems {
             let at = *self
@@ -33,7 +33,7 @@ impl Problems {
         self.entries.is_empty()
     }
 
-    /// The problems in the order in which they were found, each with the cases that it is about.
+    /// The problems in the order in which they were found, each with the cases that have it.
     pub fn finish(self) -> Vec<Diagnostic> {
         self.entries
             .into_iter()

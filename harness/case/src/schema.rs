@@ -134,7 +134,7 @@ impl Schema {
             .and_then(|node| reader.parse_seconds(node, "timeout"));
         let inspectable = reader.parse_flag(top.get("inspectable"), "inspectable", true);
         let recorded = top.get("recorded").and_then(|node| reader.parse_recorded(node));
-        let wanted = "a mapping of storages to what they hold, such as `{ out: [1, 2, 3] }`";
+        let wanted = "a mapping of storages to their contents, such as `{ out: [1, 2, 3] }`";
         let gives = reader
             .parse_pairs(top.get("gives"), "gives", wanted)
             .iter()

@@ -224,7 +224,7 @@ impl fmt::Display for Variant {
 
 /// The text names no variant, or no axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no variant of a case: {reason}")]
+#[error("`{text}` is not a variant of a case: {reason}")]
 pub struct BadVariant {
     /// The text as given.
     pub text: String,

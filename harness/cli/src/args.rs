@@ -58,7 +58,7 @@ pub use self::toolchain::{ToolchainArgs, ToolchainCommand};
   cerith help cases                               the format of case files
 
 Exit codes: 0 everything is as expected; 1 there is an unexpected disagreement, an expectation that no longer \
-happens, or an engine named with --engine that says nothing; 2 the input is bad, or the output cannot be \
+happens, or an engine named with --engine without an outcome; 2 the input is bad, or the output cannot be \
 written; 3 nothing was run, or there was no second engine to compare with; 130 interrupted."
 )]
 pub struct Cli {
@@ -66,12 +66,12 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_default_value = true)]
     pub color: ColorChoice,
 
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The commands of `cerith`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run cases through engines and judge what they did.
@@ -108,7 +108,7 @@ pub enum Command {
     Exec(ExecArgs),
     /// Compile and execute every case with other options, layouts and configurations. All must give the same result.
     Sweep(SweepArgs),
-    /// Put the results of a GPU on record, for machines without one.
+    /// Record a GPU's results, for machines without one.
     Accept(AcceptArgs),
     /// Generate kernels and layouts, and keep the differences that no known bug explains.
     Fuzz(FuzzArgs),

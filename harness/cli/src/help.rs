@@ -153,7 +153,7 @@ fn wrap_text(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The words of a text, with code between backticks in one piece.
+/// Splits a text into words, with code between backticks in one piece.
 fn split_words(text: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let mut is_open = false;

@@ -74,7 +74,7 @@ fn build_jobs(count: usize, kernel: impl Fn(usize) -> Arc<Kernel>) -> Vec<Arc<Jo
         .collect()
 }
 
-/// The same machine code in a file of its own, with bytes behind its end that nobody reads.
+/// The same machine code in a file of its own, with unused bytes after its end.
 fn copy_kernel(kernel: &Arc<Kernel>, index: usize) -> Arc<Kernel> {
     let mut kernel = Kernel::clone(kernel);
     kernel.cubin = [&kernel.cubin[..], &index.to_le_bytes()].concat().into();

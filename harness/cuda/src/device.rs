@@ -324,7 +324,7 @@ impl Device {
         let Some(code) = self.kernels.get_mut(number) else {
             return Err(Error {
                 name: "bad-job".to_owned(),
-                message: format!("nobody said what kernel {number} is"),
+                message: format!("kernel {number} is not defined"),
                 fatal: false,
             });
         };
@@ -465,7 +465,7 @@ fn load(gpu: &Gpu, most_shared: u32, cubin: &[u8], metadata: &Metadata) -> Resul
         return Err(Error {
             name: "out-of-shared-memory".to_owned(),
             message: format!(
-                "the kernel wants {} bytes of shared memory, and this GPU has {most_shared}",
+                "the kernel needs {} bytes of shared memory, and this GPU has {most_shared}",
                 metadata.shared
             ),
             fatal: false,
@@ -534,7 +534,7 @@ fn find_stray_write(front: &[u8], back: &[u8]) -> Option<Ran> {
     let behind = back.iter().position(written);
     let place = match (before, behind) {
         (Some(distance), _) => format!("{distance} bytes before the first guard zone"),
-        (None, Some(distance)) => format!("{distance} bytes behind the last guard zone"),
+        (None, Some(distance)) => format!("{distance} bytes after the last guard zone"),
         (None, None) => return None,
     };
     Some(Ran::Faulted {
@@ -684,7 +684,7 @@ mod tests {
         let mut behind = gap.clone();
         behind[3] = 0;
         assert!(
-            matches!(find_stray_write(&gap, &behind), Some(Ran::Faulted { message, .. }) if message.contains(" 3 bytes behind"))
+            matches!(find_stray_write(&gap, &behind), Some(Ran::Faulted { message, .. }) if message.contains(" 3 bytes after"))
         );
         let mut before = gap.clone();
         before[98] = 0;

@@ -282,7 +282,7 @@ impl Gpu {
         if !cubin.starts_with(b"\x7fELF") {
             return Err(refused(
                 "not-a-cubin",
-                "the kernel's machine code is no ELF file".to_owned(),
+                "the kernel's machine code is not an ELF file".to_owned(),
             ));
         }
         let name =

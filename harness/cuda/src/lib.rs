@@ -184,7 +184,7 @@ impl OnRecord {
     /// nothing is launched, or the same machine code has a record.
     fn find_outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
         let damaged = |error: ShelfError| {
-            let mend = "bring the file back from version control, or make it anew with `cerith accept`";
+            let mend = "bring the file back from version control, or write it again with `cerith accept`";
             let complaint = Complaint::new(DAMAGED_RECORDING, format!("failed to {error}; {mend}"));
             Ok(Outcome::Unavailable(Box::new(complaint)))
         };
@@ -199,7 +199,7 @@ impl OnRecord {
             Ok((outcome, _)) => return Ok(outcome),
             Err(Missing::Absent) => (
                 NO_RECORDING,
-                format!("no outcome of {id} is on record for `{}`", case.id),
+                format!("no recorded outcome of {id} for `{}`", case.id),
             ),
             Err(Missing::Stale(why)) => (STALE_RECORDING, why),
         };
@@ -239,7 +239,7 @@ impl OnRecord {
                     if kind == NO_RECORDING && self.shelf.has_executed(self.gpu, case) {
                         kind = OTHER_CODE;
                     }
-                    "it compiles to machine code that is not on record, and there is no GPU to execute it: `cerith bundle` and \
+                    "it compiles to machine code without a record, and there is no GPU to execute it: `cerith bundle` and \
                      `cerith exec` take it to a machine that has one"
                         .to_owned()
                 }

@@ -173,7 +173,7 @@ fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<St
     }
 }
 
-/// Why what a GPU did with a variant says nothing about the compiler, if that is so.
+/// The reason to ignore a GPU's outcome of a variant in judging the compiler, if there is one.
 pub fn not_executable(ran: &Ran) -> Option<String> {
     let resources = [
         "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
@@ -213,7 +213,7 @@ impl<'a> LayoutFilter<'a> {
     fn find_refusal(&self, case: &Case) -> Result<Option<String>, Failure> {
         let Some(reference) = self.reference else {
             return Ok(Some(
-                "the reference, which knows layouts, is not asked".to_owned(),
+                "the reference, which supports layouts, is not run".to_owned(),
             ));
         };
         let ask = |case: &Case| Ok::<_, Failure>(take_memory(reference.run(case, self.rules)?.outcome));
@@ -235,7 +235,7 @@ impl<'a> LayoutFilter<'a> {
         Ok(if back.touched > 0 {
             Some("the kernel writes between the elements".to_owned())
         } else if back.memory != *expected {
-            Some("the kernel gives something else in such a layout".to_owned())
+            Some("the kernel has another result in such a layout".to_owned())
         } else {
             None
         })

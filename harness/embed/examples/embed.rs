@@ -2,8 +2,8 @@
 //!
 //!     cargo run -p cerith-embed --example embed
 //!
-//! A case is read from text, run by the reference and by Triton's own interpreter (where `cerith toolchain add 3.6.0` or
-//! whoever has installed it), judged, and printed as `cerith run` prints it. Exits with what `cerith run` would exit with.
+//! A case is read from text, run by the reference and by Triton's own interpreter (if
+//! `cerith toolchain add 3.6.0` has installed it), judged, and printed as `cerith run` prints it. Exits with the code of `cerith run`.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -51,6 +51,6 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut printer = Human::default();
     printer.verbose = true;
     let summary = judge(&corpus, &panel, |event| print!("{}", printer.render_event(event)))
-        .map_err(|_| "somebody stopped the panel")?;
+        .map_err(|_| "the panel was stopped")?;
     Ok(ExitCode::from(summary.exit_code()))
 }

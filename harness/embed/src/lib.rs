@@ -161,7 +161,7 @@ mod tests {
         let summary = judge(&corpus, &panel, |event| {
             problems += usize::from(matches!(event, Event::Problem(_)));
         });
-        let summary = summary.expect("nobody stops it");
+        let summary = summary.expect("it is not stopped");
         assert!(problems > 0);
         assert_eq!(summary.exit_code(), 2);
     }

@@ -1,7 +1,7 @@
-//! The corpus through a compiler: what becomes of its cases, and what that costs beside Triton's own work.
+//! The corpus through a compiler: the outcomes of its cases, and the cost in addition to Triton's own work.
 //!
-//! `cargo bench --bench compile -- 3.9.0 90 2 [FILTER…]`: version, target, processes; with `--cache FOLDER`, what is kept
-//! there is used. Every case that did not compile
+//! `cargo bench --bench compile -- 3.9.0 90 2 [FILTER…]`: version, target, processes; with `--cache FOLDER`, the kernels kept
+//! there are used. Every case that did not compile
 //! is listed. Numbers are for a machine with nothing else to do, so the load is printed with them.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
-//! The reference against Triton's interpreter: the same launches, in the same run, on the same machine. What was
-//! prepared once is launched over and over; setting up memory and (for the interpreter) the way to its worker count.
-//! Each time is the median, which a busy machine moves little.
+//! The reference against Triton's interpreter: the same launches, in the same run, on the same machine. A
+//! prepared case is launched repeatedly; the time includes setting up memory and (for the interpreter) the exchange with its worker.
+//! Each time is the median, which varies little on a busy machine.
 //!
 //! Then the corpus: how long the reference takes for all of it, from text, and how many of its small cases one worker
 //! answers in a second. Numbers are for a machine with nothing else to do, so the load is printed with them.
@@ -111,7 +111,7 @@ fn compare(reference: &Reference, interpreter: Option<&Interpret>, budget: Durat
     }
 }
 
-/// The median time of a launch, and what the last one came to.
+/// Measures the median time of a launch, and returns the last outcome.
 fn measure(engine: &dyn Engine, case: &Case, budget: Duration) -> (Duration, Outcome) {
     let prepared = match engine.prepare(case, Rules::default()).expect("no bug of ours") {
         Preparation::Ready(prepared) => prepared,

@@ -302,7 +302,7 @@ impl FromStr for EngineId {
             return match rest {
                 None => Ok(Self::Recorded),
                 Some(_) => Err(bad(
-                    "what is on record is of the engine and version that each case names".into(),
+                    "recorded outcomes are of the engine and version that each case names".into(),
                     Some("recorded".into()),
                 )),
             };
@@ -433,7 +433,7 @@ fn parse_compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEng
         .map(|target| {
             target.parse().map_err(|error: BadTarget| {
                 bad(
-                    format!("`{target}` is no target: {error}"),
+                    format!("`{target}` is not a target: {error}"),
                     format!("cuda@{built}:sm_80"),
                 )
             })

@@ -112,7 +112,7 @@ pub(crate) fn prepare_case(shared: &Arc<Shared>, case: &Case) -> Preparation {
     match misplaced {
         Some(message) => Preparation::Ended(Outcome::Unsupported(Box::new(Complaint::new(
             "misaligned-address",
-            message + ", which is no multiple of 8",
+            message + ", which is not a multiple of 8",
         )))),
         None => Preparation::Ready(Box::new(Ready {
             shared: Arc::clone(shared),

@@ -49,13 +49,11 @@
 #![warn(missing_docs)]
 
 mod clears;
-mod code;
 mod combine_orders;
 pub mod compile;
 mod engine;
 mod executed;
 mod followed;
-mod guard;
 mod id;
 mod inductor;
 mod interpret;
@@ -65,20 +63,20 @@ mod lane_orders;
 mod lines;
 mod loading;
 mod outcome;
+mod panics;
 mod ptx;
 mod recorded;
 mod reference;
 mod schedules;
+mod shared_code;
 pub mod stats;
 mod target;
 mod translation;
 mod ttir;
 
 pub use cerith_ptx::GLOBAL_RACE;
-pub use code::{Families, find_families, is_triton_code, list_triton_code};
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};
 pub use followed::{Followed, Following};
-pub use guard::catch_panic;
 pub use id::{BadEngineId, EngineId, Family, LaunchExecutor};
 pub use inductor::Inductor;
 pub use interpret::Interpret;
@@ -88,8 +86,10 @@ pub use outcome::{
     Complaint, DAMAGED_RECORDING, Finished, Frame, INVALID_IR, MODULE_NOT_FOUND, NO_RECORDING, NO_WORKER,
     OTHER_CODE, Outcome, Position, STALE_RECORDING, SourceLines, Tracked, Trap,
 };
+pub use panics::catch_panic;
 pub use ptx::Ptx;
 pub use recorded::{Recorded, infer_rules};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};
+pub use shared_code::{Families, find_families, is_triton_code, list_triton_code};
 pub use translation::ASSERT_FAILED;
 pub use ttir::{FailedPass, Passes, Ttir};

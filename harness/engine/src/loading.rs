@@ -30,7 +30,7 @@ pub(crate) fn explain_load_failure(case: &Case, raised: &Raised) -> Option<Compl
             };
             format!(
                 "{file} imports `{module}` for what the kernel uses, and there is no such module beside this Triton; {mend}, \
-                 `cerith record` makes cases of a kernel as a program has it, and a value can be an argument instead"
+                 `cerith record` makes cases of a kernel in its program, and a value can be an argument instead"
             )
         }
         "ImportError" if root.message.starts_with("attempted relative import") => format!(

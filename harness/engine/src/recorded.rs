@@ -58,15 +58,15 @@ impl Engine for Recorded {
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
         let why = match &case.recorded {
-            None => "nothing is on record".to_owned(),
+            None => "there is no recorded outcome".to_owned(),
             Some(recorded) if recorded.engine.parse::<EngineId>().is_err() => {
                 format!(
-                    "what is on record is of `{}`, an engine that is not known",
+                    "the recorded outcome is of `{}`, an unknown engine",
                     recorded.engine
                 )
             }
             Some(recorded) if recorded.ending == Ending::Unknown => {
-                "nothing is on record: what the run left was not kept".to_owned()
+                "there is no recorded outcome: the results of the run were not kept".to_owned()
             }
             Some(_) => return Ok(Preparation::Ready(Box::new(OnRecord))),
         };

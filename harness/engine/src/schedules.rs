@@ -130,7 +130,7 @@ mod tests {
         let failure = check_with(Checks::Fast, "tl.store(out + 1, pid)").expect_err("a difference");
         assert_eq!(
             failure.to_string(),
-            "give the same in every order of programs: schedule 1 of 8 (the reverse order): byte 4 of storage `out` holds \
+            "produce the same result in every order of programs: schedule 1 of 8 (the reverse order): byte 4 of storage `out` holds \
              0x03 in the order of program ids and 0x00 in this one"
         );
     }

@@ -11,8 +11,8 @@ use rustix::fs::{self, Access, AtFlags, Dir, FileType, FlockOperation, Mode, OFl
 use rustix::io::Errno;
 
 use crate::obstacle::Obstacle;
+use crate::open::{self, Walk};
 use crate::partial::Partial;
-use crate::walk::{self, Walk};
 
 /// The most folders inside of each other that are removed.
 const MAX_DEPTH: usize = 200;
@@ -52,7 +52,7 @@ impl Folder {
             last_may_be_link,
         };
         Ok(Self {
-            handle: walk::open(path, walk)?,
+            handle: open::open(path, walk)?,
             path: path.to_owned(),
         })
     }
@@ -89,7 +89,7 @@ impl Folder {
                 Err(error) => return Err(error.into()),
             }
         }
-        let flags = walk::folder_flags() | OFlags::NOFOLLOW;
+        let flags = open::folder_flags() | OFlags::NOFOLLOW;
         match fs::openat(&self.handle, name, flags, Mode::empty()) {
             Ok(handle) => Ok(Self { handle, path }),
             Err(error @ (Errno::NOTDIR | Errno::LOOP)) => Err(match self.read_stat(name)? {
@@ -268,7 +268,7 @@ impl Folder {
     fn link(&self, name: &OsStr) -> io::Error {
         Obstacle::link(
             &self.path.join(name),
-            walk::read_target(self.handle.as_fd(), name),
+            open::read_target(self.handle.as_fd(), name),
         )
     }
 }

@@ -6,8 +6,8 @@
 
 mod folder;
 mod obstacle;
+mod open;
 mod partial;
-mod walk;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,8 +16,8 @@ use std::path::Path;
 
 pub use folder::{Folder, FolderLock};
 pub use obstacle::Obstacle;
+pub use open::distrust;
 pub use partial::Partial;
-pub use walk::distrust;
 
 /// Replaces or creates a file in a folder that exists.
 pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {

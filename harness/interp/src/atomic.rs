@@ -9,7 +9,7 @@ use cerith_tile::ir::{AtomicOp, BinaryOp, LocId, MemoryOrder};
 use cerith_tile::numeric::{self, Computed};
 
 use crate::checks::init::{self, InitState};
-use crate::checks::order::Release;
+use crate::checks::release::Release;
 use crate::checks::{Access, footprint};
 use crate::elementwise::compute_dtype;
 use crate::machine::Machine;

@@ -238,7 +238,7 @@ impl<'a> Machine<'a> {
                             .parse()
                             .map_or_else(|_| Value::unknown("a float of a text"), Value::Float),
                         (_, Some(float)) => Value::Float(float),
-                        _ => Value::unknown("a float of something else than a number"),
+                        _ => Value::unknown("a float of something other than a number"),
                     },
                     ("abs", Value::Int(number)) => {
                         Value::Int(Number::computed(number.value.saturating_abs(), number.sizes))
@@ -470,7 +470,7 @@ impl<'a> Machine<'a> {
                         let reason = a
                             .reason()
                             .or(b.reason())
-                            .unwrap_or("a division of something else than integers");
+                            .unwrap_or("a division of something other than integers");
                         Value::unknown(reason)
                     }
                 }));
@@ -511,7 +511,7 @@ impl<'a> Machine<'a> {
         let Some(numbers) = numbers else {
             let reason = args.positional.iter().find_map(Value::reason);
             return Ok(Some(Value::unknown(
-                reason.unwrap_or("mathematics of something else than numbers"),
+                reason.unwrap_or("mathematics of something other than numbers"),
             )));
         };
         Ok(Some(match (name, &numbers[..]) {
@@ -544,7 +544,10 @@ fn choose<'a>(all: &[Value<'a>], is_min: bool) -> Value<'a> {
     let mut best: Option<Value<'a>> = None;
     for one in all {
         let Some(float) = one.float() else {
-            return Value::unknown(one.reason().unwrap_or("the least of something else than numbers"));
+            return Value::unknown(
+                one.reason()
+                    .unwrap_or("the least of something other than numbers"),
+            );
         };
         let known = best.as_ref().and_then(Value::float);
         if known.is_none_or(|known| if is_min { float < known } else { float > known }) {

@@ -161,7 +161,7 @@ impl<'a> Machine<'a> {
                             Value::Int(number) => *bound = Some(number),
                             Value::None(_) => {}
                             Value::Unknown(reason) => return Ok(Value::Unknown(reason)),
-                            _ => return Ok(Value::unknown("a slice of something else than integers")),
+                            _ => return Ok(Value::unknown("a slice of something other than integers")),
                         }
                     }
                 }

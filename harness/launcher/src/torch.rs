@@ -67,7 +67,7 @@ impl<'a> Machine<'a> {
                         None => Value::unknown("an input of too many elements"),
                     },
                     Some(Value::Unknown(reason)) => Value::Unknown(reason),
-                    _ => Value::unknown(format!("`{path}` of something else than a tensor")),
+                    _ => Value::unknown(format!("`{path}` of something other than a tensor")),
                 }
             }
             "empty" | "zeros" | "ones" | "rand" | "randn" | "full" => {
@@ -232,7 +232,7 @@ impl<'a> Machine<'a> {
             })
             .collect();
         let (Some(first), true) = (tensors.first().cloned(), tensors.len() == parts.len()) else {
-            return Value::unknown(format!("`{name}` of something else than tensors"));
+            return Value::unknown(format!("`{name}` of something other than tensors"));
         };
         let dim = args
             .get(1, "dim")

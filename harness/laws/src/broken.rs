@@ -1,5 +1,5 @@
-//! Cases that break a rule on purpose. The reference must always give the answer that the breach foretells. Other engines
-//! only must not crash (`cerith fuzz --broken`).
+//! Cases that break a rule on purpose. The reference must always return the answer that the breach requires. Other engines
+//! must only not crash (`cerith fuzz --broken`).
 
 use arbitrary::Unstructured;
 use cerith_engine::{Outcome, Reference};
@@ -12,8 +12,8 @@ use cerith_tile::rules::{Rules, Version};
 use crate::case::{build_reference, check_complaint, read, run};
 use crate::ensure;
 
-/// Makes a case from bytes, and checks that the reference answers as foretold. If the kernel has no answer even without the lines that
-/// break a rule, nothing is foretold.
+/// Makes a case from bytes, and checks the answer of the reference. If the kernel has no answer even without the lines that
+/// break a rule, any answer is accepted.
 pub fn check(bytes: &[u8]) -> TrialResult {
     let broken = Broken::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
         .map_err(|error| Fault(format!("no case: {error}")))?;
@@ -51,7 +51,7 @@ pub fn is_whole(broken: &Broken, reference: &Reference, rules: Rules) -> Result<
     })
 }
 
-/// The reference must report the planned problem.
+/// Checks that the reference reports the planned problem.
 ///
 /// # Errors
 /// The reference's actual result.
@@ -80,7 +80,7 @@ pub fn check_foretold(foretold: Foretold, outcome: &Outcome) -> Result<(), Fault
             format!(" with {}: {}", complaint.kind, complaint.message)
         });
         format!(
-            "not noticed: foretold {foretold:?}, and it came to {}{words}",
+            "not detected: expected {foretold:?}, but the outcome is {}{words}",
             outcome.kind()
         )
     })

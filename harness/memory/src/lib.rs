@@ -38,6 +38,7 @@ mod copy;
 pub mod element;
 mod error;
 mod format;
+mod guard;
 mod memory;
 pub mod overlap;
 mod storage;
@@ -45,10 +46,10 @@ mod tensor;
 pub mod view;
 
 pub use error::TorchError;
-pub use memory::{Fault, GUARD_BYTE, Memory, NamedTensor, Place};
+pub use guard::{GUARD, GUARD_BYTE};
+pub use memory::{Fault, Memory, NamedTensor, Place};
 pub use storage::{
-    ALIGNMENT, ByteState, GUARD, MAX_BYTES, ORIGIN, Pointer, Storage, StorageId, Storages, TooLarge,
-    UNINIT_BYTE,
+    ALIGNMENT, ByteState, MAX_BYTES, ORIGIN, Pointer, Storage, StorageId, Storages, TooLarge, UNINIT_BYTE,
 };
 pub use tensor::{Dims, Tensor};
 pub use view::Index;

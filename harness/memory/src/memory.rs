@@ -14,11 +14,9 @@ use std::sync::Arc;
 use arena::Arena;
 use cerith_tile::fault::{self, is_planted};
 
-use crate::storage::{ALIGNMENT, ByteState, GUARD, ORIGIN, Pointer, StorageId, Storages};
+use crate::guard::{GUARD, GUARD_BYTE};
+use crate::storage::{ALIGNMENT, ByteState, ORIGIN, Pointer, StorageId, Storages};
 use crate::tensor::{Dims, Tensor};
-
-/// The content of guard zones.
-pub const GUARD_BYTE: u8 = 0xC7;
 
 /// A byte of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,14 +1,13 @@
 //! Storages: runs of bytes that own their memory, and the growing set of them that a case is built in.
 //! See [`crate::Tensor`] for the meaning of bytes, and [`crate::Memory`] for the address space at run time.
 
+use crate::guard::GUARD;
+
 /// Every storage begins at a multiple of this many bytes, as memory from torch's CUDA allocator does.
 pub const ALIGNMENT: usize = 512;
 
 /// The address of the arena's first byte, which is in the first storage's guard zone.
 pub const ORIGIN: u64 = 0x7f20_0000_0000;
-
-/// Bytes of guard zone before a storage, and at least as many after it.
-pub const GUARD: usize = 512;
 
 /// Maximum bytes of the storages of one set together (256 MiB). A case that needs more is an error and allocates
 /// nothing.

@@ -76,7 +76,7 @@ pub fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagnostic>> 
                         lower_first(&error.error.to_string())
                     );
                     Diagnostic::error("kernel-syntax", to_span(source, error.location), message)
-                        .help("mend it as Python would want it; the file is not run")
+                        .help("fix the syntax error; Cerith only parses this file")
                 })
                 .collect());
         }

@@ -124,8 +124,8 @@ impl Human {
         if !start.recorded.is_empty() {
             let _ = writeln!(
                 text,
-                "{} {}: no GPU is used",
-                self.paint(Tone::Dim, "on record"),
+                "{} {} from records: no GPU is used",
+                self.paint(Tone::Dim, "replayed"),
                 start.recorded.join(", ")
             );
         }
@@ -480,9 +480,9 @@ impl Human {
     }
 
     fn says_nothing(&self, engines: &[String], verdict: &Verdict, place: &str) -> String {
-        let verb = if engines.len() == 1 { "says" } else { "say" };
+        let verb = if engines.len() == 1 { "has" } else { "have" };
         format!(
-            "{} {}  {} {verb} nothing about it{place}\n",
+            "{} {}  {} {verb} no outcome{place}\n",
             self.paint(Tone::Bad, "SILENT"),
             self.paint(Tone::Name, &verdict.case),
             engines.join(", ")

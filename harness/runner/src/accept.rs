@@ -99,7 +99,7 @@ pub fn accept(options: &AcceptOptions, console: &dyn Console) -> Exit {
     }
     for (engine, [new, same, pending]) in &counts {
         console.print(&format!(
-            "{engine}: {} put on record, {} unchanged, {} that differ from the record\n",
+            "{engine}: {} recorded, {} unchanged, {} that differ from the record\n",
             new.len(),
             same.len(),
             pending.len()
@@ -114,7 +114,7 @@ pub fn accept(options: &AcceptOptions, console: &dyn Console) -> Exit {
         }
     }
     if counts.is_empty() && exit == Exit::AsExpected {
-        console.note("nothing was put on record: there are no results");
+        console.note("nothing was recorded: there are no results");
         return Exit::Nothing;
     }
     console.print(&format!("records: {}\n", folder.display()));
@@ -177,7 +177,7 @@ impl Pile {
                     let by = build_provenance(reader.opening(), release.triton, true);
                     self.put(&result.label, release, record, by);
                 }
-                Ok(Ok(None)) => self.refuse("its outcome says nothing", &result.label.case),
+                Ok(Ok(None)) => self.refuse("it has no outcome", &result.label.case),
                 Ok(Err(failure)) => self.refuse(&failure.to_string(), &result.label.case),
                 Err(panic) => self.refuse(&panic, &result.label.case),
             }
@@ -205,20 +205,20 @@ impl Pile {
     /// The case that an entry is about, if it is of this corpus as it is now.
     fn resolve_case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Release)> {
         if label.variant.is_some() {
-            let why = "it belongs to a sweep, whose variants are not put on record; `cerith sweep --results` \
+            let why = "it belongs to a sweep, whose variants are not recorded; `cerith sweep --results` \
                 judges it";
             self.refuse(why, &label.case);
             return None;
         }
         let EngineId::Cuda { toolchain, target } = &label.engine else {
             self.refuse(
-                &format!("outcomes of {} are not put on record", label.engine),
+                &format!("outcomes of {} are not recorded", label.engine),
                 &label.case,
             );
             return None;
         };
         if toolchain.build().is_some() {
-            let why = format!("{} is a build, and only releases are put on record", label.engine);
+            let why = format!("{} is a build, and only releases are recorded", label.engine);
             self.refuse(&why, &label.case);
             return None;
         }

@@ -215,7 +215,7 @@ impl fmt::Display for Stand {
         match self {
             Self::Right => f.write_str("right"),
             Self::Wrong(how) => write!(f, "wrong: {how}"),
-            Self::Silent(why) => write!(f, "says nothing: {why}"),
+            Self::Silent(why) => write!(f, "no outcome: {why}"),
         }
     }
 }
@@ -258,7 +258,7 @@ impl BisectQuery<'_> {
             }
             Some(Standing::Undefined) => Stand::Silent("the program has no defined answer".to_owned()),
             Some(Standing::Silent { reason: why, .. }) => Stand::Silent(why),
-            None => Stand::Silent("it was not asked".to_owned()),
+            None => Stand::Silent("it was not run".to_owned()),
         })
     }
 }
@@ -354,20 +354,20 @@ fn print_result(found: BisectResult, names: &[String], case: &str, host: Host<'_
             };
             let between = match at - before {
                 0 | 1 => String::new(),
-                steps => format!("; {} between it and {} say nothing", steps - 1, name(before)),
+                steps => format!("; {} between it and {} have no outcome", steps - 1, name(before)),
             };
             (format!("{} is {what}{between}\n", name(at)), Exit::AsExpected)
         }
         BisectResult::Alike(stand) => (
             format!(
-                "{} and {} give the same in {case}: {stand}; there is nothing to find between them\n",
+                "{} and {} produce the same result in {case}: {stand}; there is nothing to find between them\n",
                 name(0),
                 name(names.len().saturating_sub(1))
             ),
             Exit::Unexpected,
         ),
         BisectResult::Silent(place, why) => (
-            format!("{} says nothing about {case}: {why}\n", name(place)),
+            format!("{} has no outcome for {case}: {why}\n", name(place)),
             Exit::Nothing,
         ),
     };

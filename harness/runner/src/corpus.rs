@@ -9,7 +9,7 @@ use cerith_report::describe;
 use cerith_report::event::{Problem, Severity};
 
 use crate::mistyped::find_similar;
-use crate::readable::Readable;
+use crate::worker_files::Readable;
 
 /// Why there is no corpus to work on.
 #[derive(Debug, thiserror::Error)]

@@ -26,7 +26,7 @@ use crate::corpus::Selected;
 use crate::host::Host;
 use crate::inductor::{Means, build_inductors};
 use crate::open_error::OpenError;
-use crate::readable::Readable;
+use crate::worker_files::Readable;
 
 /// The result of setting engines up.
 pub struct Setup {

@@ -1,4 +1,5 @@
-//! The exit codes of commands, which every help text names. Each command decides its own exit.
+//! The meaning of exit codes, which every help text names. Each command decides its own exit; that of `cerith run` follows from its
+//! summary ([`cerith_report::event::Summary::exit_code`]).
 
 /// How a command ends. Later ones go before earlier ones where a command has several reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

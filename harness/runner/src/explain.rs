@@ -85,7 +85,7 @@ pub fn explain(options: &ExplainOptions, host: Host<'_>) -> Exit {
         host,
     );
     for id in &setup.recorded {
-        console.note(&format!("on record {id}: no GPU is used"));
+        console.note(&format!("replayed {id} from records: no GPU is used"));
     }
     for left_out in &setup.left_out {
         console.note(&format!("left out {}: {}", left_out.engine, left_out.why));
@@ -159,7 +159,7 @@ pub fn explain(options: &ExplainOptions, host: Host<'_>) -> Exit {
                     Err(Stopped) => return Exit::Interrupted,
                 },
                 Err(why) => {
-                    console.note(&format!("the stages cannot be asked: {why}"));
+                    console.note(&format!("the stages cannot be run: {why}"));
                     exit = Exit::Wrong;
                 }
             }

@@ -223,7 +223,7 @@ impl PassCriteria {
                 Severity::Warning,
                 "mended",
                 format!(
-                    "{count} {} of the baseline {name} {} mended, at least in part: {}",
+                    "{count} {} of the baseline {name} {} fixed, at least in part: {}",
                     pluralise_case(count),
                     conjugate_be(count),
                     join_names(&self.mended)
@@ -250,7 +250,7 @@ impl PassCriteria {
                 Severity::Warning,
                 "stopped",
                 format!("the run ended with {after}: {not_run} of {total} cases were not run"),
-                "mend them, try them again (`--last-failed`), and then run all; without `--fail-fast` and \
+                "fix them, try them again (`--last-failed`), and then run all; without `--fail-fast` and \
                  `--max-failures` a run goes to its end",
             )
         })
@@ -322,7 +322,7 @@ impl PreviousRun {
                     start.cases - judged,
                     start.cases
                 ),
-                "run all of them once these are mended",
+                "run all of them once these are fixed",
             ));
         }
         Ok(())

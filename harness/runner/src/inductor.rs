@@ -15,7 +15,7 @@ use cerith_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, Toolc
 use crate::engines::{check_readable, find_or_add};
 use crate::host::Host;
 use crate::open_error::OpenError;
-use crate::readable::Readable;
+use crate::worker_files::Readable;
 
 /// The requirements for creating the engines of a torch.
 pub struct Means<'a> {

@@ -33,13 +33,13 @@ pub mod part;
 mod picture;
 pub mod pipeline;
 pub mod preflight;
-pub mod readable;
 pub mod record;
 pub mod run;
 pub mod side;
 pub mod stages;
 mod store;
 pub mod sweep;
+pub mod worker_files;
 
 pub use self::exit::Exit;
 pub use self::host::{Console, Host, SilentConsole};

@@ -16,7 +16,7 @@ use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
 use crate::engines;
 use crate::host::Host;
 use crate::open_error::OpenError;
-use crate::readable::Readable;
+use crate::worker_files::Readable;
 
 /// The requirements for opening stages.
 #[derive(Clone, Copy)]
@@ -101,8 +101,7 @@ impl<'a> Blaming<'a> {
             let stages = match self.open_stages(&of) {
                 Ok(stages) => stages,
                 Err(why) => {
-                    told.notes
-                        .push(format!("the stages of {id} were not asked: {why}"));
+                    told.notes.push(format!("the stages of {id} were not run: {why}"));
                     continue;
                 }
             };
@@ -353,7 +352,7 @@ impl Stages {
             Ok(Ok(passes)) => passes,
             Ok(Err(outcome)) => {
                 return Ok(Ok(Passes::Unasked(format!(
-                    "the compiler does not come to the end of its passes: {}",
+                    "the compiler does not finish its passes: {}",
                     describe_outcome(&outcome)
                 ))));
             }

@@ -4,12 +4,12 @@
 //! One thing is varied at a time, from a launch in which every size is a little more than a block. A failure of one
 //! variant only shows its cause. A survey proves nothing.
 
-mod amount;
+mod formula;
+mod imported;
 mod place;
 mod plan;
 mod reading;
 mod scaled;
-mod varied;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,7 +138,7 @@ pub enum NotTried {
     #[error("it is written in Gluon, not in Triton")]
     Gluon,
     /// Its launches would be too large, or need something that the text does not determine.
-    #[error("no launch of a reasonable size can be made of what its text tells")]
+    #[error("its text does not determine a launch of a reasonable size")]
     TooLarge,
     /// It has parameters of any number.
     #[error("it takes any number of arguments")]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::amount::Amount;
+use super::formula::Amount;
 use cerith_module::usage::{Bound, Stride, TensorUse};
 
 /// Elements between the rows of a padded tensor, and before the first of one with an offset.

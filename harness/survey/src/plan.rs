@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::amount::Amount;
+use super::formula::Amount;
 use super::place::{self, Layout, ROW_PADDING};
 use super::reading::Reading;
 use super::scaled::{DOT_BLOCK, SCALES, depends_on_blocks, scale_block};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::ELEMENTS_MOST;
-use super::amount::{Amount, quote_expression};
+use super::formula::{Amount, quote_expression};
 use super::place::{self, Layout, place_tensor};
 use super::plan::{BLOCK, Plan, Planner};
 use cerith_launcher::skeleton::{guess_of, required_parameters, storage_name};

@@ -20,8 +20,8 @@ impl Target {
     /// Compute capability 9.0: H100 and H200.
     pub const HOPPER: Self = Self(90);
 
-    /// Whether a GPU of this capability can execute what is compiled for `code`: assembly is good for every later GPU, but
-    /// from 9.0 on Triton uses what no other GPU has (`sm_90a`).
+    /// Whether a GPU of this capability can execute code compiled for `code`: PTX runs on every later GPU, but
+    /// from 9.0 on Triton uses instructions of a single architecture (`sm_90a`).
     pub const fn can_execute(self, code: Self) -> bool {
         code.0 == self.0 || (code.0 < self.0 && code.0 < Self::HOPPER.0)
     }
@@ -44,7 +44,7 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, BadTarget> {
         let digits = text.strip_prefix("sm_").ok_or(BadTarget)?;
         let number = digits.parse().map_err(|_| BadTarget)?;
-        // Every text is one that is printed.
+        // Only texts that `Display` prints are accepted.
         if digits.starts_with(['0', '+']) || number < 10 {
             return Err(BadTarget);
         }
@@ -52,7 +52,7 @@ impl FromStr for Target {
     }
 }
 
-/// A stage of the compiler at which it is ended: what it leaves is IR.
+/// A stage after which the compiler stops. Its result is IR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -76,18 +76,18 @@ pub struct Compiled {
 /// One compiled kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Machine code, as `cuModuleLoadData` takes it; empty where the compiler ended at a [`Stage`].
+    /// Machine code, as `cuModuleLoadData` takes it; empty if the compiler stopped at a [`Stage`].
     pub cubin: Arc<[u8]>,
-    /// Triton's assembly; empty where it was not asked for.
+    /// The PTX; empty if not requested.
     pub ptx: String,
     /// Triton's IR: of the last stage, if one was requested ([`Stage`]), or before each pass; otherwise the TTIR. Empty if not
     /// requested.
     pub ttir: String,
-    /// How it is to be launched.
+    /// The parameters of its launch.
     pub metadata: Metadata,
 }
 
-/// How a kernel is to be launched: from the metadata that Triton's compiler writes.
+/// The parameters of a kernel's launch, from the metadata that Triton's compiler writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Metadata {
     /// The function's name in the cubin.
@@ -115,7 +115,7 @@ pub struct Metadata {
 /// Memory that a kernel needs for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Scratch {
-    /// Bytes for each program and CTA; 0: a null pointer is passed.
+    /// Bytes for each program and CTA; if 0, a null pointer is passed.
     pub size: u64,
     /// Bytes, a power of two.
     pub align: u64,
@@ -130,9 +130,9 @@ pub struct Invocation {
     pub kernel: usize,
     /// Programs along each axis, each at least 1.
     pub grid: [u32; 3],
-    /// The kernel's parameters in order, scratch pointers not among them.
+    /// The kernel's parameters in order, without scratch pointers.
     pub params: Vec<Param>,
-    /// Memory that the host sets to zero before the launch: a tuner's hooks do.
+    /// Memory that the host sets to zero before the launch, for hooks of a tuner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clears: Vec<Cleared>,
 }
@@ -144,7 +144,7 @@ pub struct Cleared {
     pub storage: usize,
     /// The first byte.
     pub start: usize,
-    /// How many bytes.
+    /// The number of bytes.
     pub len: usize,
 }
 
@@ -156,10 +156,10 @@ pub enum Param {
     Address {
         /// Index of the storage.
         storage: usize,
-        /// Byte of it; may lie outside.
+        /// The byte offset; may be out of bounds.
         offset: i64,
     },
-    /// A number, as the bytes that the kernel reads, little endian, 1, 2, 4 or 8 of them, aligned to their number.
+    /// A number, as the bytes that the kernel reads: little endian, 1, 2, 4 or 8 bytes, aligned to their size.
     /// (A null pointer is eight zeros.)
     Bytes(Vec<u8>),
     /// A tensor descriptor for the TMA unit, encoded with `cuTensorMapEncodeTiled` at launch; 128 bytes, aligned to 64.
@@ -171,7 +171,7 @@ pub enum Param {
 pub struct TensorMap {
     /// Index of the storage.
     pub storage: usize,
-    /// Byte of it where the tensor begins.
+    /// The byte offset at which the tensor begins.
     pub offset: i64,
     /// `CUtensorMapDataType`'s number.
     pub data_type: u32,
@@ -181,7 +181,7 @@ pub struct TensorMap {
     pub shape: Vec<u64>,
     /// Strides in bytes; the last one is the element's size.
     pub strides: Vec<u64>,
-    /// Elements of a block along each dimension, as the hardware is to load it.
+    /// Elements of a block along each dimension, as the hardware loads it.
     pub block: Vec<u32>,
     /// `CUtensorMapSwizzle`'s number.
     pub swizzle: u32,

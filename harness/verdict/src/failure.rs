@@ -3,7 +3,7 @@
 //! Two failures are about the same thing if one of these holds:
 //!
 //! 1. Both are failed `static_assert`s with the same message.
-//! 2. The messages match: their words are equal, or all words of one message are in the other one. Numbers, quotes and
+//! 2. The messages match: their words are equal, or one message has all words of the other one. Numbers, quotes and
 //!    words that every message has (`cannot`, `expected`) do not count.
 //! 3. No known bug explains the failure of an engine, and both failures are at the same line of the same file.
 //! 4. No known bug explains it, the line of one of them is unknown, and the messages share a word, or both are refusals of
@@ -148,7 +148,7 @@ const COMMON: [&str; 44] = [
     "with",
 ];
 
-/// The significant words of a message, in lower case.
+/// Extracts the significant words from a message, in lower case.
 fn extract_words(message: &str) -> BTreeSet<String> {
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     message

@@ -92,6 +92,7 @@
 
 mod arithmetic;
 mod canary;
+mod conforming;
 mod cover;
 mod difference;
 mod expectation;

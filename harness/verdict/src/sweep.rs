@@ -23,10 +23,11 @@ use cerith_tile::quirk::Quirks;
 use cerith_tile::quirk::signature::BugSignature;
 use cerith_tile::rules::Rules;
 
+use crate::conforming::ByReference;
 use crate::difference::{Bytes, Comparison, Tolerance, compare};
 use crate::expectation::{Met, has_message};
 use crate::explained;
-use crate::panel::{ByReference, Failed, Stopped, uses_of};
+use crate::panel::{Failed, Stopped, uses_of};
 use crate::trial::Pair;
 use crate::verdict::Kind;
 

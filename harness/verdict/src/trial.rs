@@ -6,7 +6,7 @@
 //! ([`crate::Witness`]), and one that runs the reference's code is not evidence for or against it. The reference itself is
 //! suspected ([`Verdict::suspected`]) if a record agreed with it and no longer does, or if only an engine that is known to
 //! differ confirms it. It is also suspected if it loses an answer that a record agreed with, or has one where the case file says
-//! that there is none. Engines that cannot run the program, or ran out of something, are in no camp. A program without a defined
+//! that there is none. Engines that cannot run the program, or exceed a limit, are in no camp. A program without a defined
 //! answer blames no engine.
 //!
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
@@ -34,7 +34,7 @@ pub struct Bench<'a> {
     pub other_witnesses: Vec<Witness<'a>>,
     /// The results that the reference accepts from a conforming implementation.
     pub tolerance: &'a dyn Tolerance,
-    /// The facts about its engines beforehand.
+    /// The facts about its engines that are known before the trial.
     pub engine_facts: EngineFacts,
 }
 
@@ -87,7 +87,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
         seen.push(id.clone());
         first
     });
-    // A difference under any rules is a difference; what is undefined under any rules is not a fair trial.
+    // A difference under any rules is a difference. A program that is undefined under any rules cannot be judged.
     verdict.kind = [
         VerdictKind::Differ,
         VerdictKind::Nondeterministic,
@@ -108,24 +108,24 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
     verdict
 }
 
-/// A trial under way: the witnesses, and the verdict as far as it is reached.
+/// A trial in progress: the witnesses, and the verdict so far.
 pub(crate) struct Hearing<'a, 'b> {
     pub(crate) bench: &'a Bench<'a>,
     facts: Facts,
     pub(crate) verdict: &'b mut Verdict,
-    /// Engines that differ unexpectedly, and that only the reference's word convicts.
+    /// Engines that differ unexpectedly, and that only the reference blames.
     by_word: &'b mut Vec<EngineId>,
-    /// Whether bytes count: those of a pair that is looked at again do not.
+    /// Whether compared bytes are counted; false if a pair is compared again.
     pub(crate) counting: bool,
 }
 
-/// Those who differ from the reference.
+/// The witnesses that differ from the reference.
 pub(crate) type Dissenters<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
 
 /// The result of comparing two outcomes.
 pub(crate) enum Pair {
     Same,
-    /// No byte certainly differs, but some may: why, and which.
+    /// No byte certainly differs, but some may: the reason, and the bytes.
     Unknown(String, Spans),
     Different(Kind, Option<Comparison>),
 }
@@ -147,8 +147,8 @@ impl Pair {
         Self::Same
     }
 
-    /// Compares an engine's own launches: those of `finished` that left something else, with the first of them. They may
-    /// leave whatever conforming implementations may. `known` is what the reference left.
+    /// Compares an engine's own launches: those of `finished` that left other bytes, with the first of them. They may
+    /// differ as far as conforming implementations may. `known` is the memory of the reference.
     pub(crate) fn of_launches(
         finished: &Finished,
         known: Option<&Memory>,
@@ -204,16 +204,16 @@ fn may_overflow(reference: &Outcome, other: &Outcome) -> bool {
         && matches!(other, Outcome::Trapped(Trap::Assert, _))
 }
 
-/// Why elements that differ cannot be decided.
+/// The reason why different elements cannot be decided.
 fn describe_undecided(tolerance: &dyn Tolerance) -> String {
     tolerance.unknown_reason().unwrap_or_else(|| {
-        "what differs depends on a comparison or an order of programs that a conforming implementation may decide either way, \
+        "the difference depends on a comparison or an order of programs that a conforming implementation may decide either way, \
          or on a value without known bounds"
             .to_owned()
     })
 }
 
-/// Why two engines that refuse a program do not agree.
+/// The reason why two engines that reject a program do not agree.
 fn two_refusals(left: Witness<'_>, right: Witness<'_>) -> String {
     let message = |witness: Witness<'_>| {
         let complaint = witness.outcome.complaint();
@@ -331,7 +331,7 @@ impl Hearing<'_, '_> {
             self.set_all_standings(Standing::Undefined);
             return VerdictKind::Undefined;
         }
-        // An engine that runs a known offender's code is as doubtful as the offender.
+        // An engine that shares code with an engine with a known bug is as doubtful.
         let known = &self.bench.engine_facts.offenders;
         let doubtful: Vec<Families> = camp
             .iter()
@@ -369,7 +369,7 @@ impl Hearing<'_, '_> {
         self.convict(reference, &camp, rest, &overruling)
     }
 
-    /// Who is wrong, once it is settled who is right: the reference with its camp, or those that overrule it.
+    /// Blames the other engines, after the winner is known: the reference with its camp, or the camp that overrules it.
     fn convict(
         &mut self,
         reference: Witness<'_>,
@@ -377,7 +377,7 @@ impl Hearing<'_, '_> {
         rest: Vec<(Witness<'_>, Kind, Option<Comparison>)>,
         overruling: &[EngineId],
     ) -> VerdictKind {
-        // Engines that agreed with an overruled reference share its code, so the mistake is the reference's.
+        // Engines that agree with an overruled reference share its code, so the reference is blamed.
         let right = |id: &EngineId| {
             if overruling.is_empty() {
                 *id == *reference.id || camp.iter().any(|witness| witness.id == id)
@@ -422,7 +422,7 @@ impl Hearing<'_, '_> {
         word
     }
 
-    /// Witnesses that agree with each other, together.
+    /// Groups the witnesses that agree with each other.
     pub(crate) fn group_witnesses<'w>(
         &mut self,
         witnesses: impl Iterator<Item = Witness<'w>>,
@@ -594,7 +594,7 @@ impl Hearing<'_, '_> {
                     Pair::Different(Kind::Trap, None)
                 }
             }
-            // Processes of the same code that die alike.
+            // Processes of the same code that crash in the same manner.
             (Crashed(one), Crashed(other)) => {
                 if one.message == other.message && !left.families.is_independent_of(right.families) {
                     Pair::Same
@@ -611,7 +611,7 @@ impl Hearing<'_, '_> {
                     Pair::Different(Kind::Trap, None)
                 }
             }
-            // An engine that compiles refuses a program before it runs, one that interprets raises when it gets there.
+            // A compiler rejects a program before it runs; an interpreter raises when it reaches the line.
             (Rejected(_), Rejected(_) | Trapped(Trap::Raised, _))
             | (Trapped(Trap::Raised, _), Rejected(_)) => {
                 if self.is_same(left, right) {

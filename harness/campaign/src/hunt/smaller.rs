@@ -64,7 +64,7 @@ impl Hunt<'_> {
                 )),
                 Ok(ShrinkResult::Before) => {}
                 Ok(ShrinkResult::Unseen(engine)) if judged => self.host.console.note(&format!(
-                    "not reduced: {name}: its compiler says nothing about it; on a machine with a GPU: \
+                    "not reduced: {name}: its compiler has no outcome for it; on a machine with a GPU: \
                      cerith reduce --cases {} {name}/case \
                      --engine {engine}",
                     self.findings.display()

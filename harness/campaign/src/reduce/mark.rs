@@ -80,7 +80,7 @@ impl Mark {
                 let names: Vec<String> = quirks.iter().map(|quirk| quirk.to_string()).collect();
                 format!("that {} explains", names.join(" and "))
             }
-            Cause::Told(told) => format!("told as {}", told.name),
+            Cause::Told(told) => format!("explained by {}", told.name),
         };
         let words = match &self.appearance {
             Appearance::Words(words, _) if !words.is_empty() => format!(": {words}"),

@@ -84,7 +84,7 @@ impl Loader {
                 let at = u32::try_from(at).unwrap_or(0);
                 let help = match input.content {
                     Err(Missing::Skipped(_)) => "rename it, or remove it from the corpus",
-                    _ => "mend the file, or take it out of the corpus",
+                    _ => "fix the file, or remove it from the corpus",
                 };
                 self.problems
                     .push(Diagnostic::error(code, Span::new(source, at, at), message).help(help));

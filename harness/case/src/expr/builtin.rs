@@ -230,8 +230,12 @@ fn call_builtin(
                 ExprError::new(call.clone(), format!("`{}` of nothing", builtin.name))
             }
             (Reason::Literal, Some((value, range))) => {
-                let what = if builtin.name == "int" { "integer" } else { "float" };
-                ExprError::new(range.clone(), format!("{} is no {what}", value.describe()))
+                let what = if builtin.name == "int" {
+                    "an integer"
+                } else {
+                    "a float"
+                };
+                ExprError::new(range.clone(), format!("{} is not {what}", value.describe()))
             }
             (_, Some((value, range))) => operator::convert_value_error(error, value, range),
             (_, None) => operator::convert_error(error, &call),

@@ -51,7 +51,7 @@ impl<'a> Evaluator<'a> {
             return Ok(value);
         }
         if builtin::is_reserved(name) {
-            return Err(ExprError::new(range.clone(), format!("`{name}` is no value")));
+            return Err(ExprError::new(range.clone(), format!("`{name}` is not a value")));
         }
         self.names.get(name).cloned().ok_or_else(|| {
             let locals = self.locals.iter().map(|(local, _)| local.as_str());
@@ -87,7 +87,7 @@ impl<'a> Evaluator<'a> {
         for keyword in &call.arguments.keywords {
             let at = to_bytes(keyword.range);
             let Some(name) = &keyword.arg else {
-                return Err(ExprError::new(at, "`**` cannot stand in a case"));
+                return Err(ExprError::new(at, "`**` cannot be used in a case"));
             };
             keywords.push((
                 name.id.to_string(),
@@ -204,7 +204,7 @@ impl<'a> Evaluator<'a> {
                     value => {
                         return Err(ExprError::new(
                             to_bytes(other.range()),
-                            format!("{} is no index of a view", value.describe()),
+                            format!("{} is not an index of a view", value.describe()),
                         )
                         .help(Some(
                             "a tensor is indexed by integers, slices, `None` and `...`".to_owned(),
@@ -244,7 +244,7 @@ impl Scope for Evaluator<'_> {
 
     fn locate_error(&mut self, error: Error, at: TextRange) -> ExprError {
         match error.reason {
-            Reason::Complex => ExprError::new(to_bytes(at), "complex numbers cannot stand in a case"),
+            Reason::Complex => ExprError::new(to_bytes(at), "complex numbers cannot be used in a case"),
             _ => operator::convert_error(error, &to_bytes(at)),
         }
     }
@@ -323,7 +323,7 @@ impl Scope for Evaluator<'_> {
             }
             _ => Err(ExprError::new(
                 range,
-                format!("{} cannot stand in a case", construct(expr)),
+                format!("{} cannot be used in a case", construct(expr)),
             )),
         }
     }

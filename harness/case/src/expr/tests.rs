@@ -100,7 +100,7 @@ fn what_only_kernels_files_knew_is_known_here_too() {
             "round(2.675, 2), round(125, -1), int('ff', 16), math.log(8, 2)",
             "(2.67, 120, 255, 3.0)",
         ),
-        ("int('1__0')", "`'1__0'`: str `'1__0'` is no integer"),
+        ("int('1__0')", "`'1__0'`: str `'1__0'` is not an integer"),
         (
             "[] * 10**30",
             "`[] * 10**30`: cannot fit 'int' into an index-sized integer",

@@ -17,10 +17,7 @@ pub(super) fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic
 }
 
 /// The address that a value points to: `Some(None)` for the null pointer, `None` if the value is not an address.
-#[allow(
-    clippy::option_option,
-    reason = "no address is another thing than the null pointer"
-)]
+#[allow(clippy::option_option, reason = "no address differs from the null pointer")]
 pub(super) fn to_address(value: &Value) -> Option<Option<(StorageId, i64)>> {
     match value {
         Value::Tensor(tensor) => Some(Some((tensor.storage, tensor.byte_offset()))),

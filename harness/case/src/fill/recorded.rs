@@ -162,7 +162,7 @@ impl RecordedBytes {
                 Diagnostic::error(
                     "wrong-type",
                     value.span(),
-                    "an address of something that is no tensor",
+                    "an address of something that is not a tensor",
                 )
                 .help("name a tensor, or write `x.data_ptr() + 4`")
             })?;
@@ -201,7 +201,10 @@ fn parse_addresses(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Vec<(u
         .iter()
         .filter_map(|(key, node): &(Key, Node)| {
             let element = key.name.parse().map_err(|_| {
-                problems.push(wrong(key.span, format!("`{}` is no element's number", key.name)));
+                problems.push(wrong(
+                    key.span,
+                    format!("`{}` is not an element's number", key.name),
+                ));
             });
             let value = ValueTemplate::parse(node, problems);
             Some((element.ok()?, key.span, value?))

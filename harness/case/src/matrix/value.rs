@@ -195,7 +195,7 @@ pub(crate) fn check_identifier(key: &Key, what: &str) -> Result<(), Diagnostic> 
         return Err(Diagnostic::error(
             "bad-name",
             key.span,
-            format!("`{}` is no name for a {what}", key.name),
+            format!("`{}` is not a name for a {what}", key.name),
         )
         .help("use letters, digits and `_`, beginning with a letter"));
     }

@@ -114,7 +114,7 @@ impl Resolver<'_> {
         for value in self.find_arguments(key, launches)? {
             let ArgValue::Tensor { tensor, .. } = value else {
                 let message = format!(
-                    "argument `{}` is no tensor, so it has no dimension to mark",
+                    "argument `{}` is not a tensor, so it has no dimension to mark",
                     key.name
                 );
                 self.problems.push(

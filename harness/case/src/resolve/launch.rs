@@ -191,7 +191,7 @@ impl Resolver<'_> {
                 schema.span,
                 format!("Triton makes no such descriptor: {fault}"),
             )
-            .note("`unchecked: true` on the launch asks for it all the same")),
+            .note("`unchecked: true` on the launch allows it anyway")),
             _ => Ok(descriptor),
         }
     }
@@ -215,7 +215,7 @@ fn constant_addresses(launch: &Launch) -> Vec<Diagnostic> {
         .map(|span| {
             Diagnostic::error("wrong-type", span, "an address as a constant of a kernel")
                 .note("every engine has other addresses, and would compile another kernel")
-                .help("pass it for a parameter that is no `tl.constexpr`")
+                .help("pass it for a parameter that is not a `tl.constexpr`")
         })
         .collect()
 }
@@ -241,7 +241,7 @@ fn parse_global(name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
         Err(Diagnostic::error(
             "bad-name",
             span,
-            format!("`{name}` is no name in the kernel's module"),
+            format!("`{name}` is not a name in the kernel's module"),
         )
         .help("name a function of the kernel's file: `{ global: relu }`"))
     }

@@ -58,7 +58,7 @@ impl Resolver<'_> {
         let tensor = match self.names.get(&key.name) {
             Some(Value::Tensor(tensor)) if at.is_some() => tensor.clone(),
             _ => {
-                let message = format!("`{}` is no storage of the case", key.name);
+                let message = format!("`{}` is not a storage of the case", key.name);
                 let mut problem = Diagnostic::error("unknown-name", key.span, message);
                 problem.help = suggest_spelling(
                     &key.name,

@@ -128,7 +128,7 @@ impl Reader<'_> {
         for (key, value) in pairs {
             // `collections.namedtuple` takes no others.
             if !is_python_name(&key.name) || key.name.starts_with('_') {
-                let message = format!("`{}` is no name for a field of a named tuple", key.name);
+                let message = format!("`{}` is not a name for a field of a named tuple", key.name);
                 self.problems
                     .push(Diagnostic::error("bad-name", key.span, message).help(
                         "use letters, digits and `_`, beginning with a letter, and no keyword of Python's",

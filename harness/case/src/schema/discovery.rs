@@ -47,7 +47,7 @@ impl Reader<'_> {
                 "state",
                 what,
                 start,
-                "say what became of it: `state: unreported`",
+                "add its state: `state: unreported`",
             )
             .and_then(|node| self.parse_word(node, "state", &states, FoundState::from_name));
         Some(Discovery {

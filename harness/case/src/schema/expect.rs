@@ -74,7 +74,7 @@ impl Reader<'_> {
                     start,
                     "an expectation without `verdict` or `outcome`",
                 )
-                .help("say what is expected: `verdict: differ`, or `outcome: rejected`"),
+                .help("add the expected result: `verdict: differ`, or `outcome: rejected`"),
             );
         }
         let message = fields
@@ -130,7 +130,7 @@ impl Reader<'_> {
                     let problem =
                         Diagnostic::error("empty-list", node.span, format!("`{key}` is an empty list"));
                     self.problems
-                        .push(problem.help("name at least one, or leave the key out"));
+                        .push(problem.help("name at least one, or omit the key"));
                 }
                 items
             }
@@ -225,7 +225,7 @@ impl Reader<'_> {
                 None
             }
             Ok(range) => {
-                // An engine that could not be read is not the range's fault.
+                // If no engine could be parsed, the range is not at fault.
                 let of_torch = |engine: &EnginePattern| engine.name == "inductor";
                 let (torch, triton) = (engines.iter().any(of_torch), !engines.iter().all(of_torch));
                 if engines.is_empty()
@@ -245,7 +245,7 @@ impl Reader<'_> {
                     format!("no release of {what} is in `{text}`"),
                 );
                 if let (Some(first), Some(last)) = (releases.first(), releases.last()) {
-                    problem = problem.help(format!("there are {first} to {last}"));
+                    problem = problem.help(format!("known releases: {first} to {last}"));
                 }
                 self.problems.push(problem);
                 None

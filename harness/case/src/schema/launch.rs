@@ -115,7 +115,7 @@ impl Reader<'_> {
                             Diagnostic::error(
                                 "wrong-type",
                                 item.span,
-                                "a positional argument behind keyword arguments",
+                                "a positional argument after keyword arguments",
                             )
                             .help("move it before them"),
                         ),
@@ -155,7 +155,7 @@ impl Reader<'_> {
                     key.span,
                     format!("unknown launch option `{}`", key.name),
                 )
-                .note("`unchecked: true` on the launch passes it all the same");
+                .note("`unchecked: true` on the launch passes it anyway");
                 problem.help = suggest_spelling(&key.name, OPTIONS);
                 self.problems.push(problem);
             }

@@ -131,7 +131,7 @@ impl Reader<'_> {
         };
         if !(seconds > 0.0 && seconds <= MAX_TIMEOUT) {
             self.problems.push(
-                Diagnostic::error("wrong-type", node.span, format!("`{what}` is no time to wait"))
+                Diagnostic::error("wrong-type", node.span, format!("`{what}` is not a timeout"))
                     .help(format!("write seconds, more than 0 and up to {MAX_TIMEOUT}")),
             );
             return None;

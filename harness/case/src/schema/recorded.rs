@@ -66,7 +66,7 @@ impl Reader<'_> {
     fn parse_executing_engine(&mut self, node: &Node) -> Option<String> {
         let pattern = self.parse_engine(node)?;
         if pattern.name == RECORDED || pattern.version.is_none() && pattern.name != "reference" {
-            let message = format!("`{pattern}` is no engine that executed something");
+            let message = format!("`{pattern}` is not an engine that executed something");
             self.problems.push(
                 Diagnostic::error("unknown-engine", node.span, message)
                     .help("write its id with its version: `interpret@3.6.0+host`, `jit@3.6.0`"),

@@ -49,7 +49,7 @@ fn only_case_files_and_kernels_are_read() {
     write(
         root.path(),
         "folder.yaml/k.py",
-        b"syntax error, but nobody names it",
+        b"syntax error, but no case names it",
     );
     let (ids, problems) = report(root.path());
     assert_eq!(problems, "");
@@ -88,14 +88,14 @@ fn links_stay_in_the_corpus() {
       | ^
       |
       = note: left out for it: `a/case.yaml`
-      = help: mend the file, or take it out of the corpus
+      = help: fix the file, or remove it from the corpus
     error[unreadable]: the file cannot be read: the link leads nowhere
      --> ROOT/dangling.yaml:1:1
       |
     1 |
       | ^
       |
-      = help: mend the file, or take it out of the corpus
+      = help: fix the file, or remove it from the corpus
     ");
 }
 

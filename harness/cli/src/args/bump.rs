@@ -18,7 +18,7 @@ use super::selection::Selection;
   cerith bump 3.9.0 ../triton/.venv/bin/python dtype   what a Triton of your own fixed and broke, in one area
   cerith bump 3.9.0 pr-1234                            what a build fixed and broke that was adopted by that name
   cerith bump 3.8.0 3.9.0 --engine cuda dot            compare the compilers: also launches, machine code and compile time
-  cerith bump 3.8.0 3.9.0 --engine ptx my/cases        the same of kernels that are not on record, without a GPU
+  cerith bump 3.8.0 3.9.0 --engine ptx my/cases        the same for kernels without a record, without a GPU
   cerith bump 3.8.0 3.9.0 --format markdown            for a pull request
   cerith run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
   cerith bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
@@ -57,7 +57,7 @@ pub struct BumpArgs {
     #[command(flatten)]
     pub noise: NoiseArgs,
 
-    /// A stream that `cerith run`, `cerith bump` or `cerith matrix` wrote, with one side or both. What is in it is not run
+    /// A stream that `cerith run`, `cerith bump` or `cerith matrix` wrote, with one side or both. Its cases are not run
     /// again. Repeat for more.
     #[arg(long, value_name = "FILE")]
     pub against: Vec<PathBuf>,
@@ -70,7 +70,7 @@ pub struct BumpArgs {
     #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = change)]
     pub fail_on: Vec<Change>,
 
-    /// What to print.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = BumpFormat::Human)]
     pub format: BumpFormat,
 
@@ -118,7 +118,7 @@ pub struct MatrixArgs {
     #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
     pub engine: BumpEngine,
 
-    /// What to print.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = MatrixFormat::Human)]
     pub format: MatrixFormat,
 
@@ -161,7 +161,7 @@ pub enum MatrixFormat {
 
 Releases are installed as they are needed. The case must be right at one end and wrong at the other. Each step halves the range.
 
-Exit codes: 0 the version was found; 1 both ends give the same; 2 the input is bad; 3 a version that was needed says nothing; \
+Exit codes: 0 the version was found; 1 both ends produce the same result; 2 the input is bad; 3 a version that was needed has no outcome; \
 130 interrupted.")]
 pub struct BisectArgs {
     /// The case's id, or a filter that selects one case.
@@ -213,7 +213,7 @@ pub enum BumpEngine {
     Interpret,
     /// Its compiler, on a GPU or from the records.
     Cuda,
-    /// Its compiler, its PTX for `sm_80` executed here: also for kernels that are not on record.
+    /// Its compiler, its PTX for `sm_80` executed here: also for kernels without a record.
     Ptx,
 }
 

@@ -32,7 +32,7 @@ pub struct ListArgs {
   cerith explain dot/matmul --html > matmul.html  a page for a notebook
   cerith explain out-of-bounds                    what a finding of `cerith check` means
 
-The verdict comes first, then what each engine did, then pictures and tables of what differs. The storages, tensors and launches \
+The verdict comes first, then what each engine did, then pictures and tables of the differences. The storages, tensors and launches \
 of the case follow.")]
 pub struct ExplainArgs {
     /// The case's id, or a filter that selects few cases. A folder before it is the corpus, as for `cerith run`. Or the code of a
@@ -104,7 +104,7 @@ pub struct CompareArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 
-    /// What to print: text for people, or a line of JSON for every case.
+    /// The output format: text for people, or a line of JSON for every case.
     #[arg(long, value_enum, default_value_t = RunFormat::Human)]
     pub format: RunFormat,
 }
@@ -135,7 +135,7 @@ pub struct CoverageArgs {
     #[arg(long)]
     pub holes: bool,
 
-    /// What to print.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = CoverageFormat::Text)]
     pub format: CoverageFormat,
 

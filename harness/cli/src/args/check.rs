@@ -34,9 +34,9 @@ pub enum CheckFormat {
   cerith check src --write-baseline known.toml  accept today's findings
   cerith check src --baseline known.toml        report only new ones
 
-What a kernel needs is read off its text: which parameters are tensors, strides, sizes and blocks. Then one thing is varied at a \
+`check` infers what the kernel needs from its source: which parameters are tensors, strides, sizes and blocks. Then one thing is varied at a \
 time: sizes of 0, 1, one below, at and above a block; rows that are padded, tensors that are transposed or begin inside their \
-storage; f16 and bf16; an output that is an input.
+storage; f16 and bf16; an output that is also an input.
 
 Comments in the kernel's file: `# cerith: requires K % BLOCK_K == 0` (callers promise it), `# cerith: ignore[race] REASON`. \
 `cerith explain CODE` explains a finding. `cerith.toml` or `[tool.cerith]` in `pyproject.toml` has the configuration.

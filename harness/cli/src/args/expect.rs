@@ -18,9 +18,9 @@ use super::selection::Selection;
   cerith expect --check                      for CI: fail if there is something to write or to remove
 
 An expectation is written only for the versions and the cases that the run saw. Widen it by hand where you know more. Only lines \
-below `expect:` are changed. Some differences are mended and not expected, so nothing is written for them: where Cerith itself failed, \
+below `expect:` are changed. Some differences should be fixed and not expected, so nothing is written for them: where Cerith itself failed, \
 where the reference is to blame or does not know the language, and where nothing was compared. An expectation is removed only if \
-the run asked every version that it speaks of.
+the run included every version that it covers.
 
 Exit codes: 0 nothing failed; 1 --check found something, or a case cannot be written down; 2 the input is bad, or the output cannot \
 be written.")]
@@ -49,7 +49,7 @@ pub struct ExpectArgs {
     #[arg(long, conflicts_with_all = ["accept", "prune", "list"])]
     pub check: bool,
 
-    /// Review even if standard input is no terminal: it has one line for each difference, with one of the letters.
+    /// Review even if standard input is not a terminal: it has one line for each difference, with one of the letters.
     #[arg(long, conflicts_with_all = ["accept", "prune", "list", "check"])]
     pub review: bool,
 

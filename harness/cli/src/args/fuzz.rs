@@ -24,8 +24,8 @@ use super::selection::Engines;
   cerith fuzz range reports/fuzz/findings/NAME    find the versions that have it
   cerith fuzz promote reports/fuzz/findings/NAME  make it a case of the corpus, and a row of reports/findings.md
 
-The same seed makes the same cases on every machine. A difference that known bugs explain is counted under them. Of the others, the \
-first of each signature is kept as a finding, in a folder of its own in DIR/findings: case.yaml and kernel.py; repro.py, which \
+The same seed makes the same cases on every machine. A difference that known bugs explain is counted under them. The others \
+are grouped by signature: the first of each group is kept as a finding, in a folder of its own in DIR/findings: case.yaml and kernel.py; repro.py, which \
 needs only torch and triton; report.md, in the form that Triton's maintainers ask for. \
 A finding is not yet a bug: find out who is wrong before you report it.
 
@@ -82,12 +82,12 @@ pub struct FuzzArgs {
     #[arg(long, conflicts_with = "resume")]
     pub unsteered: bool,
 
-    /// What to do with findings.
+    /// The command for findings.
     #[command(subcommand)]
     pub command: Option<FuzzCommand>,
 }
 
-/// What to do with findings.
+/// The commands for findings.
 #[derive(Debug, Subcommand)]
 pub enum FuzzCommand {
     /// Ask every installed version about findings, and write it into their reports.

@@ -10,7 +10,7 @@ use super::output::output_file;
 #[derive(Debug, Args)]
 pub struct Gate {
     /// Let the failures in this baseline pass: a file that `cerith report baseline` wrote, or the stream of a run. New failures
-    /// fail the run; mended ones are reported. Bad input and internal errors are never in a baseline.
+    /// fail the run; fixed ones are reported. Bad input and internal errors are never in a baseline.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
 
@@ -41,9 +41,9 @@ impl Gate {
 /// Arguments of `cerith report baseline`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cerith report baseline reports/run/events.jsonl -o baseline.jsonl             keep what is not as expected now
-  cerith run --baseline baseline.jsonl                                          fail only for what is new
-  cerith report baseline reports/run/events.jsonl --prune baseline.jsonl -o baseline.jsonl   drop what is mended
+  cerith report baseline reports/run/events.jsonl -o baseline.jsonl             accept today's failures
+  cerith run --baseline baseline.jsonl                                          fail only for new failures
+  cerith report baseline reports/run/events.jsonl --prune baseline.jsonl -o baseline.jsonl   drop fixed failures
 
 Exit codes: 0 the baseline is written; 2 the stream or the baseline is damaged, or the output cannot be written. After an error \
 the old baseline is unchanged.")]
@@ -52,7 +52,7 @@ pub struct BaselineArgs {
     #[arg(value_name = "STREAM")]
     pub stream: PathBuf,
 
-    /// Remove what is mended from this baseline, and add nothing.
+    /// Remove fixed failures from this baseline, and add nothing.
     #[arg(long, value_name = "FILE")]
     pub prune: Option<PathBuf>,
 

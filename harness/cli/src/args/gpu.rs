@@ -87,7 +87,7 @@ pub struct ExecArgs {
   cerith accept results.cerith
   cargo insta review          review what is pending
 
-A record of the same kernel and layout is not overwritten. A new outcome that differs from it is pending until somebody \
+A record of the same kernel and layout is not overwritten. A new outcome that differs from it is pending until a person \
 reviews it.")]
 pub struct AcceptArgs {
     /// Bundles that `cerith exec` wrote.

@@ -3,7 +3,7 @@
 use cerith_report::KnownDetail;
 use clap::{Args, ValueEnum};
 
-/// How much is said of differences that are as expected.
+/// The amount of detail about differences that are as expected.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct KnownArgs {
     /// How much is printed about expected differences. Unexpected ones are always printed in full.
@@ -11,7 +11,7 @@ pub struct KnownArgs {
     known: KnownWord,
 }
 
-/// The words for it.
+/// The values of `--known`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum KnownWord {
     /// Only their number.

@@ -16,10 +16,10 @@ use super::selection::{Engines, Selection};
   cerith run alias layout scalar --engine reference --engine interpret@3.2.0
   cerith run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
   cerith run --shard 2/8 --out reports/shard-2      run one of eight jobs; `cerith report merge` merges them
-  cerith run --baseline baseline.jsonl              fail only for what is new
-  cerith run --last-failed --fail-fast              run what failed before, up to the first that still fails
+  cerith run --baseline baseline.jsonl              fail only for new failures
+  cerith run --last-failed --fail-fast              run the cases that failed before, up to the first that still fails
   cerith run --known all                            name every case that differs as expected, by cause
-  cerith run --engine reference --schedules 8       check that defined cases give the same in other orders
+  cerith run --engine reference --schedules 8       check that defined cases have the same result in other orders
   cerith run recording/ softmax_kernel              run one kernel's launches of a recording
 
 A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
@@ -49,23 +49,23 @@ pub struct RunArgs {
     pub masked: Masked,
 
     /// Warn about accesses that stay inside of a storage and leave the tensor that was passed: a slice's neighbour, the padding
-    /// behind a row. Changes no verdict.
+    /// after a row. Changes no verdict.
     #[arg(long)]
     pub views: bool,
 
     /// Have the reference launch every case N more times with its programs in other orders: first reversed, then in
-    /// permutations that are the same in every run. A defined case must give the same in all orders. If it does not, that is a
+    /// permutations that are the same in every run. A defined case must have the same result in all orders. If it does not, that is a
     /// bug in Cerith, and an internal error of the run.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub schedules: u32,
 
-    /// Where a compiled engine (`cuda`, `ptx`) is to blame, ask the stages of its compiler which one is wrong, and its passes. Each
-    /// such case is compiled some five times more. `cerith explain --stages` shows one case's.
+    /// If a compiled engine (`cuda`, `ptx`) is to blame, find the wrong stage of its compiler, and the wrong pass. Each
+    /// such case is compiled about five more times. `cerith explain --stages` shows one case's.
     #[arg(long)]
     pub stages: bool,
 
-    /// Let engines say nothing. Without it, the run fails where an engine named with `--engine` says nothing (no
-    /// toolchain, no GPU, no record) and the case file does not foresee that. It also fails where a record is stale or a
+    /// Allow engines without an outcome. Without it, the run fails if an engine named with `--engine` has no outcome (no
+    /// toolchain, no GPU, no record) and the case file does not foresee that. It also fails if a record is stale or a
     /// kernel's file cannot be loaded.
     #[arg(long)]
     pub allow_unavailable: bool,
@@ -74,7 +74,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub gate: Gate,
 
-    /// What is printed, and where reports go.
+    /// The output format, and the folder of the reports.
     #[command(flatten)]
     pub reports: Reports,
 }
@@ -93,9 +93,9 @@ pub enum Checks {
 /// What a lane holds that a load masks off without `other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Masked {
-    /// An undefined value, as Triton's documentation says. What depends on it is not compared.
+    /// An undefined value, as Triton's documentation says. Results that depend on it are not compared.
     Undefined,
-    /// Zero, as in kernels compiled for NVIDIA. What depends on it is compared.
+    /// Zero, as in kernels compiled for NVIDIA. Results that depend on it are compared.
     Zero,
 }
 
@@ -108,10 +108,10 @@ impl From<Checks> for cerith_interp::Checks {
     }
 }
 
-/// What is printed, and where reports go.
+/// The output format, and the folder of the reports.
 #[derive(Debug, Args)]
 pub struct Reports {
-    /// What to print: text for people, or the stream of events for programs.
+    /// The output format: text for people, or the stream of events for programs.
     #[arg(long, value_enum, default_value_t = RunFormat::Human)]
     pub format: RunFormat,
 

@@ -33,8 +33,8 @@ pub struct Engines {
     /// reference's interpreter), `jit@3.6.0` or `jit` (Triton's launcher on this machine's GPU, with torch), `inductor@2.11.0` (under
     /// torch.compile; executed by the reference and by
     /// Triton's interpreter), `recorded` (the results of the program that was recorded). Repeat for more. Without it, the
-    /// reference, the newest Triton's interpreter, if that is installed or can be, and its compiler: on this machine's GPU, or by what
-    /// is on record, or `ptx` for cases of which nothing is on record. Also `recorded` for a recording.
+    /// reference, the newest Triton's interpreter, if that is installed or can be, and its compiler: on this machine's GPU, or replayed
+    /// from records, or `ptx` for cases without a record. Also `recorded` for a recording.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 

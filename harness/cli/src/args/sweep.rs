@@ -45,7 +45,7 @@ pub struct SweepArgs {
     #[arg(long)]
     pub offline: bool,
 
-    /// What is printed, and where reports go.
+    /// The output format, and the folder of the reports.
     #[command(flatten)]
     pub reports: Reports,
 }

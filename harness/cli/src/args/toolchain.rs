@@ -10,12 +10,12 @@ use super::bad_value::BadValue;
 /// Arguments of `cerith toolchain`.
 #[derive(Debug, Args)]
 pub struct ToolchainArgs {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: ToolchainCommand,
 }
 
-/// What to do with toolchains.
+/// The commands for toolchains.
 #[derive(Debug, Subcommand)]
 pub enum ToolchainCommand {
     /// Install a Triton from PyPI, in an environment of its own, with the NumPy that fits it.
@@ -36,7 +36,7 @@ Toolchains are installed in your data directory. CERITH_HOME names another direc
   cerith toolchain adopt /opt/venv/bin/python
   cerith toolchain adopt --name pr-1234 ../triton/.venv/bin/python
 
-The toolchain is named after the Triton and the NumPy in it: `3.6.0+numpy2.3.5`. A Triton that is no release also has the name of \
+The toolchain is named after the Triton and the NumPy in it: `3.6.0+numpy2.3.5`. A Triton that is not a release also has the name of \
 its build, its own or that of --name, so that several builds of one version can be adopted: `interpret@3.10.0+git1a2b3c4`, \
 `interpret@3.9.0+pr-1234`. Engines of Triton 3.6.0 use the toolchain if no Triton 3.6.0 is installed. Engines that need torch (`jit`, \
 `interpret@3.6.0+torch`) use it in any case. `remove` removes the name and leaves the environment alone.")]
@@ -45,7 +45,7 @@ its build, its own or that of --name, so that several builds of one version can 
         #[arg(value_name = "PYTHON", default_value = "python3")]
         python: OsString,
 
-        /// The name of the build, if its Triton is no release: `pr-1234`. Letters, digits, `.`, `_` and `-`, with a digit or a
+        /// The name of the build, if its Triton is not a release: `pr-1234`. Letters, digits, `.`, `_` and `-`, with a digit or a
         /// hyphen among them.
         #[arg(long, value_name = "NAME", value_parser = build)]
         name: Option<String>,
@@ -65,12 +65,12 @@ known, and a rule that changed then looks like a bug.")]
         #[arg(long)]
         known: bool,
     },
-    /// Compare toolchains with what was installed, and install damaged ones again.
+    /// Compare the files of toolchains with the installed ones, and install damaged toolchains again.
     #[command(after_help = "Examples:
   cerith toolchain repair 3.9.0
 
 If only its Python is gone, as after an update, its environment is made again, and nothing is downloaded. Adopted toolchains belong to \
-somebody else: they are neither checked nor repaired.")]
+others: they are neither checked nor repaired.")]
     Repair {
         /// A toolchain's name, as `list` shows it.
         #[arg(required = true, value_name = "VERSION")]

@@ -202,12 +202,12 @@ fn a_result_of_something_else_is_refused_and_the_others_are_not() {
         folder,
         &[],
         2,
-        "refused, outcomes of interpret@3.9.0 are not put on record: area/c",
+        "refused, outcomes of interpret@3.9.0 are not recorded: area/c",
     );
     assert_eq!(record(folder), None);
 
     write_results(folder, &[stranger, good], 1);
-    check(folder, &[], 2, "1 put on record");
+    check(folder, &[], 2, "1 recorded");
     assert!(record(folder).is_some());
 }
 
@@ -221,17 +221,17 @@ fn what_is_on_record_waits_for_a_review() {
         folder,
         &[],
         0,
-        "cuda@3.9.0 sm_90: 1 put on record, 0 unchanged, 0 that differ",
+        "cuda@3.9.0 sm_90: 1 recorded, 0 unchanged, 0 that differ",
     );
     let first = record(folder);
-    check(folder, &[], 0, "0 put on record, 1 unchanged");
+    check(folder, &[], 0, "0 recorded, 1 unchanged");
 
     write_results(folder, &labels, 2);
     check(folder, &[], 1, "not overwritten: area/c");
     assert_eq!(record(folder), first);
     let pending = folder.join("snapshots/cuda/sm_90/area/c.snap.new");
     assert!(pending.is_file());
-    check(folder, &["--replace"], 0, "1 put on record");
+    check(folder, &["--replace"], 0, "1 recorded");
     assert_ne!(record(folder), first);
     assert!(!pending.exists());
 }

@@ -110,7 +110,7 @@ fn what_is_mended_is_told_and_can_be_pruned() {
     place.run(&["--baseline", BASE, "--out", "again"]).assert_ends(
         0,
         &[
-            "warning[mended]: 1 case of the baseline base.jsonl is mended, at least in part: area/bad:n=5",
+            "warning[mended]: 1 case of the baseline base.jsonl is fixed, at least in part: area/bad:n=5",
             "`cerith report baseline again/events.jsonl --prune base.jsonl -o base.jsonl`",
         ],
         &[],

@@ -213,7 +213,7 @@ fn what_still_happens_somewhere_stays() {
     check(
         &versions,
         &[],
-        "also covers versions that were not asked (3.8); ask them, or narrow its `versions`",
+        "also covers versions that were not run (3.8); run them, or narrow its `versions`",
     );
 }
 
@@ -300,13 +300,13 @@ fn what_cerith_did_wrong_is_never_written_down() {
     );
     check(
         &|verdict| verdict["outcomes"]["reference"]["outcome"] = json!("unsupported"),
-        "the reference says nothing: unsupported",
+        "the reference has no outcome: unsupported",
     );
     check(
         &|verdict| {
             verdict["differences"] = json!([{ "baseline": "given", "engine": "reference", "kind": "given" }]);
         },
-        "the reference does not give what the case file says",
+        "the reference's result differs from the case file's",
     );
     // A failure of Cerith in a case that was judged, and in one that was not.
     let place = create_commented();

@@ -157,8 +157,8 @@ fn a_named_engine_that_says_nothing_fails_the_run() {
         &CUDA,
         1,
         &[
-            "SILENT area/b  cuda@3.9.0 says nothing about it",
-            "no outcome of cuda@3.9.0 is on record for `area/b`",
+            "SILENT area/b  cuda@3.9.0 has no outcome",
+            "no recorded outcome of cuda@3.9.0 for `area/b`",
             "silent: cuda@3.9.0 has no outcome for 1 case (1 no-recording)",
             "`--allow-unavailable` lets it pass",
             "NOT as expected: 1 with an engine without an outcome",

@@ -138,7 +138,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         (&"unavailable".into(), &"no-recording".into())
     );
     assert!(
-        message.contains("that is not on record, and there is no GPU to execute it: `cerith bundle`"),
+        message.contains("without a record, and there is no GPU to execute it: `cerith bundle`"),
         "{message}"
     );
     // The result is the same without the compiler.
@@ -182,7 +182,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
         );
     place.run_cerith(&["accept", "results.cerith"], None).assert_ends(
         0,
-        &["cuda@3.9.0 sm_90: 2 put on record"],
+        &["cuda@3.9.0 sm_90: 2 recorded"],
         &[],
     );
     let record = fs::read_to_string(place.join("snapshots/cuda/sm_90/area/convert.snap")).expect("a record");
@@ -212,7 +212,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(outcome["error"], "stale-recording");
     assert!(
-        message.contains("that is not on record, and there is no GPU to execute it: `cerith bundle`"),
+        message.contains("without a record, and there is no GPU to execute it: `cerith bundle`"),
         "{message}"
     );
 }

@@ -181,7 +181,7 @@ fn a_file_that_cannot_be_loaded_is_told_whoever_asked() {
     let (exit, text) = read_output(&run_cerith(folder.path(), &["run"]));
     assert_eq!(exit, Some(1), "{text}");
     for part in [
-        "SILENT area/a  interpret@3.9.0, ptx@3.9.0 say nothing about it",
+        "SILENT area/a  interpret@3.9.0, ptx@3.9.0 have no outcome",
         "module-not-found: cases/area/library.py imports `torch`",
         "NOT as expected: 1 with an engine without an outcome",
     ] {

@@ -46,7 +46,7 @@ launches:
 ";
 
 const FLAT: &str = "\
-about: What is in no case but a contiguous one copied.
+about: The first 16 elements, copied; other layouts have other elements there.
 kernel: k.py:flat
 storages:
   x: { dtype: i32, shape: [4, 4], fill: arange }
@@ -202,7 +202,7 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     area/rows num_warps=4 Same(AsIs)
     area/rows num_stages=1 Same(AsIs)
     area/rows specialize=false Same(AsIs)
-    area/rows layout=transposed NotApplicable("the kernel gives something else in such a layout")
+    area/rows layout=transposed NotApplicable("the kernel has another result in such a layout")
     "#);
     place.judge(0, &["2 agree", "as expected"]);
     assert!(place.path().join("reports/sweep/report.html").is_file());
@@ -210,7 +210,7 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     let output = place.run_cerith(&["accept", "results.cerith"]);
     assert_eq!(output.status.code(), Some(2), "{}", join_output(&output));
     assert!(
-        join_output(&output).contains("whose variants are not put on record"),
+        join_output(&output).contains("whose variants are not recorded"),
         "{}",
         join_output(&output)
     );

@@ -207,7 +207,7 @@ impl<R: Read> Reader<R> {
                     )));
                 }
                 if !self.read_up_to(1)?.is_empty() {
-                    return Err(self.report_damage("there is more behind the end"));
+                    return Err(self.report_damage("there is more data after the end"));
                 }
                 self.ended = true;
             }

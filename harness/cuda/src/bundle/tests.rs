@@ -183,7 +183,7 @@ fn results_come_back_with_where_they_are_from() {
     let nobodys = writer.add_result(&written[0]).and_then(|()| writer.finish());
     let nobodys = nobodys.expect("it is memory");
     let mut reader = Reader::begin_results(nobodys.as_slice()).expect("its beginning");
-    let error = reader.next_result().expect_err("nobody executed it");
+    let error = reader.next_result().expect_err("it was not executed");
     assert!(
         error
             .to_string()
@@ -308,7 +308,7 @@ fn foreign_and_newer_files_are_named() {
     );
     let mut behind = write_cases(1);
     behind.push(0);
-    assert!(describe_refusal(&behind).ends_with("there is more behind the end"));
+    assert!(describe_refusal(&behind).ends_with("there is more data after the end"));
 }
 
 /// A section with a right checksum.

@@ -136,7 +136,7 @@ impl Book {
                     line.of.push(book.only_release(record).map_err(malformed)?);
                 }
                 if line.of.iter().any(|origin| origin.by >= book.by.len()) {
-                    return Err(malformed("nobody says who ran it".to_owned()));
+                    return Err(malformed("the record has no provenance".to_owned()));
                 }
                 let mut of = Vec::with_capacity(line.of.len());
                 for origin in std::mem::take(&mut line.of) {
@@ -167,7 +167,7 @@ impl Book {
 
     /// The release of a record in a file that holds one release: the Triton version of its provenance.
     fn only_release(&self, record: Record) -> Result<Origin, String> {
-        let by = self.by.get(record.by).ok_or("nobody says who ran it")?;
+        let by = self.by.get(record.by).ok_or("the record has no provenance")?;
         let triton: Version = by.triton.parse().map_err(|error: BadVersion| error.to_string())?;
         Ok(Origin {
             release: triton.into(),

@@ -99,7 +99,7 @@ pub(super) fn apply(changed: &[Change], memory: &mut Memory) -> Result<(), Strin
         let (arena, _) = memory.arena_mut();
         arena
             .get_mut(range.clone())
-            .ok_or_else(|| format!("bytes behind `{name}`"))?
+            .ok_or_else(|| format!("bytes after `{name}`"))?
             .copy_from_slice(&bytes);
         ranges.push((range.start, range.end, name));
     }

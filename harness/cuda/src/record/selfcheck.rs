@@ -50,7 +50,7 @@ pub fn check_records() -> Result<(), String> {
         _ => false,
     };
     if !same {
-        return Err("a record does not give back what it was made of".to_owned());
+        return Err("a record does not reproduce its outcome".to_owned());
     }
     if let Some(what) = read.find_mismatch(&case) {
         return Err(format!(

@@ -486,7 +486,7 @@ fn a_broken_file_is_an_error_with_its_line() {
         ("---\nx: y\n---\n{\"case\":1}\n", "line 4: "),
         (
             "---\n---\n{\"case\":\"area/c\",\"source\":\"\",\"layout\":\"\",\"of\":[[\"3.9.0\",\"\",0]],\"outcome\":\"finished\",\"times\":1}\n",
-            "line 3: nobody says who ran it",
+            "line 3: the record has no provenance",
         ),
         (
             build_duplicate(r#""outcome":"finished","times":1"#).as_str(),
@@ -519,7 +519,7 @@ fn a_record_gives_each_byte_once_and_inside_of_memory() {
             Some("bytes of `x` twice"),
         ),
         (r#"[["x",9223372036854775807,"01"]]"#, Some("bytes before `x`")),
-        (r#"[["x",4611686018427387904,"01"]]"#, Some("bytes behind `x`")),
+        (r#"[["x",4611686018427387904,"01"]]"#, Some("bytes after `x`")),
     ] {
         let changed: Vec<change::Change> = serde_json::from_str(changed).expect("changes");
         let applied = change::apply(&changed, &mut case.memory());

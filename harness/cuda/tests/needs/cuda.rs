@@ -109,7 +109,7 @@ fn a_child_that_does_not_start() {
         arguments: vec!["-c".into(), "echo nonsense >&2; exit 3".into()],
         ..build_options()
     };
-    let message = Executor::start(silent).expect_err("it says nothing").to_string();
+    let message = Executor::start(silent).expect_err("it has no answer").to_string();
     assert!(message.contains("exit code 3 nonsense"), "{message}");
 }
 
@@ -397,9 +397,9 @@ fn a_neighbours_memory() {
             match (index, ran) {
                 (4, Ran::Faulted { name, message }) => {
                     assert_eq!(name, "WROTE_OUTSIDE");
-                    assert!(message.contains("bytes behind the last guard zone"), "{message}");
+                    assert!(message.contains("bytes after the last guard zone"), "{message}");
                 }
-                (4, Ran::Finished { .. }) => panic!("{bytes} bytes: nobody noticed"),
+                (4, Ran::Finished { .. }) => panic!("{bytes} bytes: not detected"),
                 (4, other) => panic!("{bytes} bytes: {other:?}"),
                 _ => assert!(is_sum(job, ran, index as f32), "{bytes} bytes, {index}: {ran:?}"),
             }

@@ -1,19 +1,19 @@
-//! A kernel's PTX as lines: what is taken out of it, how its warps come in another order, and what it prints to be traced.
+//! A kernel's PTX as lines: removed lines, another order of warps, and prints for the trace.
 //!
-//! Left out: functions besides the kernel. A module where one of them has to do with shared memory is not taken.
+//! Only the kernel itself is edited. A module with another function that uses shared memory is skipped.
 
 use std::fmt::Write as _;
 
 use crate::step::{Step, step};
 
-/// What is done to one line.
+/// The kind of change of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A `bar.sync` is taken out.
+    /// A `bar.sync` is removed.
     Barrier,
-    /// A `cp.async.wait_group` is taken out.
+    /// A `cp.async.wait_group` is removed.
     Wait,
-    /// A `cp.async.wait_group` leaves one group more on its way.
+    /// A `cp.async.wait_group` leaves one more group in flight.
     Loosened,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Text<'a> {
         self.replace_lines(|at, line| (at == edit.line).then(|| edit_line(edit.kind, line)))
     }
 
-    /// The module with a change, where the last warp goes first: all others wait for their turn at the beginning and behind each
+    /// The module with a change, where the last warp goes first: all others wait for their turn at the beginning and after each
     /// barrier.
     pub fn reverse_warps(&self, edit: Edit, warps: u32) -> String {
         let late = |at: usize| {
@@ -102,7 +102,7 @@ impl<'a> Text<'a> {
                  gone_{at}: }}"
             )
         };
-        // Declarations come first, so what is at the beginning comes in front of the first instruction.
+        // Declarations come first, so the code of the beginning goes in front of the first instruction.
         let is_first = |line: &str| {
             line.trim_start()
                 .starts_with(|first: char| first.is_ascii_lowercase())
@@ -195,7 +195,7 @@ fn edit_line(kind: Kind, line: &str) -> String {
     }
 }
 
-/// Prints a line's number, the thread, and what a text puts into the room behind them.
+/// Emits a print of a line's number, the thread, and the values that `filling` stores after them.
 fn emit_print(guard: &str, line: usize, filling: &str, format: usize) -> String {
     format!(
         "{{ .param .b64 cerith_a; .param .b64 cerith_b; .param .b32 cerith_c;\n\

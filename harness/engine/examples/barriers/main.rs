@@ -1,13 +1,13 @@
-//! What the checks of shared memory in `cerith-ptx` notice: `barriers [VERSION [KERNELS]] > reports/barriers.md`.
+//! Measures the checks of shared memory in `cerith-ptx`: `barriers [VERSION [KERNELS]] > reports/barriers.md`.
 //!
 //! Takes kernels of the corpus that Triton compiles for `sm_80` with barriers, of each area in turn, each of another case file. Each
-//! `bar.sync` and each `cp.async.wait_group` is taken out of the PTX in turn, and each wait is also made to wait for one group less.
-//! The page says how many of these `ptx@V` tells of.
+//! `bar.sync` and each `cp.async.wait_group` is removed from the PTX in turn, and each wait is also made to wait for one group less.
+//! The page says how many of these changes `ptx@V` reports.
 //!
-//! Who is right is decided by something else ([`trace`]): the whole kernel prints every access, and from that it is known which
-//! accesses nothing would part. What `ptx@V` is silent about also runs with its warps in the opposite order.
+//! A [`trace`] decides whether there is a race: the whole kernel prints every access, which shows the accesses that no barrier
+//! separates. A changed kernel without a report also runs with its warps in the opposite order.
 //!
-//! Left out: kernels that print, that call functions with shared memory, or whose trace is too long; what a GPU would show.
+//! Skipped: kernels that print, that call functions with shared memory, or whose trace is too long. No GPU is used.
 
 mod edit;
 mod page;
@@ -45,7 +45,7 @@ const AREAS: [&str; 13] = [
     "alias",
 ];
 
-/// What the checks of `cerith-ptx` tell of.
+/// The kinds that the checks of `cerith-ptx` report.
 const REPORTED_KINDS: [&str; 4] = [
     "shared-race",
     "global-race",
@@ -53,38 +53,38 @@ const REPORTED_KINDS: [&str; 4] = [
     "uninitialised-register",
 ];
 
-/// So many cases of a file are looked at.
+/// The maximum number of cases of a file.
 const OF_A_FILE: usize = 3;
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckResult {
     /// The outcome has this kind.
     Told(String),
-    /// It is silent, and the bytes are others.
+    /// No report, and the bytes changed.
     Differs,
-    /// It is silent, and the bytes are others with the last warp first.
+    /// No report, and the bytes changed with the last warp first.
     DiffersReversed,
-    /// It is silent, and the bytes are the same.
+    /// No report, and the bytes are the same.
     Same,
-    /// It is silent, and the outcome of the other order has this kind.
+    /// No report, and the outcome of the other order has this kind.
     Alone(String),
 }
 
-/// What a change makes, as the trace has it; the worst first.
+/// The race that a change creates, according to the trace; the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Race {
     /// Accesses of shared memory meet.
     Shared,
-    /// Accesses of the device's memory do.
+    /// Accesses of the device's memory meet.
     Global,
-    /// Only those of lanes of one warp do.
+    /// Only accesses of lanes of one warp meet.
     Lanes,
     /// None.
     No,
 }
 
-/// A change that was tried.
+/// A change, and its result.
 pub struct EditReport {
     pub edit: Edit,
     pub result: CheckResult,
@@ -101,7 +101,7 @@ pub struct KernelEdits {
     pub ptx: String,
     pub warps: u32,
     pub steps: usize,
-    /// What meets in shared memory in the kernel as it is.
+    /// The accesses of shared memory that meet in the unchanged kernel.
     pub meetings: Vec<Meeting>,
     pub edits: Vec<EditReport>,
 }
@@ -118,7 +118,7 @@ fn replace_ptx(compiled: &Compiled, kernel: usize, ptx: String) -> Compiled {
     compiled
 }
 
-/// What is left in memory, where a run comes to its end.
+/// Runs a case, and returns its result if it finishes.
 fn execute_case(case: &Case, compiled: Compiled) -> Result<Box<Finished>, String> {
     match Ptx::execute(case, compiled) {
         Ok(Outcome::Finished(finished)) => Ok(finished),
@@ -208,8 +208,8 @@ fn group_by_area(corpus: &Corpus) -> BTreeMap<usize, Vec<Vec<Entry>>> {
     areas
 }
 
-/// A kernel of a file's first cases with barriers that was not taken yet: one that waits for copies, if there is one. Cases that
-/// something is told of as they are, are added to `told`.
+/// Picks a kernel with barriers from a file's first cases, and skips those of `taken`. Prefers one that waits for copies. Adds cases
+/// with a report for the unchanged kernel to `told`.
 fn pick(
     entries: &[Entry],
     compiler: &Compiler,

@@ -1,4 +1,4 @@
-//! The page `reports/barriers.md`. Left out: how its figures come about.
+//! The page `reports/barriers.md`. See `trace` for its figures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,20 +7,20 @@ use crate::edit::Kind;
 use crate::{CheckResult, EditReport, KernelEdits, Race};
 
 const KINDS: [(Kind, &str); 3] = [
-    (Kind::Barrier, "`bar.sync` taken out"),
-    (Kind::Wait, "`cp.async.wait_group N` taken out"),
-    (Kind::Loosened, "`cp.async.wait_group N` made N + 1"),
+    (Kind::Barrier, "`bar.sync` removed"),
+    (Kind::Wait, "`cp.async.wait_group N` removed"),
+    (Kind::Loosened, "`cp.async.wait_group N` changed to N + 1"),
 ];
 
 const HEAD: &str = "\
-A kernel's barriers and waits are taken out of its PTX in turn, and `ptx@V` runs what is left. It should tell of every race that this
-makes. It says nothing where the barrier or wait was not needed.
+The example removes a kernel's barriers and waits from its PTX, one at a time, and `ptx@V` runs the rest. It should report every race
+that this creates, and nothing if the barrier or wait was not needed.
 
-Who is right is decided without the checks of `cerith-ptx`. The whole kernel runs once with a line printed for each access of
-shared and of the device's memory, each barrier, and each group of copies. From that it is known which accesses of a byte by two
-warps, one of them a write, have no barrier between them once a line is gone; and which accesses come before a copy has landed. Two
-writes of one value are no race, nor are two atomics. What `ptx@V` says nothing of also runs with its last warp first, as far as
-it comes to its end so. All this is about the launches of the case: another launch may need what these do not.
+A trace decides whether there is a race, without the checks of `cerith-ptx`. The whole kernel runs once and prints a line for each access
+of shared and of the device's memory, each barrier, and each group of copies. The trace shows which accesses of a byte by two
+warps, one of them a write, have no barrier between them without the removed line; and which accesses come before a copy has finished. Two
+writes of one value are not a race, nor are two atomics. A changed kernel without a report also runs with its last warp first, if
+it finishes in that order. The results cover the launches of the case: another launch may need a barrier that these do not.
 
 ";
 
@@ -28,33 +28,33 @@ fn is_told(tried: &EditReport) -> bool {
     matches!(tried.result, CheckResult::Told(_))
 }
 
-/// Whether the bytes were ever others while nothing was told.
+/// Whether the bytes changed without a report.
 fn differs(tried: &EditReport) -> bool {
     matches!(tried.result, CheckResult::Differs | CheckResult::DiffersReversed)
 }
 
-/// Whether something should have been told: a race in shared memory, or other bytes.
+/// Whether `ptx@V` should have reported it: a race in shared memory, or changed bytes.
 fn is_wanted(tried: &EditReport) -> bool {
     tried.race == Race::Shared || differs(tried)
 }
 
-/// Why a change makes no race.
+/// The reason why a change makes no race.
 fn explain_race(looked: &KernelEdits, tried: &EditReport) -> &'static str {
     let barrier = tried.edit.kind == Kind::Barrier;
     match tried.race {
         Race::Shared => "a race in shared memory",
         Race::Global => "a race in the device's memory",
-        Race::Lanes => "only lanes of one warp, which go in step, share what it parts",
-        Race::No if tried.passed.times == 0 => "these launches do not come to it",
+        Race::Lanes => "only lanes of one warp, which run in lockstep, share the bytes that it protects",
+        Race::No if tried.passed.times == 0 => "these launches never reach it",
         Race::No if barrier && looked.warps == 1 => "the kernel has one warp",
         Race::No if barrier && tried.passed.busy == 0 => {
             "no access of shared memory is between it and another barrier, the beginning or the end"
         }
         Race::No if barrier => {
-            "no byte is accessed by one warp before it and by another behind it, one of them writing"
+            "no byte is accessed by one warp before it and by another after it, one of them writing"
         }
         Race::No if tried.passed.busy == 0 => "no copy is on its way",
-        Race::No => "a later wait comes before every access of what is copied",
+        Race::No => "a later wait comes before every access of the copied bytes",
     }
 }
 
@@ -65,20 +65,20 @@ fn format_percent(part: usize, of: usize) -> String {
     format!("{:.1} %", part as f64 * 100.0 / of as f64)
 }
 
-/// The line of a kernel, in one word's distance.
+/// A line of a kernel, with one space between words.
 fn format_line(looked: &KernelEdits, at: usize) -> String {
     let text = looked.ptx.lines().nth(at).unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().collect();
     format!("`{}` in line {}", words.join(" ").trim_end_matches(';'), at + 1)
 }
 
-/// Changes, one a row.
+/// Writes a table of changes.
 fn write_rows(page: &mut String, all: &[(&KernelEdits, &EditReport)]) {
     if all.is_empty() {
         page.push_str("None.\n\n");
         return;
     }
-    page.push_str("| case | change | seen | what the trace says |\n|---|---|---|---|\n");
+    page.push_str("| case | change | result | trace |\n|---|---|---|---|\n");
     for (looked, tried) in all {
         let change = match tried.edit.kind {
             Kind::Loosened => ", one group more",
@@ -87,11 +87,11 @@ fn write_rows(page: &mut String, all: &[(&KernelEdits, &EditReport)]) {
         let other;
         let seen = match &tried.result {
             CheckResult::Told(kind) => kind.as_str(),
-            CheckResult::Differs => "nothing; other bytes",
-            CheckResult::DiffersReversed => "nothing; other bytes in the other order",
-            CheckResult::Same => "nothing; the same bytes in both orders",
+            CheckResult::Differs => "no report; changed bytes",
+            CheckResult::DiffersReversed => "no report; changed bytes in the other order",
+            CheckResult::Same => "no report; the same bytes in both orders",
             CheckResult::Alone(kind) => {
-                other = format!("nothing; the same bytes in one order, `{kind}` in the other");
+                other = format!("no report; the same bytes in one order, `{kind}` in the other");
                 &other
             }
         };
@@ -113,7 +113,7 @@ fn write_rows(page: &mut String, all: &[(&KernelEdits, &EditReport)]) {
     page.push('\n');
 }
 
-/// The page of some kernels, and of cases that something was told of as they are.
+/// Renders the page of some kernels, and of cases with a report for the unchanged kernel.
 pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> String {
     let all: Vec<(&KernelEdits, &EditReport)> = looked
         .iter()
@@ -122,7 +122,7 @@ pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> St
     let that = |is: &dyn Fn(&EditReport) -> bool| -> Vec<(&KernelEdits, &EditReport)> {
         all.iter().copied().filter(|(_, tried)| is(tried)).collect()
     };
-    let mut page = "# Barriers and waits, taken out\n\n".to_owned();
+    let mut page = "# Removed barriers and waits\n\n".to_owned();
     let _ = writeln!(
         page,
         "`cargo run --release -p cerith-engine --example barriers {version} {}` makes this page. Do not edit it.\n",
@@ -137,13 +137,13 @@ pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> St
     };
     let _ = writeln!(
         page,
-        "Triton {version}, `sm_80`, {} kernels of the corpus, each of another case file. As they are, `ptx@{version}` tells of \
+        "Triton {version}, `sm_80`, {} kernels of the corpus, each of another case file. As they are, `ptx@{version}` reports \
          {untouched}, and accesses of shared memory meet in the traces of {met}.\n",
         looked.len()
     );
     page.push_str(
-        "| change | made | races in shared memory | told | | races in the device's memory: told | silent \
-         | only lanes of a warp: told | silent | no race: told | silent |\n\
+        "| change | made | races in shared memory | reported | | races in the device's memory: reported | not reported \
+         | only lanes of a warp: reported | not reported | no race: reported | not reported |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     let mut row = |name: &str, kind: Option<Kind>| {
@@ -182,27 +182,27 @@ pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> St
         .iter()
         .map(|(code, count)| format!("`{code}` {count}"))
         .collect();
-    let _ = writeln!(page, "\nTold as: {}.\n", codes.join(", "));
+    let _ = writeln!(page, "\nReported as: {}.\n", codes.join(", "));
     let counted = that(&|tried| is_wanted(tried) || tried.race == Race::Global);
     let noticed = counted.iter().filter(|(_, tried)| is_told(tried)).count();
     let _ = writeln!(
         page,
-        "Races of both memories together: {noticed} of {} told, {}. Bytes were ever others, and nothing told: {}.\n",
+        "Races of both memories together: {noticed} of {} reported, {}. Changed bytes without a report: {}.\n",
         counted.len(),
         format_percent(noticed, counted.len()),
         that(&differs).len()
     );
-    page.push_str("## Missed: races in shared memory, or other bytes, that nothing was told of\n\n");
+    page.push_str("## Missed: races in shared memory, or changed bytes, without a report\n\n");
     write_rows(&mut page, &that(&|tried| is_wanted(tried) && !is_told(tried)));
     page.push_str(
-        "## Silent: races in the device's memory\n\n`cerith-ptx` does not watch who accesses the device's memory between which \
-         barriers. A kernel says where it needs one (`tl.debug_barrier`); the compiler puts none there by itself.\n\n",
+        "## Not reported: races in the device's memory\n\n`cerith-ptx` does not track accesses of the device's memory between \
+         barriers. A kernel must request such a barrier (`tl.debug_barrier`); the compiler inserts none by itself.\n\n",
     );
     let device = |tried: &EditReport| !is_wanted(tried) && !is_told(tried) && tried.race == Race::Global;
     write_rows(&mut page, &that(&device));
-    page.push_str("## Told, and no race by the trace\n\n");
+    page.push_str("## Reported, but not a race in the trace\n\n");
     write_rows(&mut page, &that(&|tried| !is_wanted(tried) && is_told(tried)));
-    page.push_str("## Silent, and no race\n\n");
+    page.push_str("## Not reported, and not a race\n\n");
     let silent = that(&|tried| !is_wanted(tried) && !is_told(tried) && !device(tried));
     let mut reasons: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for (looked, tried) in &silent {
@@ -210,7 +210,7 @@ pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> St
         *all += 1;
         *both += usize::from(tried.result == CheckResult::Same);
     }
-    page.push_str("| why | changes | run in both orders, the same bytes |\n|---|--:|--:|\n");
+    page.push_str("| reason | changes | run in both orders, the same bytes |\n|---|--:|--:|\n");
     for (reason, [all, both]) in reasons {
         let _ = writeln!(page, "| {reason} | {all} | {both} |");
     }
@@ -218,7 +218,7 @@ pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> St
     write_rows(&mut page, &silent);
     page.push_str("## The kernels\n\n");
     page.push_str(
-        "| case | kernel | warps | steps in the trace | changes | told |\n|---|---|--:|--:|--:|--:|\n",
+        "| case | kernel | warps | steps in the trace | changes | reported |\n|---|---|--:|--:|--:|--:|\n",
     );
     for looked in looked {
         let told = looked.edits.iter().filter(|tried| is_told(tried)).count();

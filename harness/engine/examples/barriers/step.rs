@@ -1,6 +1,6 @@
-//! The lines of PTX that a trace is of: accesses of memory that threads share, barriers, and what copies wait for.
+//! The lines of PTX that a trace records: accesses of memory that threads share, barriers, groups of copies, and waits.
 
-/// What a line does.
+/// The effect of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Access(Access),
@@ -8,14 +8,14 @@ pub enum Step {
     Barrier,
     /// `cp.async.commit_group`.
     Commit,
-    /// `cp.async.wait_group`, and how many groups it leaves on their way.
+    /// `cp.async.wait_group`, and how many groups it leaves in flight.
     Wait(u32),
 }
 
 /// How a lane accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Shared memory, or else the device's.
+    /// Shared memory, otherwise the device's.
     pub shared: bool,
     pub kind: AccessKind,
     /// Bytes.
@@ -29,7 +29,7 @@ pub enum AccessKind {
     Read,
     Write,
     Atomic,
-    /// A `cp.async`, which writes until it is waited for. What it reads in the device's memory is left out.
+    /// A `cp.async`, which writes until it is waited for. Its read of the device's memory is omitted.
     Copy,
 }
 
@@ -40,7 +40,7 @@ impl Access {
     }
 }
 
-/// What a line does, if a trace is of it.
+/// Parses a line; `None` if traces omit it.
 pub fn step(line: &str) -> Option<Step> {
     let mut words = line.split_whitespace();
     let mut opcode = words.next()?;

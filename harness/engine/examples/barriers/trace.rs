@@ -1,18 +1,18 @@
-//! Which threads accessed which bytes between which barriers, and what would meet if one of the barriers or waits were gone.
+//! The accesses of each thread between barriers, and the accesses that would meet without one of the barriers or waits.
 //!
-//! A trace is of a run of the whole kernel. How often a warp has passed barriers, those of one line left out, says between which
-//! barriers an access is without them; nothing here knows of clocks, or of how `cerith-ptx` finds races. Two accesses of one byte
+//! A trace records a run of the whole kernel. The number of barriers that a warp has passed, without those of the removed line, shows
+//! which barriers still enclose an access. It uses no clocks, and no code that finds races in `cerith-ptx`. Two accesses of one byte
 //! meet if no barrier is between and one of them is a write. Two writes of one value do not, nor do two atomics. A `cp.async`
-//! writes from where it is issued to where it is waited for.
+//! writes from its issue to its wait.
 //!
-//! Left out: what the kernel would do otherwise for what it read by mistake; blocks among each other.
+//! Ignored: other behaviour of the kernel after it read wrong bytes, and races between blocks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::edit::{Edit, Kind, Text};
 use crate::step::{AccessKind, Step, step};
 
-/// The most steps that are looked into.
+/// The maximum number of steps.
 const MAX_STEPS: usize = 200_000;
 
 /// A step of a lane.
@@ -30,14 +30,14 @@ pub struct Trace {
     blocks: Vec<Vec<Event>>,
 }
 
-/// Who meets whom.
+/// The parties that meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MeetingKind {
     /// Two warps.
     Warps,
     /// A warp and a copy of its own.
     Copy,
-    /// Lanes of one warp, which go in step.
+    /// Lanes of one warp, which run in lockstep.
     Lanes,
 }
 
@@ -49,12 +49,12 @@ pub struct Meeting {
     pub lines: [usize; 2],
 }
 
-/// What is at a line that is taken out.
+/// The runs of a removed line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// How often the blocks came to it.
+    /// How often the blocks reached it.
     pub times: usize,
-    /// How often there were accesses between it and both barriers next to it; for a wait: how often copies were on their way.
+    /// How often there were accesses between it and both barriers next to it; for a wait: how often copies were in flight.
     pub busy: usize,
 }
 
@@ -64,12 +64,12 @@ struct Touch {
     line: usize,
     warp: u32,
     lane: u32,
-    /// How many barriers its warp has passed, all of them, and without those of the line.
+    /// How many barriers its warp has passed: all of them, and without those of the line.
     barriers: u32,
     from: u32,
-    /// The same when it is over: later for copies only.
+    /// The barriers passed at its end: more only for copies.
     end_epoch: u32,
-    /// When it was in the run, and when it was over.
+    /// Its position in the run, and its end.
     order: usize,
     over: usize,
     kind: AccessKind,
@@ -113,7 +113,7 @@ impl Trace {
         self.blocks.iter().map(Vec::len).sum()
     }
 
-    /// What meets with a change, or in the kernel as it is.
+    /// Finds the accesses that meet with a change, or in the unchanged kernel.
     pub fn find_meetings(&self, edit: Option<Edit>) -> BTreeSet<Meeting> {
         let mut all = BTreeSet::new();
         for block in &self.blocks {
@@ -141,7 +141,7 @@ impl Trace {
             .collect()
     }
 
-    /// What is at a line.
+    /// Counts the runs of a line.
     pub fn count_passes(&self, edit: Edit) -> Passed {
         let mut passed = Passed::default();
         for block in &self.blocks {
@@ -160,7 +160,7 @@ impl Trace {
                 }
                 continue;
             }
-            // Accesses between barriers, and which barriers those are, as the first warp comes to them.
+            // Accesses between barriers, and the lines of these barriers in the order of the first warp.
             let mut stretches: BTreeMap<u32, usize> = BTreeMap::new();
             let mut barriers = Vec::new();
             let mut epochs: HashMap<u32, u32> = HashMap::new();

@@ -211,7 +211,10 @@ pub(super) fn merge_modes(
     let mut different: Vec<Memory> = Vec::with_capacity(1);
     for compiled in &induction.finished {
         let after = compiled.runs.get(run).and_then(Option::as_ref).ok_or_else(|| {
-            Failure::internal("read the worker's answer", "a run that nobody stopped is missing")
+            Failure::internal(
+                "read the worker's answer",
+                "a run that was not stopped is missing",
+            )
         })?;
         let mut memory = memory.clone();
         interpret::place(&mut memory, after)?;

@@ -422,7 +422,7 @@ impl<'a> Calls<'a> {
             }
             Ok(Err(outcome)) => {
                 let place = format!(
-                    "launch {} of what torch {} makes of it{}",
+                    "launch {} of the code of torch {}{}",
                     before + 1,
                     self.shared.torch,
                     answer::describe_mode(self.modes, way)

@@ -150,14 +150,14 @@ fn what_is_not_on_record_is_unavailable() {
         Outcome::Unavailable(complaint) => assert_eq!(complaint.message, words),
         other => panic!("{other:?}"),
     };
-    check("", "nothing is on record");
+    check("", "there is no recorded outcome");
     check(
         "recorded: { engine: interpret@3.6.0+host }\n",
-        "nothing is on record: what the run left was not kept",
+        "there is no recorded outcome: the results of the run were not kept",
     );
     check(
         "recorded: { engine: jit@2.3.1, after: {} }\n",
-        "what is on record is of `jit@2.3.1`, an engine that is not known",
+        "the recorded outcome is of `jit@2.3.1`, an unknown engine",
     );
 }
 

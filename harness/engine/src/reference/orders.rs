@@ -94,7 +94,7 @@ impl Ready {
             };
             if let Some(reason) = reason {
                 let name = schedules::describe_schedule(schedule, self.schedules);
-                let doing = format!("give the same in every order of programs: {name}");
+                let doing = format!("produce the same result in every order of programs: {name}");
                 return Err(Failure::internal(doing, reason));
             }
         }

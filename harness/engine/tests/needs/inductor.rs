@@ -136,7 +136,7 @@ fn a_launch_that_stops_is_the_outcome(toolchain: &Toolchain) {
         assert_eq!(complaint.kind, "out-of-bounds", "{complaint:?}");
         let torch = toolchain.contents.torch.as_deref().expect("it holds torch");
         let torch = torch.split('+').next().expect("a version");
-        let place = format!("launch 2 of what torch {torch} makes of it (compiled with dynamic=False): ");
+        let place = format!("launch 2 of the code of torch {torch} (compiled with dynamic=False): ");
         assert!(complaint.message.starts_with(&place), "{complaint:?}");
     }
 }

@@ -258,7 +258,7 @@ impl Runner<'_, '_> {
                 Some(Plain::Function(function)) => Plain::ConstexprFunction(Rc::clone(function)),
                 // A function of Triton's own: kernels call it as it is.
                 Some(symbol @ Plain::Symbol(module, _)) if &**module == "tl" => symbol.clone(),
-                _ => Plain::new_unknown(span, "what `triton.constexpr_function` makes of this"),
+                _ => Plain::new_unknown(span, "the result of `triton.constexpr_function`"),
             },
             Native::Autotune => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune(
                 Box::new(Autotuner {
@@ -308,7 +308,7 @@ impl Runner<'_, '_> {
                 Some(n) if n <= 1 << 64 => Plain::from_int(i128::from(u64::from(n == 0)).max(next_power(n))),
                 _ => Plain::new_unknown(span, "what this call returns"),
             },
-            Native::Aggregate => Plain::new_unknown(span, "what `triton.aggregate` makes of this"),
+            Native::Aggregate => Plain::new_unknown(span, "the result of `triton.aggregate`"),
             Native::NamedTuple => named_tuple(arguments, span),
         })
     }

@@ -149,7 +149,7 @@ impl Runner<'_, '_> {
         let mut parents: Vec<Rc<AggregateClass>> = Vec::new();
         for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
             let Plain::Aggregate(parent) = self.eval_expression(scope, base)? else {
-                let what = format!("the class `{name}`, which extends what is no aggregate");
+                let what = format!("the class `{name}`, which extends something other than an aggregate");
                 return Ok(Plain::new_unknown(span, what));
             };
             parents.push(parent);

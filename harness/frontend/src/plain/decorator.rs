@@ -166,7 +166,7 @@ pub(super) fn apply_decorator(decorator: &Decorator, value: Option<&Plain>, span
         (Decorator::Wrap(wrapper), Some(Plain::Jit(function))) => {
             Plain::Jit(Rc::new(function.with_wrapper(Rc::clone(wrapper))))
         }
-        _ => Plain::new_unknown(span, "what the decorator makes of it"),
+        _ => Plain::new_unknown(span, "the result of the decorator"),
     }
 }
 

@@ -186,12 +186,12 @@ impl Runner<'_, '_> {
                         format!("the module `triton.language` has no attribute `{name}`"),
                     ));
                 }
-                _ => Plain::new_unknown(span, format!("what the decorator `{name}` makes of it")),
+                _ => Plain::new_unknown(span, format!("the result of the decorator `{name}`")),
             },
             (Plain::Decorator(decorator), value) => {
                 decorator::apply_decorator(&decorator, Some(&value), span)
             }
-            _ => Plain::new_unknown(span, "what the decorator makes of it"),
+            _ => Plain::new_unknown(span, "the result of the decorator"),
         })
     }
 

@@ -302,8 +302,9 @@ impl Runner<'_, '_> {
                     .map(<[Plain]>::to_vec);
                 for (nth, target) in elts.iter().enumerate() {
                     let item = items.as_ref().and_then(|items| items.get(nth)).cloned();
-                    let item =
-                        item.unwrap_or_else(|| Plain::new_unknown(span, "a part of what is unpacked here"));
+                    let item = item.unwrap_or_else(|| {
+                        Plain::new_unknown(span, "a part of the value that is unpacked here")
+                    });
                     self.assign(scope, target, &item);
                 }
             }

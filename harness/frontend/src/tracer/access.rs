@@ -103,7 +103,7 @@ impl Tracer<'_> {
             Plain::Unknown(unknown) => return Err(self.report_unknown_name(name, unknown)),
             Plain::Symbol(module, _) if names::is_foreign(module) => {
                 let message = format!(
-                    "the reference does not know `{name}`: it comes from the module `{module}`, which is no file beside the \
+                    "the reference does not know `{name}`: it comes from the module `{module}`, which is not a file beside the \
                      kernel's"
                 );
                 return Err(Stop::Unsupported(Box::new(

@@ -197,7 +197,7 @@ impl Tracer<'_> {
                         self.lo.span = *span;
                         return Err(self.lo.reject_with(
                             "bad-arguments",
-                            format!("the key `{stray}` is no parameter of `{}`", function.name),
+                            format!("the key `{stray}` is not a parameter of `{}`", function.name),
                         ));
                     }
                 }

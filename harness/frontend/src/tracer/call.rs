@@ -145,7 +145,9 @@ impl Tracer<'_> {
             && held.contains(pointer)
             && builtin.takes_pointer()
         {
-            return Err(self.lo.reject("a constexpr that holds a pointer is no pointer"));
+            return Err(self
+                .lo
+                .reject("a constexpr that holds a pointer is not a pointer"));
         }
         self.held_arguments = held;
         let result = self.call(&callee, positional, keyword);

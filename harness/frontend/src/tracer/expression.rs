@@ -133,7 +133,7 @@ impl Tracer<'_> {
             Expr::Await(_) | Expr::Yield(_) | Expr::YieldFrom(_) => Err(self.not_in_triton("a coroutine")),
             Expr::BytesLiteral(_) => Err(self.lo.reject("bytes have no meaning in a kernel")),
             Expr::TString(_) => Err(self.not_in_triton("a template string")),
-            Expr::IpyEscapeCommand(_) => Err(self.lo.reject("this is no Python")),
+            Expr::IpyEscapeCommand(_) => Err(self.lo.reject("this is not Python")),
         }
     }
 
@@ -357,7 +357,7 @@ impl Tracer<'_> {
                                     && !self.is_annotated(&inner.expression);
                                 let Some(Value::Constant(value)) = Some(value).filter(|_| !is_type) else {
                                     return Err(self.lo.reject(
-                                        "cannot evaluate an f-string containing values that are no constexprs",
+                                        "cannot evaluate an f-string containing values that are not constexprs",
                                     ));
                                 };
                                 match inner.conversion {

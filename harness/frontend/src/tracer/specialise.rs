@@ -143,7 +143,7 @@ impl Tracer<'_> {
             RequestArg::Str(_) | RequestArg::DType(_) | RequestArg::Global(_) | RequestArg::Constexpr(_) => {
                 return Err(self.lo.reject_with(
                     "bad-arguments",
-                    format!("`{name}` is no constexpr and cannot take {}", describe(arg)),
+                    format!("`{name}` is not a constexpr and cannot take {}", describe(arg)),
                 ));
             }
             RequestArg::Pointer(elem) => {

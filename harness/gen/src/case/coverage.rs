@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::features::hash_parts;
+use super::observed::hash_parts;
 
 /// A feature that was seen this often is common: more of it is worth nothing.
 const COMMON: u64 = 12;

@@ -18,7 +18,7 @@ pub(crate) fn trap(
 ) -> Stop {
     let kind = TrapKind::Misaligned;
     let message = format!(
-        "{} of {} at an address that is no multiple of {size}",
+        "{} of {} at an address that is not a multiple of {size}",
         access.name(),
         describe_bytes(size as u64)
     );

@@ -52,7 +52,7 @@ pub(crate) fn trap(
                 )
             } else if at < end {
                 format!(
-                    "{what} of which only {} are inside of storage `{name}`",
+                    "{what} with only {} inside of storage `{name}`",
                     describe_bytes(end.wrapping_sub(at) as u64)
                 )
             } else if at == end {
@@ -91,7 +91,7 @@ pub(crate) fn trap(
                 )
             }
             Err(Fault::Straddles { storage, inside, .. }) => format!(
-                "{what} of which only {} are inside of storage `{}`",
+                "{what} with only {} inside of storage `{}`",
                 describe_bytes(inside as u64),
                 memory.name(storage)
             ),

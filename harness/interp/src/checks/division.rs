@@ -105,8 +105,8 @@ impl Machine<'_> {
             if self.divisions.masked.contains(&number) {
                 diagnostic.code = DIVISOR_MASK;
                 diagnostic = diagnostic.note(
-                    "what keeps it from memory is a mask made of the divisor; a compiler may take it that the divisor is \
-                     not zero, so that no engine is convicted here",
+                    "a mask that depends on the divisor keeps it from memory; a compiler may assume that the divisor is \
+                     not zero, so no engine is blamed here",
                 );
             }
             Some(diagnostic)

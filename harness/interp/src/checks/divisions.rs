@@ -22,7 +22,7 @@ impl Flaw {
     pub(super) const fn message(self) -> &'static str {
         match self {
             Self::Zero => "an integer is divided by zero",
-            Self::Undefined => "an integer is divided by what has no defined value, and may be zero",
+            Self::Undefined => "an integer is divided by an undefined value, which may be zero",
             Self::Overflow => "the lowest integer is divided by -1",
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! A program consists of many threads, which do not wait for each other. A thread executes in the order of the text.
 //! Accesses of two threads are ordered only by a `tl.debug_barrier()` between them, or by an atomic that acts as one
-//! ([`super::order`]). So without such a barrier, the program is undefined if
+//! ([`super::release`]). So without such a barrier, the program is undefined if
 //!
 //! - a lane loads an element that another lane stored, or the reverse, or two lanes store different values;
 //! - the same lane does so, and the compiler may assign it to another thread the second time ([`crate::layouts`]).
@@ -402,7 +402,7 @@ fn build_diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Cross
         .note(format!("they are at {}", place_at(memory, index)));
     diagnostic = if same {
         diagnostic.note(
-            "a lane is no thread: the compiler may spread the lanes of these two accesses over threads in different ways",
+            "a lane is not a thread: the compiler may spread the lanes of these two accesses over threads in different ways",
         )
     } else {
         diagnostic.note("the lanes of a program run at once, on threads that do not wait for each other")

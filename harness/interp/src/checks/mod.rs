@@ -12,10 +12,10 @@ pub(crate) mod footprint;
 pub(crate) mod init;
 pub(crate) mod mask;
 pub(crate) mod masked_loads;
-pub(crate) mod order;
 pub(crate) mod poison;
 pub(crate) mod promise;
 pub(crate) mod race;
+pub(crate) mod release;
 pub(crate) mod view;
 pub(crate) mod wait;
 

@@ -66,7 +66,7 @@ pub(crate) fn build_hint_warning(
             "it promises that along dimension {dimension} {what}; this lane holds {}",
             value as i64
         ))
-        .note("the compiler may rely on it: an engine that gives something else is not convicted")
+        .note("the compiler may rely on it: an engine with another result is not blamed")
 }
 
 /// The trap for a false `tl.device_assert`.
@@ -108,7 +108,7 @@ pub(crate) fn open_overflow_check(
         ),
     };
     site.build_warning(TrapKind::OverflowCheck, lane, what)
-        .note("an engine that stops with an overflow is not convicted")
+        .note("an engine that stops with an overflow is not blamed")
 }
 
 /// The trap for an index that a gather's source does not have.

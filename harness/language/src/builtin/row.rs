@@ -1,4 +1,4 @@
-//! A row of the table of builtins: a function, where it is found, and which versions have it.
+//! A row of the table of builtins: a function, and the versions that have it.
 
 use cerith_tile::rules::{Rules, Version};
 
@@ -7,16 +7,16 @@ use crate::stop::Traced;
 use crate::value::Value;
 use crate::value::callable::{Builtin, Caller};
 
-/// A row of the table: a builtin and where it is found.
+/// A row of the table: a builtin, and its versions.
 #[derive(Debug)]
 pub struct Row {
     /// The function.
     pub builtin: Builtin,
     /// The first version that has it in this form.
     pub since: Version,
-    /// The first version that does not.
+    /// The first version without this form.
     pub removed_in: Option<Version>,
-    /// Whether it is a method of tensors too, whose first parameter is the tensor.
+    /// Whether it is also a method of tensors. The tensor is then the first parameter.
     pub method: bool,
 }
 
@@ -43,19 +43,19 @@ impl Row {
         }
     }
 
-    /// It exists from this version on.
+    /// Limits it to this version and later ones.
     pub const fn since(mut self, major: u16, minor: u16, patch: u16) -> Self {
         self.since = Version::new(major, minor, patch);
         self
     }
 
-    /// It exists in this form before this version.
+    /// Limits it to versions before this one.
     pub const fn removed_in(mut self, major: u16, minor: u16, patch: u16) -> Self {
         self.removed_in = Some(Version::new(major, minor, patch));
         self
     }
 
-    /// It is a method of tensors too.
+    /// Makes it a method of tensors too.
     pub const fn method(mut self) -> Self {
         self.method = true;
         self

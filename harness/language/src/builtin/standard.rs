@@ -320,7 +320,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-/// Calls the first of two functions of the prelude, or the other one where a known bug is followed.
+/// Calls the first of two functions of the prelude, or the second one if a known bug is modelled.
 fn call_unless_quirk(
     caller: &mut dyn Caller,
     quirk: Quirk,

@@ -130,7 +130,7 @@ const fn to_dtype(ty: &TypeValue) -> Option<DType> {
 fn expect_type(lo: &Lowering, value: &Value) -> Traced<TypeValue> {
     match value {
         Value::Constant(Constant::Type(ty)) => Ok(ty.clone()),
-        _ => Err(lo.reject("this is no type")),
+        _ => Err(lo.reject("this is not a type")),
     }
 }
 

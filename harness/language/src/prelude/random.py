@@ -1,4 +1,4 @@
-"""Counter-based random numbers: Philox of four words, with 32- or 64-bit words, and what is made of them."""
+"""Counter-based random numbers: Philox of four words, with 32- or 64-bit words, and the functions that use them."""
 
 import triton.language as tl
 import triton

@@ -57,7 +57,7 @@ def _swapped_by_products(x, along: tl.constexpr):
 
 @triton.jit
 def _compare_and_swap_by_sums(x, descending, inner: tl.constexpr):
-    # What is on either side of a pair is the sum of both, one of them times 0.
+    # Each side of a pair is the sum of both, one of them times 0.
     dimensions: tl.constexpr = log2(x.numel)
     along: tl.constexpr = dimensions - 1 - inner
     second = _side(dimensions, inner)

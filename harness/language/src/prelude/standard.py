@@ -1,5 +1,5 @@
-"""Triton's standard library: reductions, scans and the small things. Several forms of one function stand beside each
-other where versions of Triton differ; the table of builtins says which version has which."""
+"""Triton's standard library: reductions, scans and the small things. There are several forms of one function
+if versions of Triton differ; the table of builtins says which version has which."""
 
 import triton.language as tl
 import triton

@@ -279,7 +279,7 @@ pub(crate) fn number_constant(
         }
         (false, Number::Float(value)) if value != 0.0 => {
             return Err(lo.reject(format!(
-                "the float {} is no value of {}",
+                "the float {} is not a value of {}",
                 number.text(),
                 describe_dtype(dtype)
             )));
@@ -287,7 +287,7 @@ pub(crate) fn number_constant(
         (false, Number::Float(_)) => 0,
         (false, _) if dtype != DType::I1 && !fits_in_64_bits(number, dtype) => {
             return Err(lo.reject(format!(
-                "the number {} is no value of {}",
+                "the number {} is not a value of {}",
                 number.text(),
                 describe_dtype(dtype)
             )));

@@ -304,7 +304,7 @@ pub fn join(lo: &mut Lowering, lhs: ValueId, rhs: ValueId) -> Traced<ValueId> {
 pub fn split(lo: &mut Lowering, value: ValueId) -> Traced<(ValueId, ValueId)> {
     let shape = lo.ty(value).shape.clone();
     match shape.last() {
-        None => return Err(lo.reject("split requires a tensor that is no scalar")),
+        None => return Err(lo.reject("split requires a tensor that is not a scalar")),
         Some(2) => {}
         Some(last) => return Err(lo.reject(format!("split needs a last dimension of 2, got {last}"))),
     }

@@ -40,7 +40,7 @@ WORDS = [
     "*x = tl.load(x_ptr + offsets)  # the mask is forgotten*",
     "unmasked_kernel is defined at *kernels.py:16",
     "*race: *",
-    "*tl.store(out_ptr, tl.program_id(0))  # whoever is last*",
+    "*tl.store(out_ptr, tl.program_id(0))  # the last program wins*",
 ]
 
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{is_false, is_zero, is_zero_u64};
+use super::skip::{is_false, is_zero, is_zero_u64};
 
 /// The figures of a case's compiled code, ahead of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,14 +1,12 @@
 //! The exhibit of a case in a report, besides its verdict: the program, its memory, and the location of the failure. A stream
-//! has each text and each known bug once, with the first case that has it ([`Deduplicator`]).
+//! has each text and each known bug once, with the first case that has it ([`super::Deduplicator`]).
 //!
 //! See [`crate::describe`] for making it from cases and outcomes.
-
-use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, is_zero, is_zero_u64};
+use super::skip::{is_zero, is_zero_u64};
 
 /// The exhibit of a case in a report. Older streams do not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +141,7 @@ pub struct Differs {
     /// The ranges of bytes that differ, `[from, to]`, in order.
     pub spans: Vec<[u64; 2]>,
     /// Whether there are more spans than these.
-    #[serde(default, skip_serializing_if = "super::is_false")]
+    #[serde(default, skip_serializing_if = "super::skip::is_false")]
     pub more: bool,
 }
 
@@ -207,27 +205,4 @@ pub struct KnownBug {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 const fn is_zero_i64(value: &i64) -> bool {
     *value == 0
-}
-
-/// Keeps in every event only the texts and known bugs that no event before it had.
-#[derive(Clone, Debug, Default)]
-pub struct Deduplicator {
-    texts: HashSet<String>,
-    known_bugs: HashSet<String>,
-}
-
-impl Deduplicator {
-    /// Removes from an event the texts and known bugs that an earlier one had.
-    pub fn remove_repeats(&mut self, event: &mut Event) {
-        let (Event::Verdict(verdict) | Event::Sweep(verdict)) = event else {
-            return;
-        };
-        let Some(exhibit) = &mut verdict.exhibit else {
-            return;
-        };
-        exhibit.texts.retain(|text| self.texts.insert(text.file.clone()));
-        exhibit
-            .known
-            .retain(|bug| self.known_bugs.insert(bug.name.clone()));
-    }
 }

@@ -28,7 +28,7 @@ const CELLS = {
   N: ["new", "N", "nondeterministic; no known bug explains it"],
   "!": ["new", "!", "not as the case file expects"],
   u: ["undef", "u", "the program has no defined answer"],
-  "-": ["silent", "–", "says nothing"],
+  "-": ["silent", "–", "no outcome"],
   ".": ["none", "", "did not run"],
 };
 const SORTS = {
@@ -37,7 +37,7 @@ const SORTS = {
   bytes: "other bytes",
   undefined: "undefined",
   inconclusive: "inconclusive",
-  silent: "says nothing",
+  silent: "no outcome",
 };
 
 class Data {

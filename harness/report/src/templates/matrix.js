@@ -45,7 +45,7 @@ class Matrix {
       ["known", "≠", "a known bug explains it"],
       ["new", "≠", "nothing explains it"],
       ["undef", "u", "no defined answer"],
-      ["silent", "–", "says nothing"],
+      ["silent", "–", "no outcome"],
       ["none", "", "not asked"],
     ];
     return h(

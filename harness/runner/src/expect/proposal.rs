@@ -143,11 +143,11 @@ fn explain_refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String
     }
     if verdict.blame.iter().any(|id| id == "reference") || verdict.suspected.is_some() {
         return Some(
-            "the reference is to blame: that is a bug in Cerith, to be mended and not expected".to_owned(),
+            "the reference is to blame: that is a bug in Cerith, to be fixed and not expected".to_owned(),
         );
     }
     if verdict.differences.iter().any(|one| one.kind == Kind::Given) {
-        return Some("the reference does not give what the case file says; one of them is wrong".to_owned());
+        return Some("the reference's result differs from the case file's; one of them is wrong".to_owned());
     }
     if let Some(outcome) = verdict.outcomes.get("reference")
         && matches!(
@@ -159,14 +159,14 @@ fn explain_refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String
         )
     {
         return Some(format!(
-            "the reference says nothing: {} {}",
+            "the reference has no outcome: {} {}",
             outcome.outcome,
             first_line(&outcome.message)
         ));
     }
     if verdict.unexpected.is_empty() && !verdict.silent.is_empty() {
         return Some(format!(
-            "{} says nothing; see what it lacks",
+            "no outcome of {}; see what it lacks",
             verdict.silent.join(", ")
         ));
     }
@@ -178,7 +178,7 @@ fn explain_refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String
 enum Inexpressible {
     #[error("a case file cannot name {0}")]
     Engine(String),
-    #[error("the program has no defined answer, and the reference was not asked")]
+    #[error("the program has no defined answer, and the reference was not run")]
     Undefined,
     #[error("what {0} does cannot be written down")]
     Behaviour(String),
@@ -305,7 +305,7 @@ fn propose_removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut File
             let others = find_untried(expectation, &example.engines);
             (!others.is_empty()).then(|| {
                 format!(
-                    "no longer happens, but also covers versions that were not asked ({}); ask them, or \
+                    "no longer happens, but also covers versions that were not run ({}); run them, or \
                      narrow its `versions`",
                     others.join(", ")
                 )

@@ -185,14 +185,14 @@ fn describe_unfinished(collected: &Collected, out: &Path, status: Option<ExitSta
 fn describe_verdict(corpus: &Corpus, reference: &Reference, one: &Unfinished) -> String {
     let entry = corpus.entries().find(|entry| entry.id == one.case);
     let Some(case) = entry.and_then(|entry| entry.resolve().ok()) else {
-        return "it is no case".to_owned();
+        return "it is not a case".to_owned();
     };
     match preflight::judge_case(reference, &case) {
         Judged::Undefined(complaint) => {
             preflight::describe_undefined(&preflight::find_kernel_name(&case), &complaint)
         }
         Judged::Defined => "the reference finds nothing wrong with it".to_owned(),
-        Judged::Silent(why) => format!("the reference says nothing: {why}"),
+        Judged::Silent(why) => format!("the reference has no outcome: {why}"),
     }
 }
 

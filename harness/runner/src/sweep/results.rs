@@ -170,7 +170,7 @@ impl Pile {
             ids.insert(label.case.clone());
         };
         let Some(variant) = label.variant else {
-            refuse("these results are not of a sweep; `cerith accept` puts them on record");
+            refuse("these results are not of a sweep; `cerith accept` records them");
             return None;
         };
         if !known.contains(&label.case) {

@@ -291,7 +291,7 @@ signatures! {
         "the interpreter looks for constexprs alone among annotations, and stores through `tl.const`";
     "transposes-reverse": Interpreter, v(3, 3, 0), NEVER, Runs("permute dims must have the same length as the input's shape"), [".T"],
         "`.T` reverses all dimensions, and takes any number of them";
-    "fractions-are-cut": Interpreter, FIRST, NEVER, Runs("is no value of int"), [],
+    "fractions-are-cut": Interpreter, FIRST, NEVER, Runs("is not a value of int"), [],
         "NumPy makes an integer of a number with a fraction";
     "integers-are-fused": Interpreter, FIRST, NEVER, Runs("fma of int"), ["fma"],
         "the interpreter multiplies and adds whatever it is given";

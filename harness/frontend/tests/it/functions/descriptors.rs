@@ -6,7 +6,7 @@ use super::{find_mismatches, read_golden};
 const DEVIATIONS: [(&str, &str); 7] = [
     (
         "tl.zeros((8,), tl.make_block_ptr(ph, (s,), (1,), (0,), (8,), (0,)).dtype.element_ty)",
-        "a block's type is no dtype until 3.7; the reference takes its element's",
+        "a block's type is not a dtype until 3.7; the reference takes its element's",
     ),
     (
         "tl.load(tl.make_block_ptr(pf, (s,), (1,), (0,), (0,), (0,)))",
@@ -18,7 +18,7 @@ const DEVIATIONS: [(&str, &str); 7] = [
     ),
     (
         "tl.load(tl.advance(tl.make_block_ptr(pf, (s,), (1,), (0,), (8,), (0,)), (8, 0)))",
-        "until 3.7 nobody counts the offsets",
+        "until 3.7 the offsets are not counted",
     ),
     (
         "tl.load(tl.make_block_ptr(pf, (s,), (1,), (True,), (8,), (0,)))",
@@ -30,7 +30,7 @@ const DEVIATIONS: [(&str, &str); 7] = [
     ),
     (
         "tl.make_tensor_descriptor(pf, [s], [1], [8]).atomic_add([0], tl.zeros((8,), tl.float16))",
-        "until 3.6 nobody looks at the value's dtype",
+        "until 3.6 the value's dtype is not checked",
     ),
 ];
 

@@ -24,7 +24,7 @@ fn an_address_between_elements() {
         tensor: None,
     }];
     insta::assert_snapshot!(trap(TrapKind::Misaligned, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
-    error[misaligned]: load of 4 bytes at an address that is no multiple of 4
+    error[misaligned]: load of 4 bytes at an address that is not a multiple of 4
      --> kernel.py:1:5
       |
     1 | x = tl.load(x_ptr + offsets)

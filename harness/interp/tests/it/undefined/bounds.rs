@@ -167,7 +167,7 @@ fn an_access_half_inside_is_out_of_bounds() {
     world.tensor("x", DType::I16, 3, Some(&[0; 6]));
     let (mut memory, args) = world.finish();
     insta::assert_snapshot!(trap(TrapKind::OutOfBounds, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
-    error[out-of-bounds]: store of 8 bytes of which only 6 bytes are inside of storage `x`
+    error[out-of-bounds]: store of 8 bytes with only 6 bytes inside of storage `x`
      --> kernel.py:1:1
       |
     1 | tl.store(x_ptr + 3, 1)

@@ -22,4 +22,4 @@ def unmasked_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 @triton.jit
 def racing_kernel(out_ptr):
-    tl.store(out_ptr, tl.program_id(0))  # whoever is last
+    tl.store(out_ptr, tl.program_id(0))  # the last program wins
