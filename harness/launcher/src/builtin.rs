@@ -107,7 +107,7 @@ impl<'a> Machine<'a> {
                     ("total_memory", 80 << 30),
                     ("L2_cache_size", 50 << 20),
                 ];
-                Value::object(fields.map(|(name, value)| (name, Value::int(value))).to_vec())
+                Value::build_object(fields.map(|(name, value)| (name, Value::int(value))).to_vec())
             }
             "get_device_capability" => Value::tuple(vec![Value::int(9), Value::int(0)]),
             "num_sms"

@@ -23,7 +23,7 @@ impl<'a> Machine<'a> {
                 Some(tensor) => tensor,
                 None => return Ok(None),
             },
-            // A condition that is not known does not change the shape of what it chooses from.
+            // The shape of the result does not depend on an unknown condition.
             Some(Value::Unknown(_)) if name == "where" => {
                 match (args.get(1, "input"), args.get(2, "other")) {
                     (Some(a @ Value::Tensor(_)), Some(b)) | (Some(b), Some(a @ Value::Tensor(_))) => {
@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
                 if number_of(args.get(1, "offset"), 0) != 0 {
                     return Ok(None);
                 }
-                let view = diagonal(tensor, dims.0, dims.1);
+                let view = take_diagonal(tensor, dims.0, dims.1);
                 view.map_or_else(|| Value::unknown("a diagonal"), Value::Tensor)
             }
             "index_select" => match (args.get(1, "dim"), args.get(2, "index")) {
@@ -207,15 +207,13 @@ impl<'a> Machine<'a> {
                 };
                 let mut shape = tensor.shape.clone();
                 shape.splice(at..=at, sizes);
-                match tensor.complete(&shape) {
-                    Some(shape) => tensor
-                        .view(&shape)
-                        .map_or_else(|| Value::unknown("a view"), Value::Tensor),
-                    None => {
-                        self.fit_view(tensor, &shape)?;
-                        return self.raise("a view of other elements");
-                    }
-                }
+                let Some(shape) = tensor.complete(&shape) else {
+                    self.fit_view(tensor, &shape)?;
+                    return self.raise("a view of other elements");
+                };
+                tensor
+                    .view(&shape)
+                    .map_or_else(|| Value::unknown("a view"), Value::Tensor)
             }
             _ => return Ok(None),
         }))
@@ -265,7 +263,7 @@ impl<'a> Machine<'a> {
                 };
                 self.allocate(shape, &dtype, fill)
             }
-            _ => Value::unknown(one.reason().unwrap_or("a tensor of something else than numbers")),
+            _ => Value::unknown(one.reason().unwrap_or("a tensor of values that are not numbers")),
         }
     }
 
@@ -313,7 +311,7 @@ impl<'a> Machine<'a> {
             _ => return Value::unknown("the limits of a dtype"),
         };
         fields.push(("bits", Value::int(dtype.bytes() * 8)));
-        Value::object(fields)
+        Value::build_object(fields)
     }
 }
 
@@ -335,7 +333,7 @@ fn is_kept(args: &Arguments<'_>) -> bool {
 }
 
 /// The view of a tensor's elements with equal indices in two dimensions.
-fn diagonal(tensor: &Tensor, one: i64, other: i64) -> Option<Tensor> {
+fn take_diagonal(tensor: &Tensor, one: i64, other: i64) -> Option<Tensor> {
     let (one, other) = (tensor.dim(one)?, tensor.dim(other)?);
     let kept: Vec<usize> = (0..tensor.shape.len())
         .filter(|at| *at != one && *at != other)

@@ -142,13 +142,14 @@ impl<'a> Machine<'a> {
         for (name, value) in &bindings.values {
             let Value::Tensor(tensor) = value else { continue };
             let is_sized = value.sizes() & GUESSED == 0;
-            let is_ordered = self.ordered.contains(&tensor.storage);
+            let fill = self.storages.get(tensor.storage).map(|one| &one.fill);
+            // Indices that another kernel or torch computes are valid there, and random ones are not.
+            let is_index = usage.tensors.iter().any(|one| one.name == *name && one.indexes);
+            let is_ordered =
+                self.ordered.contains(&tensor.storage) || is_index && fill == Some(&Fill::Computed);
             // Addresses, perhaps: the text does not show the tensors of all accesses.
-            let is_given = self
-                .storages
-                .get(tensor.storage)
-                .is_some_and(|one| one.fill == Fill::Given);
-            let is_address = usage.lost > 0 && is_given && matches!(tensor.dtype.name, "i64" | "u64");
+            let is_address =
+                usage.lost > 0 && fill == Some(&Fill::Given) && matches!(tensor.dtype.name, "i64" | "u64");
             if is_ordered {
                 names.push(format!("{ELEMENTS_OF}{name}"));
             } else if !is_sized || is_address {
@@ -253,7 +254,7 @@ impl<'a> Machine<'a> {
         }
         // A number that only reaches values decides nothing about the launch.
         for (name, value) in &mut bindings.values {
-            let is_elements = value.reason() == Some(super::method::ELEMENTS);
+            let is_elements = value.reason() == Some(super::view::ELEMENTS);
             let is_number = parameters().any(|one| one.name == *name && !one.constexpr);
             let is_tensor = usage.tensors.iter().any(|one| one.name == *name);
             if is_elements && is_number && !is_tensor && !usage.control.contains(name) {

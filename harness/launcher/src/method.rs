@@ -8,7 +8,7 @@ use super::machine::{Eval, Machine};
 use super::plan::Kind;
 use super::tensor::{Fill, Tensor};
 use super::value::{Dtype, Number, Value};
-use super::view::{kernel_attribute, stride_of};
+use super::view::{ELEMENTS, kernel_attribute, stride_of};
 
 /// Attributes and methods that only tensors have: a parameter with one of them is a tensor.
 const OF_TENSORS: [&str; 62] = [
@@ -119,9 +119,6 @@ const SAME_SHAPE: [&str; 40] = [
     "triu",
     "nan_to_num",
 ];
-
-/// The reason for values that depend on elements.
-pub(super) const ELEMENTS: &str = "a value of a tensor's elements";
 
 impl<'a> Machine<'a> {
     pub fn attribute(&mut self, object: Value<'a>, name: &str) -> Eval<'a> {

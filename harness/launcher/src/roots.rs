@@ -237,7 +237,7 @@ impl<'a> Machine<'a> {
         };
         // A launcher that returns the launch as a function.
         if let Value::Closure(closure) = &value
-            && closure.parameters.is_none_or(|parameters| parameters.is_empty())
+            && closure.parameters.is_none_or(ast::Parameters::is_empty)
         {
             value = self.apply(&value.clone(), &Arguments::default())?;
         }

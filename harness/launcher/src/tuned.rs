@@ -15,7 +15,7 @@ impl<'a> Machine<'a> {
             return Value::unknown("a configuration of unknown values");
         };
         let number = |at: usize, name: &str, or: i64| args.get(at, name).unwrap_or_else(|| Value::int(or));
-        Value::object(vec![
+        Value::build_object(vec![
             ("num_warps", number(1, "num_warps", 4)),
             ("num_stages", number(2, "num_stages", 2)),
             ("kwargs", kwargs),

@@ -264,7 +264,7 @@ impl Value<'_> {
         Self::Dict(Rc::new(RefCell::new(items)))
     }
 
-    pub fn object(fields: Vec<(&str, Self)>) -> Self {
+    pub fn build_object(fields: Vec<(&str, Self)>) -> Self {
         let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
         Self::Object(Rc::new(RefCell::new(fields.collect())))
     }

@@ -5,6 +5,9 @@ use super::machine::{Eval, Machine};
 use super::tensor::{Fill, Tensor, dense};
 use super::value::{Dtype, Number, Source, Value};
 
+/// The reason for values that depend on elements.
+pub(super) const ELEMENTS: &str = "a value of a tensor's elements";
+
 impl<'a> Machine<'a> {
     /// Changes an input so that a view of other sizes has as many elements.
     pub fn fit_view(&mut self, tensor: &Tensor, shape: &[Number]) -> Eval<'a, ()> {
@@ -226,7 +229,7 @@ pub(super) fn kernel_attribute<'a>(kernel: Value<'a>, name: &str) -> Value<'a> {
         "fn" => kernel,
         "n_regs" => Value::int(32),
         "n_spills" => Value::int(0),
-        "metadata" => Value::object(vec![("shared", Value::int(1024)), ("num_warps", Value::int(4))]),
+        "metadata" => Value::build_object(vec![("shared", Value::int(1024)), ("num_warps", Value::int(4))]),
         _ => Value::Method(std::rc::Rc::new((kernel, name.to_owned()))),
     }
 }

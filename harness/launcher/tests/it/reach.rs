@@ -305,3 +305,36 @@ def turned(x, weight):
         "weight: { dtype: f32, shape: [49, 33], ",
     );
 }
+
+/// A launcher that computes indices with one kernel, and passes them to another one.
+const TAKE: &str = "\
+@triton.jit
+def taken(x, indices, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + tl.load(indices + at)))
+
+
+def take(x):
+    indices = torch.empty(64, dtype=torch.int32)
+    copy[(1,)](indices, indices, 1, 64, 64, BLOCK=64)
+    out = torch.empty(64)
+    taken[(1,)](x, indices, out, BLOCK=64)
+    return out
+";
+
+#[test]
+fn indices_that_another_kernel_computes_are_assumed() {
+    check_assumed("taken", TAKE, &["the elements of indices"]);
+}
+
+#[test]
+fn a_vector_whose_size_nothing_decides_has_room() {
+    let launches = read("taken", TAKE);
+    let plain = launches.first().expect("a launch");
+    let sized: Vec<(&str, bool)> = plain
+        .tensors
+        .iter()
+        .map(|tensor| (tensor.storage.as_str(), tensor.is_sized))
+        .collect();
+    assert_eq!(sized, [("x", false), ("indices", true), ("out", true)]);
+}
