@@ -5,7 +5,7 @@ use cerith_engine::Outcome;
 use cerith_memory::Memory;
 use cerith_survey::{Attempt, Change, Survey};
 
-use super::fitting::Fitter;
+use super::fitting::{Fitter, has_unknown_elements};
 use super::relations::{Difference, MAX_RELATED, Related, Relation, build_related, scale_blocks};
 use super::strides::list_strided;
 use super::subject::Subject;
@@ -70,7 +70,7 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
         Some((0, Relation::Blocks, attempt.variant, case))
     });
     let scaled = match (&survey.host, plain.launches.as_slice()) {
-        (Some(_), [launch]) => scale_blocks(draft, launch),
+        (Some(_), [launch]) if !has_unknown_elements(survey) => scale_blocks(draft, launch),
         _ => Vec::new(),
     };
     let scaled = scaled.into_iter().map(|(variant, launch)| {

@@ -14,7 +14,7 @@ use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
-use cerith_survey::{Attempt, Change, Draft, Reading, Survey};
+use cerith_survey::{Attempt, Change, Draft, ELEMENTS_OF, Reading, Survey};
 use cerith_tile::rules::{Rules, Version};
 
 use super::declared;
@@ -176,42 +176,80 @@ fn find_hosted(subject: &Subject, draft: &Draft) -> Option<Survey> {
     let Some(survey) = draft.host_survey() else {
         return find_assumed(subject, draft);
     };
-    let older = OLDER.into_iter().map(Some);
-    std::iter::once(None)
-        .chain(older)
-        .find_map(|version: Option<Version>| {
-            let fitter = Fitter::new(subject, draft, version);
-            let mut fits = survey
-                .attempts
-                .iter()
-                .map(|tried| fitter.rate(fitter.run_text(&tried.text)));
-            let is_hosted = fits.any(|fit| fit.is_honest());
-            is_hosted.then(|| Survey {
-                version,
-                ..survey.clone()
-            })
-        })
+    find_version(|version| {
+        let fitter = Fitter::new(subject, draft, version);
+        let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
+        let (plain, others) = survey.attempts.split_first().ok_or(TooLarge)?;
+        let plain = rate(plain);
+        // A launch that is too large shows nothing, and neither do its variants.
+        if plain.stage == Stage::Unfinished {
+            return Err(TooLarge);
+        }
+        let is_hosted = plain.is_honest() || others.iter().any(|other| rate(other).is_honest());
+        Ok(is_hosted.then(|| Survey {
+            version,
+            ..survey.clone()
+        }))
+    })
+}
+
+/// A launch that an engine does not finish.
+struct TooLarge;
+
+/// The first version of the language with a result, the newest first.
+fn find_version<T>(mut find: impl FnMut(Option<Version>) -> Result<Option<T>, TooLarge>) -> Option<T> {
+    for version in std::iter::once(None).chain(OLDER.into_iter().map(Some)) {
+        match find(version) {
+            Ok(None) => {}
+            Ok(found) => return found,
+            Err(TooLarge) => return None,
+        }
+    }
+    None
 }
 
 /// The launches by functions of the kernel's file with inputs that nothing decides, if the kernel finishes with the plain one and with
 /// most others: then these inputs fit.
 fn find_assumed(subject: &Subject, draft: &Draft) -> Option<Survey> {
     let survey = draft.assumed_survey()?;
-    let older = OLDER.into_iter().map(Some);
-    std::iter::once(None)
-        .chain(older)
-        .find_map(|version: Option<Version>| {
-            let fitter = Fitter::new(subject, draft, version);
-            let is_finished =
-                |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text)).stage == Stage::Finished;
-            let (first, others) = survey.attempts.split_first()?;
-            let fits = is_finished(first)
-                && others.iter().filter(|tried| is_finished(tried)).count() * 2 >= others.len();
-            fits.then(|| Survey {
-                version,
-                ..survey.clone()
-            })
-        })
+    find_version(|version| {
+        let fitter = Fitter::new(subject, draft, version);
+        let find_stage = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text)).stage;
+        let is_finished = |tried: &Attempt| find_stage(tried) == Stage::Finished;
+        let (first, others) = survey.attempts.split_first().ok_or(TooLarge)?;
+        let fits = match find_stage(first) {
+            Stage::Unfinished => return Err(TooLarge),
+            Stage::Finished => others.iter().filter(|tried| is_finished(tried)).count() * 2 >= others.len(),
+            _ => false,
+        };
+        // Sizes that a caller makes equal leave a part of an output out if they are not.
+        let is_called = |one: &String| one.starts_with("the callers of");
+        let plain = || Survey {
+            version,
+            attempts: vec![first.clone()],
+            ..survey.clone()
+        };
+        if !fits
+            || !survey.assumed.iter().all(is_called) && !find_unwritten(subject, draft, &plain()).is_empty()
+        {
+            return Ok(None);
+        }
+        let mut attempts = survey.attempts.clone();
+        if has_unknown_elements(&survey) {
+            // Other values might pass.
+            attempts.retain(is_finished);
+        }
+        Ok(Some(Survey {
+            version,
+            attempts,
+            ..survey.clone()
+        }))
+    })
+}
+
+/// Whether the values of a tensor matter, and nothing knows them.
+pub(crate) fn has_unknown_elements(survey: &Survey) -> bool {
+    survey.assumed.iter().any(|one| one.starts_with(ELEMENTS_OF))
 }
 
 /// The launches around a plain one with which a kernel finishes; `None` if none was found. `survey` has its honest launches.

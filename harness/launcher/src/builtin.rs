@@ -107,10 +107,7 @@ impl<'a> Machine<'a> {
                     ("total_memory", 80 << 30),
                     ("L2_cache_size", 50 << 20),
                 ];
-                let fields = fields.map(|(name, value)| (name.to_owned(), Value::int(value)));
-                Value::Object(std::rc::Rc::new(std::cell::RefCell::new(
-                    fields.into_iter().collect(),
-                )))
+                Value::build_object(fields.map(|(name, value)| (name, Value::int(value))).to_vec())
             }
             "get_device_capability" => Value::tuple(vec![Value::int(9), Value::int(0)]),
             "num_sms"
@@ -147,6 +144,19 @@ impl<'a> Machine<'a> {
                     };
                 }
                 all
+            }
+            "Config" if path.starts_with("triton") => self.config_of(args),
+            "autotune" if path.starts_with("triton") => {
+                let configs = args.get(0, "configs").unwrap_or(Value::NONE);
+                Value::Method(std::rc::Rc::new((configs, "autotune".to_owned())))
+            }
+            "get_active_torch_device" | "current_accelerator" => Value::Device,
+            // Any number in the range is one that a run may draw.
+            "randint" | "randrange" if path.starts_with("random.") || path.starts_with("numpy.random.") => {
+                match args.positional.first() {
+                    Some(Value::Int(least)) => Value::int(least.value),
+                    _ => Value::unknown("a random number of an unknown range"),
+                }
             }
             "cast" if args.positional.len() == 2 => args.positional.get(1).cloned().unwrap_or(Value::NONE),
             "constexpr" => args.positional.first().cloned().unwrap_or(Value::NONE),
@@ -310,6 +320,7 @@ impl<'a> Machine<'a> {
                 }
                 Value::list(all)
             }
+            ("sorted", Some(_)) if args.keyword("key").is_some() => Value::unknown("`sorted` by a function"),
             ("tuple" | "list" | "sorted" | "set" | "reversed", first) => match first {
                 None => {
                     if path == "tuple" {
@@ -449,7 +460,7 @@ impl<'a> Machine<'a> {
                 self.decide_number(b)?;
                 return Ok(Some(match (a.number(), b.number()) {
                     (Some(a), Some(b)) if b.value > 0 => {
-                        if b.sizes == 0 {
+                        if b.is_constant() {
                             self.note_block(a, b.value);
                         }
                         let value = a.value / b.value + i64::from(a.value % b.value > 0);

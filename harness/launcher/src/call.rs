@@ -62,6 +62,10 @@ impl<'a> Machine<'a> {
             }
             Value::Method(method) => {
                 let (object, name) = &**method;
+                if let ("autotune", [kernel @ Value::Kernel(def)]) = (name.as_str(), &args.positional[..]) {
+                    self.tune(def, object);
+                    return Ok(kernel.clone());
+                }
                 self.call_method(object, name, args)?
             }
             Value::Class(class) => {
@@ -80,6 +84,21 @@ impl<'a> Machine<'a> {
             }
             Value::Kernel(def) => {
                 Value::unknown(format!("a call of the kernel `{}` without a grid", def.name))
+            }
+            // A layer that the caller passes, or that `self` has: its result is an input like others.
+            Value::Input(input)
+                if args
+                    .positional
+                    .iter()
+                    .any(|one| matches!(one, Value::Tensor(_) | Value::Input(_))) =>
+            {
+                let result = self.input_field(*input, "output")?;
+                if let Value::Input(result) = &result
+                    && let Some(result) = self.plan.inputs.get_mut(*result)
+                {
+                    result.is_result = true;
+                }
+                result
             }
             other => {
                 self.spoil(args);
@@ -153,10 +172,42 @@ impl<'a> Machine<'a> {
                     }
                     Value::NONE
                 }
-                "pop" => values
-                    .borrow_mut()
-                    .pop()
-                    .unwrap_or_else(|| Value::unknown("`pop` of an empty list")),
+                "pop" => {
+                    let at = args.positional.first().map(|at| at.number().map(|at| at.value));
+                    let count = values.borrow().len();
+                    let at = match at {
+                        None => count.checked_sub(1),
+                        Some(Some(at)) if at < 0 => usize::try_from(at + count as i64).ok(),
+                        Some(at) => at.and_then(|at| usize::try_from(at).ok()),
+                    };
+                    match at.filter(|at| *at < count) {
+                        Some(at) => values.borrow_mut().remove(at),
+                        None => Value::unknown("`pop` of an unknown element"),
+                    }
+                }
+                "insert" => {
+                    if let [at, value] = &args.positional[..] {
+                        let count = values.borrow().len();
+                        match at.number().map(|at| usize::try_from(at.value).unwrap_or(0)) {
+                            Some(at) => values.borrow_mut().insert(at.min(count), value.clone()),
+                            None => return Ok(Value::unknown("`insert` at an unknown place")),
+                        }
+                    }
+                    Value::NONE
+                }
+                "reverse" => {
+                    values.borrow_mut().reverse();
+                    Value::NONE
+                }
+                "index" => {
+                    let wanted = args.positional.first().cloned().unwrap_or(Value::NONE);
+                    let values = values.borrow();
+                    let mut all = values.iter();
+                    match all.position(|one| super::value::is_equal(one, &wanted) == Some(true)) {
+                        Some(at) => Value::int(at as i64),
+                        None => Value::unknown("`index` of a value that a list does not have"),
+                    }
+                }
                 "copy" => Value::list(values.borrow().clone()),
                 _ => Value::unknown(format!("the method `{name}` of a list")),
             },
@@ -238,6 +289,7 @@ impl<'a> Machine<'a> {
                 "bit_length" => Value::int(i64::from(64 - number.value.unsigned_abs().leading_zeros())),
                 _ => Value::unknown(format!("the method `{name}` of an integer")),
             },
+            Value::Kernel(_) if name == "warmup" => object.clone(),
             Value::Kernel(_) | Value::Launcher(..) => Value::unknown(format!("`{name}` of a kernel")),
             Value::Unknown(reason) => Value::Unknown(reason.clone()),
             other => Value::unknown(format!("the method `{name}` of {}", other.kind())),

@@ -255,6 +255,15 @@ impl<'a> Machine<'a> {
                 wanted: false,
                 scope: Rc::clone(scope),
             });
+            for (test, other) in rest {
+                if let (Some(test), true) = (test, self.module.launches(other)) {
+                    self.missed.push(Condition {
+                        test,
+                        wanted: true,
+                        scope: Rc::clone(scope),
+                    });
+                }
+            }
         }
     }
 

@@ -157,6 +157,7 @@ impl<'a> Machine<'a> {
         let passed = passed.fold(0, |all, (_, value)| all | value.sizes());
         let passed = bindings.grid.iter().fold(passed, |all, one| all | one.sizes);
         self.adopt_shapes(usage, bindings)?;
+        self.fit_views(passed, usage, bindings)?;
         for tensor_use in &usage.tensors {
             let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
                 continue;
@@ -177,7 +178,13 @@ impl<'a> Machine<'a> {
                 }
                 let wanted = wanted_size(tensor, dim, rank, tensor_use, usage, bindings);
                 if wanted.is_none() && !is_read || is_read && !is_passed && wanted.is_none() {
-                    self.assumed.insert(input);
+                    let is_float = !tensor_use.indexes && !tensor_use.is_whole && tensor.dtype.is_float();
+                    // A vector gets more elements than a launch needs, so that no size has to fit.
+                    if rank == 1 && !is_read && is_float {
+                        self.roomy.insert(tensor.storage);
+                    } else {
+                        self.assumed.insert(input);
+                    }
                 }
                 let wanted = match wanted {
                     Some(wanted) if tensor_use.certain || rank > 1 => wanted,
@@ -212,6 +219,47 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl<'a> Machine<'a> {
+    /// Makes sizes of views of inputs, as of `weight.t()`, those that the kernel indexes.
+    fn fit_views(&mut self, passed: u64, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+        for tensor_use in &usage.tensors {
+            let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
+                continue;
+            };
+            if tensor.input.is_some() {
+                continue;
+            }
+            let rank = tensor.shape.len();
+            for (dim, own) in tensor.shape.iter().enumerate() {
+                let Source::Size(size) = own.source else { continue };
+                if passed & super::value::bit(size) != 0 && self.is_read(size) {
+                    continue;
+                }
+                let change = match wanted_size(tensor, dim, rank, tensor_use, usage, bindings) {
+                    Some(Wanted::Same(other)) => self.plan.unify(other, size),
+                    Some(Wanted::Value(value)) if value <= MAX_FITTED => self.plan.set_size(size, value),
+                    _ => {
+                        self.assumed.insert(input);
+                        None
+                    }
+                };
+                if change.is_some() {
+                    return self.restart(change, "");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the launcher reads a size.
+    fn is_read(&self, size: usize) -> bool {
+        self.observed.iter().any(|(input, dim)| {
+            let tensor = self.plan.tensor(*input);
+            tensor.is_some_and(|tensor| tensor.dims.get(*dim) == Some(&size))
+        })
     }
 }
 

@@ -38,6 +38,8 @@ pub struct HostTensor {
     pub is_result: bool,
     /// Whether the contents of other tensors place the elements that the kernel accesses.
     pub is_placed: bool,
+    /// Whether the launcher or the kernel decides its number of elements. Otherwise it has more than the launch needs.
+    pub is_sized: bool,
 }
 
 /// The difference between a launch and the plain launch of its kernel.

@@ -8,12 +8,15 @@ use super::launched::{Bindings, Launched, LaunchedStorage};
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
-use super::value::{Dtype, Number, Source, Value};
+use super::value::{Dtype, GUESSED, Number, Source, Value};
 use super::write;
 use crate::skeleton::guess_of;
 use cerith_module::excerpt::{is_autotune, is_heuristics, strip_arguments};
 use cerith_module::kernel::{Function, ParameterKind};
 use cerith_module::usage::Usage;
+
+/// The beginning of an assumption about the values in a tensor.
+pub const ELEMENTS_OF: &str = "the elements of ";
 
 impl<'a> Machine<'a> {
     pub fn launch(
@@ -72,7 +75,7 @@ impl<'a> Machine<'a> {
                         }
                     });
                     let tensors = tensors.collect();
-                    let assumed = self.list_assumed(&bindings);
+                    let assumed = self.list_assumed(&usage, &bindings);
                     let grid = bindings.grid.iter().map(|dim| dim.value);
                     self.launches.push(Launched {
                         host,
@@ -80,6 +83,7 @@ impl<'a> Machine<'a> {
                         programs: grid.fold(1, i64::saturating_mul),
                         text,
                         tensors,
+                        roomy: self.roomy.clone(),
                         assumed,
                     });
                 }
@@ -116,20 +120,54 @@ impl<'a> Machine<'a> {
     }
 
     /// The inputs that nothing decides, and that a launch passes.
-    fn list_assumed(&self, bindings: &Bindings<'a>) -> Vec<String> {
+    fn list_assumed(&self, usage: &Usage, bindings: &Bindings<'a>) -> Vec<String> {
         let mut inputs = self.assumed.clone();
-        for (_, value) in &bindings.values {
+        let all = self.plan.inputs.iter().enumerate();
+        inputs.extend(
+            all.filter(|(_, one)| one.is_result && one.kind != Kind::Undecided)
+                .map(|(at, _)| at),
+        );
+        for (name, value) in &bindings.values {
             if let Value::Int(Number {
                 source: Source::Param(input),
                 ..
             }) = value
+                && usage.control.contains(name)
                 && self.plan.inputs.get(*input).is_some_and(|one| !one.is_default)
             {
                 inputs.insert(*input);
             }
         }
         let names = inputs.into_iter().filter_map(|input| self.plan.inputs.get(input));
-        names.map(|input| input.name.clone()).collect()
+        let mut names: Vec<String> = names.map(|input| input.name.clone()).collect();
+        names.extend(self.list_assumed_tensors(usage, bindings));
+        names
+    }
+
+    /// The tensors of a launch whose sizes depend on a number that nothing decides, or whose elements matter and are not known.
+    fn list_assumed_tensors(&self, usage: &Usage, bindings: &Bindings<'a>) -> Vec<String> {
+        let mut names = Vec::new();
+        if bindings.grid.iter().any(|one| one.sizes & GUESSED != 0) {
+            names.push("the grid".to_owned());
+        }
+        for (name, value) in &bindings.values {
+            let Value::Tensor(tensor) = value else { continue };
+            let is_sized = value.sizes() & GUESSED == 0;
+            let fill = self.storages.get(tensor.storage).map(|one| &one.fill);
+            // Indices that another kernel or torch computes are valid there, and random ones are not.
+            let is_index = usage.tensors.iter().any(|one| one.name == *name && one.indexes);
+            let is_ordered =
+                self.ordered.contains(&tensor.storage) || is_index && fill == Some(&Fill::Computed);
+            // Addresses, perhaps: the text does not show the tensors of all accesses.
+            let is_address =
+                usage.lost > 0 && fill == Some(&Fill::Given) && matches!(tensor.dtype.name, "i64" | "u64");
+            if is_ordered {
+                names.push(format!("{ELEMENTS_OF}{name}"));
+            } else if !is_sized || is_address {
+                names.push(name.clone());
+            }
+        }
+        names
     }
 
     fn bind_parameters(
@@ -185,6 +223,16 @@ impl<'a> Machine<'a> {
                 bindings.values.push((name, value));
             }
         }
+        let is_new = |bindings: &Bindings<'a>, name: &str| {
+            bindings.get(name).is_none() && parameters().any(|parameter| parameter.name == name)
+        };
+        if configs.is_empty() {
+            for (name, value) in self.evaluate_config(def)? {
+                if is_new(&bindings, &name) {
+                    bindings.values.push((name, value));
+                }
+            }
+        }
         self.apply_heuristics(def, &mut bindings)?;
         // Configurations that are computed elsewhere: any block is one that the tuner may try.
         let is_tuned = def.decorator_list.iter().any(|one| {
@@ -213,6 +261,15 @@ impl<'a> Machine<'a> {
                     from_words(&guess_of(parameter, usage))
                 };
                 bindings.values.push((name.clone(), value));
+            }
+        }
+        // A number that only reaches values decides nothing about the launch.
+        for (name, value) in &mut bindings.values {
+            let is_elements = value.reason() == Some(super::view::ELEMENTS);
+            let is_number = parameters().any(|one| one.name == *name && !one.constexpr);
+            let is_tensor = usage.tensors.iter().any(|one| one.name == *name);
+            if is_elements && is_number && !is_tensor && !usage.control.contains(name) {
+                *value = super::machine::from_scalar(&super::plan::guess_number(name), None);
             }
         }
         Ok(bindings)
@@ -355,6 +412,10 @@ impl<'a> Machine<'a> {
                 } else {
                     match super::plan::to_scalar(&from_words(&words)) {
                         Some(Scalar::Int(_)) if !parameter.constexpr => super::plan::guess_number(name),
+                        Some(Scalar::Int(number)) => match super::plan::guess_number(name) {
+                            float @ Scalar::Float(_) if !usage.control.contains(name) => float,
+                            _ => Scalar::Int(number),
+                        },
                         Some(scalar) => scalar,
                         None => Scalar::Int(4),
                     }

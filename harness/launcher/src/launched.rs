@@ -1,5 +1,7 @@
 //! A launch that an evaluation reached, and what its parameters are bound to.
 
+use std::collections::BTreeSet;
+
 use super::host::Origin;
 use super::value::{Number, Value};
 
@@ -13,6 +15,8 @@ pub(super) struct Launched {
     pub text: String,
     /// Its storages.
     pub tensors: Vec<LaunchedStorage>,
+    /// Storages whose number of elements nothing decides.
+    pub roomy: BTreeSet<usize>,
     /// The names of inputs that nothing decides.
     pub assumed: Vec<String>,
 }

@@ -8,6 +8,7 @@
 mod arguments;
 mod builtin;
 mod call;
+mod compute;
 mod eval;
 mod exec;
 mod fit;
@@ -26,6 +27,7 @@ pub mod skeleton;
 mod solve;
 mod tensor;
 mod torch;
+mod tuned;
 mod value;
 mod variants;
 mod view;
@@ -36,6 +38,7 @@ use ruff_python_ast::PySourceType;
 
 pub use self::heuristic::evaluate_heuristics;
 pub use self::host::{Change, HostLaunch, HostTensor, Origin, is_same_launch};
+pub use self::launch::ELEMENTS_OF;
 use self::module::{HostModule, MODULE, Root};
 use self::solve::Solver;
 use cerith_module::module as parsing;

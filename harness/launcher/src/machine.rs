@@ -10,7 +10,7 @@ use super::launched::Launched;
 use super::module::HostModule;
 use super::plan::{Kind, Layout, PADDING, Plan, Scalar};
 use super::tensor::{Fill, Storage, Tensor, dense, product};
-use super::value::{Dtype, Frame, From, Number, Scope, Value};
+use super::value::{Dtype, Frame, From, GUESSED, Number, Scope, Value};
 
 /// Maximum number of expressions and statements of one evaluation.
 const MAX_STEPS: usize = 20_000;
@@ -60,6 +60,12 @@ pub(super) struct Machine<'a> {
     pub observed: BTreeSet<(usize, usize)>,
     /// Inputs that nothing decides.
     pub assumed: BTreeSet<usize>,
+    /// Storages of inputs whose number of elements nothing decides. They have more than a launch needs.
+    pub roomy: BTreeSet<usize>,
+    /// Storages whose elements torch ordered or searched: nothing knows their values.
+    pub ordered: BTreeSet<usize>,
+    /// Configurations that launchers tune kernels with, by the kernels' addresses.
+    pub tuned: HashMap<usize, Vec<(String, Value<'a>)>>,
     /// The input whose shape the last tuple has among its elements (`*x.shape, n`), and the tuple's length.
     pub spread: Option<(usize, usize)>,
     /// Whether sizes were divided that callers would not pass together.
@@ -89,6 +95,9 @@ impl<'a> Machine<'a> {
             doubts: 0,
             observed: BTreeSet::new(),
             assumed: BTreeSet::new(),
+            roomy: BTreeSet::new(),
+            ordered: BTreeSet::new(),
+            tuned: HashMap::new(),
             spread: None,
             is_uneven: false,
             blocks: BTreeMap::new(),
@@ -150,7 +159,7 @@ impl<'a> Machine<'a> {
         if !(2..=1 << 16).contains(&block) {
             return;
         }
-        for size in 0..self.plan.sizes.len().min(63) {
+        for size in 0..self.plan.sizes.len().min(62) {
             if number.sizes & (1 << size) != 0 {
                 let known = self.blocks.entry(size).or_insert(block);
                 *known = (*known).max(block);
@@ -217,7 +226,17 @@ impl<'a> Machine<'a> {
             Some(Kind::Tensor(_)) => self
                 .input_tensor(input)
                 .map_or(Value::Input(input), Value::Tensor),
-            Some(Kind::Scalar(scalar)) => from_scalar(scalar, Some(input)),
+            Some(Kind::Scalar(scalar)) => {
+                let value = from_scalar(scalar, Some(input));
+                let is_default = self.plan.inputs.get(input).is_some_and(|one| one.is_default);
+                match value {
+                    Value::Int(number) if !is_default => Value::Int(Number {
+                        sizes: number.sizes | GUESSED,
+                        ..number
+                    }),
+                    other => other,
+                }
+            }
             Some(Kind::Items(items)) => {
                 let items = items.clone();
                 Value::list(items.into_iter().map(|item| self.input(item)).collect())

@@ -7,7 +7,8 @@ use super::arguments::Arguments;
 use super::machine::{Eval, Machine};
 use super::plan::Kind;
 use super::tensor::{Fill, Tensor};
-use super::value::{Dtype, Number, Source, Value};
+use super::value::{Dtype, Number, Value};
+use super::view::{ELEMENTS, kernel_attribute, stride_of};
 
 /// Attributes and methods that only tensors have: a parameter with one of them is a tensor.
 const OF_TENSORS: [&str; 62] = [
@@ -168,7 +169,12 @@ impl<'a> Machine<'a> {
                 let tensor = tensor.clone();
                 self.property(&tensor, name)
             }
-            Value::Kernel(_) if name == "fn" => object,
+            Value::Kernel(_) => kernel_attribute(object, name),
+            // The named results of `torch.sort` and others.
+            Value::Tuple(values, None) if values.len() == 2 && matches!(name, "values" | "indices") => {
+                let at = usize::from(name == "indices");
+                values.get(at).cloned().unwrap_or(Value::NONE)
+            }
             // The value of a `tl.constexpr`.
             Value::Int(_) | Value::Bool(..) | Value::Float(_) | Value::Str(..) if name == "value" => object,
             _ => Value::Method(Rc::new((object.clone(), name.to_owned()))),
@@ -280,7 +286,16 @@ impl<'a> Machine<'a> {
                 }
             },
             "stride" => match args.get(0, "dim") {
-                None => Value::tuple((0..tensor.strides.len()).map(|dim| stride(tensor, dim)).collect()),
+                None => {
+                    if let Some(base) = tensor.input.or(tensor.base) {
+                        self.spread = Some((base, tensor.strides.len()));
+                    }
+                    Value::tuple(
+                        (0..tensor.strides.len())
+                            .map(|dim| stride_of(tensor, dim))
+                            .collect(),
+                    )
+                }
                 Some(Value::Int(dim)) => {
                     if let Some(input) = tensor.input {
                         let from_end = dim.value < 0;
@@ -293,7 +308,7 @@ impl<'a> Machine<'a> {
                     }
                     tensor.dim(dim.value).map_or_else(
                         || Value::unknown("a stride past the last"),
-                        |dim| stride(tensor, dim),
+                        |dim| stride_of(tensor, dim),
                     )
                 }
                 Some(_) => Value::unknown("a stride of an unknown dimension"),
@@ -571,8 +586,13 @@ impl<'a> Machine<'a> {
                 }
                 _ => self.unary_of(Value::Tensor(tensor.clone())),
             },
-            "item" | "tolist" => Value::unknown("a value of a tensor's elements"),
+            "item" | "tolist" => Value::unknown(ELEMENTS),
             _ => {
+                let mut all = args.clone();
+                all.positional.insert(0, Value::Tensor(tensor.clone()));
+                if let Some(found) = self.compute(name, &all)? {
+                    return Ok(found);
+                }
                 if name.ends_with('_') {
                     self.change(tensor.storage, Fill::Computed);
                     return Ok(Value::Tensor(tensor.clone()));
@@ -581,21 +601,4 @@ impl<'a> Machine<'a> {
             }
         })
     }
-}
-
-fn stride<'a>(tensor: &Tensor, dim: usize) -> Value<'a> {
-    let value = tensor.strides.get(dim).copied().unwrap_or(0);
-    let inner = tensor
-        .shape
-        .iter()
-        .skip(dim + 1)
-        .fold(0, |all, size| all | size.sizes);
-    Value::Int(Number {
-        value,
-        source: Source::Stride {
-            storage: tensor.storage,
-            dim,
-        },
-        sizes: inner,
-    })
 }

@@ -413,6 +413,12 @@ impl<'v> Visitor<'v> for Mentions<'_, '_> {
             self.visit_arguments(&call.arguments);
             return;
         }
+        // `super(Layer, self).__init__()` is not a use of `Layer`.
+        if let Expr::Call(call) = expr
+            && matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "super")
+        {
+            return;
+        }
         self.found |= match expr {
             Expr::Name(name) => self.names.contains(name.id.as_str()),
             Expr::Attribute(attribute) => {

@@ -109,7 +109,7 @@ impl<'a> Machine<'a> {
 
     fn integers(&mut self, a: Number, op: Operator, b: Number) -> Value<'a> {
         let sizes = a.sizes | b.sizes;
-        if matches!(op, Operator::FloorDiv | Operator::Mod) && b.sizes == 0 {
+        if matches!(op, Operator::FloorDiv | Operator::Mod) && b.is_constant() {
             self.note_block(a, b.value);
         }
         let result = match op {
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
             return Value::unknown("arithmetic that overflows or divides by zero");
         };
         // `size * 1`, `size + 0` are the size.
-        let source = if a.value == value && b.sizes == 0 && a.sizes != 0 && !matches!(op, Operator::Mod) {
+        let source = if a.value == value && b.is_constant() && a.sizes != 0 && !matches!(op, Operator::Mod) {
             a.source
         } else {
             Source::Computed

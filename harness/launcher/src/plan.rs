@@ -64,6 +64,8 @@ pub(super) struct Input {
     pub is_default: bool,
     /// Whether its kind may not change: a variant is about it.
     pub is_pinned: bool,
+    /// Whether a layer computes it, whose result's shape nothing shows.
+    pub is_result: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +141,7 @@ impl Plan {
             kind,
             is_default: false,
             is_pinned: false,
+            is_result: false,
         });
         Some(self.inputs.len() - 1)
     }
@@ -298,6 +301,16 @@ impl Plan {
         Some(())
     }
 
+    /// Sets the dtype of tensors that no condition decides.
+    pub fn set_float(&mut self, name: &'static str) -> Option<()> {
+        let is_float = Dtype::torch(name).is_float();
+        if self.is_float_pinned || self.float == name || !is_float {
+            return None;
+        }
+        self.float = name;
+        Some(())
+    }
+
     pub fn set_scalar(&mut self, input: usize, scalar: Scalar) -> Option<()> {
         let one = self.inputs.get_mut(input)?;
         let kind = Kind::Scalar(scalar);
@@ -414,6 +427,8 @@ pub(super) fn guess_number(name: &str) -> Scalar {
         Scalar::Float(0.5)
     } else if word(&["block", "size", "chunk", "bt", "bs"]) {
         Scalar::Int(16)
+    } else if word(&["bits", "nbits"]) {
+        Scalar::Int(4)
     } else if word(&["seed"]) {
         Scalar::Int(7)
     } else if word(&["dim", "axis"]) {

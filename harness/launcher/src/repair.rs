@@ -18,7 +18,7 @@ impl<'a> Machine<'a> {
         let mut sizes = 0;
         let mut constants = Vec::new();
         self.list_operands(condition.test, &condition.scope, &mut sizes, &mut constants, 0);
-        for size in (0..self.plan.sizes.len().min(63)).rev() {
+        for size in (0..self.plan.sizes.len().min(62)).rev() {
             if sizes & (1 << size) == 0 {
                 continue;
             }
@@ -227,7 +227,7 @@ impl<'a> Machine<'a> {
         if let Source::Param(input) = number.source {
             self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Int(factor.value)));
         }
-        for size in (0..self.plan.sizes.len().min(63)).rev() {
+        for size in (0..self.plan.sizes.len().min(62)).rev() {
             if number.sizes & (1 << size) != 0 {
                 let now = self.plan.size(size);
                 let value = (now / factor.value + i64::from(now % factor.value != 0))
@@ -267,6 +267,8 @@ impl<'a> Machine<'a> {
             match (one, other) {
                 (Value::Dtype(_, Some(input)), Value::Dtype(dtype, _)) => {
                     self.suggest(plans, |plan| plan.set_dtype(*input, dtype));
+                    // Other conditions may require one dtype of several tensors.
+                    self.suggest(plans, |plan| plan.set_float(dtype.name));
                 }
                 (Value::Tensor(_) | Value::Unknown(_), _) => {}
                 _ => {
@@ -353,7 +355,7 @@ impl<'a> Machine<'a> {
                 constants.extend(
                     numbers
                         .iter()
-                        .filter(|one| one.sizes == 0)
+                        .filter(|one| one.is_constant())
                         .map(|one| one.value)
                         .take(4),
                 );

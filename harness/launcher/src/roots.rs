@@ -105,6 +105,20 @@ fn simple_value(expr: &Expr) -> Option<Scalar> {
     })
 }
 
+/// How many integers an annotation like `tuple[int, int]` has.
+fn count_integers(annotation: &Expr) -> Option<usize> {
+    let Expr::Subscript(subscript) = annotation else {
+        return None;
+    };
+    let is_tuple =
+        matches!(&*subscript.value, Expr::Name(name) if matches!(name.id.as_str(), "tuple" | "Tuple"));
+    let Expr::Tuple(parts) = &*subscript.slice else {
+        return None;
+    };
+    let is_int = |part: &Expr| matches!(part, Expr::Name(name) if name.id.as_str() == "int");
+    (is_tuple && parts.elts.len() <= 4 && parts.elts.iter().all(is_int)).then_some(parts.elts.len())
+}
+
 /// Decides an input by its parameter's annotation.
 fn annotate(plan: &mut Plan, input: usize, annotation: &Expr) {
     let name = plan
@@ -125,6 +139,19 @@ fn annotate(plan: &mut Plan, input: usize, annotation: &Expr) {
     };
     if may_be_none {
         plan.set_scalar(input, Scalar::None);
+        return;
+    }
+    if let Some(count) = count_integers(annotation) {
+        let scalar = match guess_number(&name) {
+            Scalar::Int(number) => Scalar::Int(number),
+            _ => Scalar::Int(2),
+        };
+        let items: Option<Vec<usize>> = (0..count)
+            .map(|at| plan.add(&format!("{name}_{at}"), Kind::Scalar(scalar.clone())))
+            .collect();
+        if let (Some(items), Some(one)) = (items, plan.inputs.get_mut(input)) {
+            one.kind = Kind::Items(items);
+        }
         return;
     }
     let simple = match annotation {
@@ -193,6 +220,7 @@ impl<'a> Machine<'a> {
                 }
             } else {
                 match (&parameter.default, self.plan.kind(at)) {
+                    (None, Some(Kind::Undecided)) if name == "device" => Value::Device,
                     (Some(default), Some(Kind::Undecided)) if !is_simple(default) => {
                         self.eval(default, &scope)?
                     }
@@ -203,10 +231,16 @@ impl<'a> Machine<'a> {
         }
         self.bind_rest(def, &scope);
         let result = self.run(&def.body, &scope)?;
-        let value = match result {
+        let mut value = match result {
             Flow::Return(value) => value,
             _ => Value::NONE,
         };
+        // A launcher that returns the launch as a function.
+        if let Value::Closure(closure) = &value
+            && closure.parameters.is_none_or(ast::Parameters::is_empty)
+        {
+            value = self.apply(&value.clone(), &Arguments::default())?;
+        }
         self.mark_returned(&value, 0);
         self.leave();
         if forward_of(root).is_some() && context_name.is_some() {

@@ -118,6 +118,7 @@ impl<'a> Solver<'a> {
                     is_returned: storage.is_returned,
                     is_result: storage.is_result,
                     is_placed: tensor.is_placed,
+                    is_sized: !launched.roomy.contains(&tensor.index),
                 })
             });
             found.push(HostLaunch {

@@ -176,6 +176,11 @@ impl<'a> Machine<'a> {
                 _ => Value::unknown(format!("a call of `{path}`")),
             },
             "log" if path.contains("_dynamo") => Value::NONE,
+            "tensor" | "as_tensor" if !matches!(args.positional.first(), Some(Value::Tensor(_))) => {
+                self.tensor_of_data(args, given)
+            }
+            "finfo" | "iinfo" => self.number_limits(args),
+            _ if let Some(found) = self.compute(last, args)? => found,
             _ => match args.positional.first() {
                 // A function that is a method too.
                 Some(Value::Tensor(tensor)) => {

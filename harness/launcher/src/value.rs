@@ -68,6 +68,11 @@ impl Number {
         }
     }
 
+    /// Whether it is the same for all sizes of the inputs.
+    pub const fn is_constant(&self) -> bool {
+        self.sizes & !GUESSED == 0
+    }
+
     pub const fn of_size(value: i64, size: usize) -> Self {
         Self {
             value,
@@ -77,9 +82,12 @@ impl Number {
     }
 }
 
-/// The set of one size. Sizes past the first 63 share a bit.
+/// The mark of numbers that depend on one that a caller passes, and that nothing decides.
+pub(super) const GUESSED: u64 = 1 << 62;
+
+/// The set of one size. Sizes past the first 62 share a bit.
 pub(super) const fn bit(size: usize) -> u64 {
-    1 << if size < 63 { size } else { 63 }
+    1 << if size < 62 { size } else { 63 }
 }
 
 /// An element type, in a case file's short form.
@@ -254,6 +262,11 @@ impl Value<'_> {
 
     pub fn dict(items: Vec<(Self, Self)>) -> Self {
         Self::Dict(Rc::new(RefCell::new(items)))
+    }
+
+    pub fn build_object(fields: Vec<(&str, Self)>) -> Self {
+        let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
+        Self::Object(Rc::new(RefCell::new(fields.collect())))
     }
 
     pub fn module(path: &str) -> Self {

@@ -112,6 +112,10 @@ fn add_layouts(plan: &Plan, all: &mut Vec<Variant>) {
             let Kind::Tensor(tensor) = &input.kind else {
                 continue;
             };
+            // Layers return contiguous tensors.
+            if input.is_result {
+                continue;
+            }
             let fits = match layout {
                 Layout::Padded => tensor.dims.len() >= 2,
                 _ => tensor.dims.len() == 2,

@@ -5,9 +5,42 @@ use super::machine::{Eval, Machine};
 use super::tensor::{Fill, Tensor, dense};
 use super::value::{Dtype, Number, Source, Value};
 
+/// The reason for values that depend on elements.
+pub(super) const ELEMENTS: &str = "a value of a tensor's elements";
+
 impl<'a> Machine<'a> {
     /// Changes an input so that a view of other sizes has as many elements.
     pub fn fit_view(&mut self, tensor: &Tensor, shape: &[Number]) -> Eval<'a, ()> {
+        // `x.view(x.shape[0], groups, width)`: the last dimension is cut into the others.
+        let is_same = |(one, own): &(&Number, &Number)| match own.source {
+            Source::Size(_) => one.source == own.source && one.value == own.value,
+            _ => false,
+        };
+        let kept = shape.iter().zip(&tensor.shape).take_while(is_same).count();
+        let rank = tensor.shape.len();
+        if let Some(input) = tensor.input
+            && kept == rank
+            && kept < shape.len()
+        {
+            let change = self.set_rank(input, rank + 1);
+            if change.is_some() {
+                return self.restart(change, "");
+            }
+        }
+        let cut = shape.get(kept..).unwrap_or_default();
+        let product = cut.iter().try_fold(1_i64, |all, one| {
+            all.checked_mul(one.value).filter(|all| *all > 0)
+        });
+        if let (Some(Source::Size(size)), Some(wanted)) =
+            (tensor.shape.last().map(|last| last.source), product)
+            && kept + 1 == rank
+            && cut.len() > 1
+        {
+            let change = self.plan.set_size(size, wanted);
+            if change.is_some() {
+                return self.restart(change, "");
+            }
+        }
         // `b.view(-1, n_cols)`: the last sizes are equal.
         for (own, wanted) in tensor.shape.iter().rev().zip(shape.iter().rev()) {
             match (own.source, wanted.source) {
@@ -63,6 +96,9 @@ impl<'a> Machine<'a> {
         {
             storage.input = source.input;
             copy.base = tensor.base;
+            if self.ordered.contains(&tensor.storage) {
+                self.ordered.insert(copy.storage);
+            }
         }
         copy
     }
@@ -166,5 +202,34 @@ impl<'a> Machine<'a> {
             source: tensor.input.map_or(Source::Computed, Source::Rank),
             sizes: 0,
         })
+    }
+}
+
+/// The stride of a dimension, with its storage.
+pub(super) fn stride_of<'a>(tensor: &Tensor, dim: usize) -> Value<'a> {
+    let value = tensor.strides.get(dim).copied().unwrap_or(0);
+    let inner = tensor
+        .shape
+        .iter()
+        .skip(dim + 1)
+        .fold(0, |all, size| all | size.sizes);
+    Value::Int(Number {
+        value,
+        source: Source::Stride {
+            storage: tensor.storage,
+            dim,
+        },
+        sizes: inner,
+    })
+}
+
+/// An attribute of a kernel, or of its compiled form.
+pub(super) fn kernel_attribute<'a>(kernel: Value<'a>, name: &str) -> Value<'a> {
+    match name {
+        "fn" => kernel,
+        "n_regs" => Value::int(32),
+        "n_spills" => Value::int(0),
+        "metadata" => Value::build_object(vec![("shared", Value::int(1024)), ("num_warps", Value::int(4))]),
+        _ => Value::Method(std::rc::Rc::new((kernel, name.to_owned()))),
     }
 }

@@ -21,8 +21,8 @@ use cerith_tile::source::SourceId;
 use self::plan::Planner;
 pub use self::reading::Reading;
 pub use self::scaled::Scaling;
-pub use cerith_launcher::Change;
 use cerith_launcher::skeleton::storage_name;
+pub use cerith_launcher::{Change, ELEMENTS_OF};
 use cerith_launcher::{HostLaunch, HostTensor, Origin, read_launches, read_launches_after};
 use cerith_module::excerpt::tuning::{self, Config, KernelMetadata};
 use cerith_module::excerpt::{Joined, Part};
@@ -363,8 +363,12 @@ impl Draft {
         let first = launches().next()?;
         let mut outputs = BTreeSet::new();
         let mut storages = BTreeSet::new();
+        let mut roomy = BTreeSet::new();
         for tensor in launches().flat_map(|launch| &launch.tensors) {
             storages.insert(tensor.storage.clone());
+            if !tensor.is_sized {
+                roomy.insert(tensor.storage.clone());
+            }
         }
         let is_buffer = |tensor: &&HostTensor| tensor.origin != Origin::Input && !tensor.is_result;
         let buffers = first.tensors.iter().filter(is_buffer);
@@ -385,7 +389,7 @@ impl Draft {
                     text: launch.text.clone(),
                 })
                 .collect(),
-            certain: storages.clone(),
+            certain: storages.difference(&roomy).cloned().collect(),
             distinct: storages,
             buffers: buffers.map(|tensor| tensor.storage.clone()).collect(),
             outputs,

@@ -29,7 +29,7 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
 ";
 
 /// The launches of a kernel by a launcher. Each must be a case file that can be resolved.
-fn read(kernel: &str, launcher: &str) -> Vec<HostLaunch> {
+pub fn read(kernel: &str, launcher: &str) -> Vec<HostLaunch> {
     let text = format!("{KERNEL}{launcher}");
     let launches = read_launches(&text, "k.py", kernel);
     for launch in launches.iter().filter(|launch| launch.unknown.is_empty()) {
@@ -49,7 +49,7 @@ fn read(kernel: &str, launcher: &str) -> Vec<HostLaunch> {
 
 /// The plain launch has these lines, without `about` and `kernel`.
 #[track_caller]
-fn check(kernel: &str, launcher: &str, wanted: &str) {
+pub fn check(kernel: &str, launcher: &str, wanted: &str) {
     let launches = read(kernel, launcher);
     let plain = launches.first().expect("a launch");
     assert_eq!(plain.unknown, Vec::<String>::new());
@@ -60,7 +60,7 @@ fn check(kernel: &str, launcher: &str, wanted: &str) {
 
 /// No launch could be evaluated, for a reason with this text.
 #[track_caller]
-fn check_unknown(kernel: &str, launcher: &str, wanted: &str) {
+pub fn check_unknown(kernel: &str, launcher: &str, wanted: &str) {
     let launches = read(kernel, launcher);
     assert!(
         launches.iter().all(|launch| launch.text.is_empty()),
