@@ -179,7 +179,7 @@ impl Comparer<'_> {
 
 /// Whether the launcher makes the tensor of a parameter and does not return it.
 fn is_buffer(survey: &Survey, case: &Case, parameter: &str) -> bool {
-    let arguments = case.launches.iter().flat_map(|launch| launch.arguments());
+    let arguments = case.launches.iter().flat_map(cerith_case::Launch::arguments);
     let mut storages = arguments.filter_map(|(name, argument)| match &argument.value {
         ArgValue::Tensor { tensor, .. } if name == Some(parameter) => case.storages.get(tensor.storage),
         _ => None,
