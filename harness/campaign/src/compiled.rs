@@ -202,7 +202,7 @@ pub fn write_bundle(
 /// The result of a case on another machine.
 enum RemoteResult {
     Ran(Ran),
-    Decided(Record),
+    Decided(Box<Record>),
 }
 
 /// A compiler and the GPU of another machine: it answers with the bundles' results.
@@ -261,7 +261,10 @@ fn read_file(
     }
     for decided in reader.take_decided() {
         if decided.label.engine == *id {
-            found.insert(decided.label.case, RemoteResult::Decided(decided.record));
+            found.insert(
+                decided.label.case,
+                RemoteResult::Decided(Box::new(decided.record)),
+            );
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use cerith_survey::{Change, Survey};
 
 use super::finding::Finding;
 use super::report::KernelFinding;
-use super::subject::format_case_id;
+use super::subject::{INDUCTOR, format_case_id};
 
 /// Traps that no tensor of another size avoids.
 pub(crate) const SIZELESS: [(OutcomeKind, &str); 5] = [
@@ -70,8 +70,9 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                 let is_searched = survey.is_searched && is_free_of_guesses(finding, survey);
                 return is_searched || finding.key.is_one_of(&DEFINITE);
             }
-            let is_of_file = finding.key.code != UNREADABLE_GLOBAL;
-            if survey.host.is_some() && is_of_file && is_rejected_by_host(survey, launches, passed) {
+            // Other rejections may come from a dtype of an input that its name suggests.
+            let is_of_types = finding.key.code.ends_with("type-mismatch");
+            if survey.host.is_some() && is_of_types && is_rejected_by_host(survey, launches, passed) {
                 return true;
             }
             // A launcher that could not be evaluated may decide the dtypes.
@@ -79,7 +80,8 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                 && (survey.host.is_some() || !survey.is_launched)
                 && survey.changed.is_empty()
                 && flags.count() < 2
-                && finding.key.code.ends_with("type-mismatch")
+                && is_of_types
+                && !is_in_standin(finding)
                 && is_all(Change::Dtype)
         }
         Some(_) => false,
@@ -98,6 +100,12 @@ fn is_rejected_by_host(survey: &Survey, launches: &[&str], passed: usize) -> boo
         && launches.len() * 2 > survey.attempts.len()
         && launches.contains(&"")
         && other_floats.all(|tried| launches.contains(&tried.variant.as_str()))
+}
+
+/// Whether a failure is in the helpers that stand in for `TorchInductor`'s, whose kernels state their dtypes elsewhere.
+fn is_in_standin(finding: &Finding) -> bool {
+    let position = finding.summary.position.as_ref();
+    position.is_some_and(|position| INDUCTOR.iter().any(|path| position.file.ends_with(path)))
 }
 
 /// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not tell.

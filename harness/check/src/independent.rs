@@ -13,6 +13,9 @@ use super::subject::{Subject, format_case_id};
 /// Values of a guessed number. A kernel may do nothing with 0.
 const NUMBERS: [&str; 6] = ["1", "2", "3", "16", "64", "128"];
 
+/// Codes of failures that dtypes and flags decide, which stay guessed, or a module that is missing.
+const OF_DTYPES_AND_FLAGS: [&str; 3] = [UNREADABLE_GLOBAL, "static-assert", "undefined-name"];
+
 /// The fewest launches that show independence.
 const MIN_AGREEING: usize = 3;
 
@@ -36,8 +39,11 @@ impl Failure {
         ) {
             return None;
         }
-        let is_unreadable = finding.key.code == UNREADABLE_GLOBAL;
-        if is_unreadable || !finding.is_of(&format_case_id(survey, 0)) {
+        let is_of_guess = OF_DTYPES_AND_FLAGS.contains(&finding.key.code.as_str());
+        if is_of_guess
+            || finding.key.code.ends_with("type-mismatch")
+            || !finding.is_of(&format_case_id(survey, 0))
+        {
             return None;
         }
         Some(Self {

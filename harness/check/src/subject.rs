@@ -34,7 +34,7 @@ const MAX_CALLERS: usize = 4;
 const INDUCTOR_HELPERS: &str = include_str!("inductor/triton_helpers.py");
 
 /// The modules that have been the helpers' home.
-const INDUCTOR: [&str; 2] = [
+pub(crate) const INDUCTOR: [&str; 2] = [
     "torch/_inductor/runtime/triton_helpers.py",
     "torch/_inductor/triton_helpers.py",
 ];

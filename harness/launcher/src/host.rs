@@ -27,6 +27,7 @@ impl Origin {
 
 /// A storage of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct HostTensor {
     /// Its name in the case file.
     pub storage: String,

@@ -9,7 +9,7 @@ math = tl.math
 
 @triton.jit
 def promote_to_tensor(x):
-    return x + tl.zeros((1,), tl.int1)
+    return tl.full([1], 0, tl.int1) + x
 
 
 @triton.jit

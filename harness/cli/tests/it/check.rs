@@ -495,10 +495,12 @@ fn launches_that_are_not_judged_have_their_own_reasons() {
 #[test]
 fn one_finding_with_its_launch_and_edit_fits_in_two_kilobytes() {
     let parameters: Vec<String> = (0..8).map(|nth| format!("first_input_{nth}_ptr")).collect();
-    let loads: String = parameters
-        .iter()
-        .map(|name| format!("    total += tl.load({name} + row * n_columns + columns, mask=columns < n_columns, other=0.0)\n"))
-        .collect();
+    let load = |name: &String| {
+        format!(
+            "    total += tl.load({name} + row * n_columns + columns, mask=columns < n_columns, other=0.0)\n"
+        )
+    };
+    let loads = parameters.iter().map(load).collect::<Vec<_>>().concat();
     let text = format!(
         "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef add_all({}, out_ptr, n_columns, BLOCK: tl.constexpr):\n    \
          row = tl.program_id(0)\n    columns = tl.arange(0, BLOCK)\n    total = tl.zeros([BLOCK], tl.float32)\n{loads}    \

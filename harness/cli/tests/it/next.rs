@@ -71,15 +71,13 @@ impl Shell {
 fn parse_steps(output: &CommandOutput) -> Vec<(String, String)> {
     let lines = output.out.lines().filter_map(|line| line.strip_prefix("next: "));
     lines
-        .map(|line| match line.find("cerith ") {
-            Some(at) => (
-                line[..at].trim_end_matches(": ").to_owned(),
-                line[at..].to_owned(),
-            ),
-            None => {
-                let (what, location) = line.split_once(": ").expect("a description");
-                (what.to_owned(), location.to_owned())
+        .map(|line| {
+            if let Some(at) = line.find("cerith ") {
+                let what = line[..at].trim_end_matches(": ");
+                return (what.to_owned(), line[at..].to_owned());
             }
+            let (what, location) = line.split_once(": ").expect("a description");
+            (what.to_owned(), location.to_owned())
         })
         .collect()
 }
