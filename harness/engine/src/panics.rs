@@ -55,7 +55,7 @@ mod tests {
             .map(|()| 0)
             .expect_err("it panicked");
         assert!(
-            words.starts_with("no way, at ") && words.contains("guard.rs:"),
+            words.starts_with("no way, at ") && words.contains("panics.rs:"),
             "{words}"
         );
         let nested = catch_panic(|| catch_panic(|| panic!("inner")).map(|()| 0));

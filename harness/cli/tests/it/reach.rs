@@ -285,10 +285,11 @@ fn launchers_with_inputs_that_have_to_be_contiguous_have_a_precondition() {
 
 #[test]
 fn launches_with_assumed_inputs_are_used_if_the_kernel_finishes() {
-    // Only the launcher's caller knows `amount`.
+    // Only the launcher's caller knows `amount`, which decides the number of passes.
     let kernel = "@triton.jit\ndef add(x, out, cols, amount, BLOCK: tl.constexpr):\n    offs = tl.arange(0, BLOCK)\n    \
                   at = tl.program_id(0) * cols + offs\n    \
-                  tl.store(out + at, tl.load(x + at, mask=offs < cols) + amount, mask=offs {} cols)\n";
+                  value = tl.load(x + at, mask=offs < cols)\n    for _ in range(amount):\n        value += 1\n    \
+                  tl.store(out + at, value, mask=offs {} cols)\n";
     let launcher = "def run(x, amount):\n    x = x.contiguous()\n    out = torch.empty_like(x)\n    \
                     add[(x.shape[0],)](x, out, x.shape[1], amount, BLOCK=triton.next_power_of_2(x.shape[1]))\n    return out\n";
     for (comparison, code, shown) in [

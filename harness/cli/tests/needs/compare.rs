@@ -58,7 +58,7 @@ fn it_says_what_differs_and_how_it_ended() {
     check(
         &absent,
         1,
-        "area/one\n  reference: finished\n  cuda@3.9.0: unavailable: no-recording: no outcome",
+        "area/one\n  reference: finished\n  cuda@3.9.0: unavailable: no-recording: no recorded outcome",
         "",
     );
     check(
