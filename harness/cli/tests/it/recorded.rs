@@ -139,7 +139,10 @@ fn a_recording_is_a_corpus_and_what_is_on_record_an_engine() {
     run(
         &["run", "rec", "scale/0003", "--format", "jsonl"],
         1,
-        &[r#""verdict":"inconclusive""#, "the results of the run were not kept"],
+        &[
+            r#""verdict":"inconclusive""#,
+            "the results of the run were not kept",
+        ],
     );
     // As `--cases`, it is a corpus like any other.
     run(

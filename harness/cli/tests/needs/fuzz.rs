@@ -117,7 +117,11 @@ fn a_folder_that_is_no_campaigns_is_refused() {
     let out = create_folder();
     run_fuzz(out.path(), &["--resume"]).assert_ends(2, &[], &["has no campaign", "leave `--resume` out"]);
     fs::write(out.path().join("notes.txt"), "mine").expect("it is written");
-    run_fuzz(out.path(), &["--count", "1"]).assert_ends(2, &[], &["contains something other than a campaign"]);
+    run_fuzz(out.path(), &["--count", "1"]).assert_ends(
+        2,
+        &[],
+        &["contains something other than a campaign"],
+    );
     assert_eq!(
         fs::read_to_string(out.path().join("notes.txt")).expect("it is there"),
         "mine"
