@@ -32,18 +32,12 @@ def remainder_integer(a, b):
 
 @triton.jit
 def minimum(a, b):
-    mask = a < b
-    if is_floating(a):
-        mask |= a != a
-    return tl.where(mask, a, b)
+    return tl.where((a < b) | (a != a), a, b)
 
 
 @triton.jit
 def maximum(a, b):
-    mask = a > b
-    if is_floating(a):
-        mask |= a != a
-    return tl.where(mask, a, b)
+    return tl.where((a > b) | (a != a), a, b)
 
 
 @triton.jit
@@ -77,29 +71,24 @@ def any(a, dim):
 
 
 @triton.jit
+def _goes_first(is_better, a_value, a_index, b_value, b_index):
+    """A NaN goes before numbers, and of equal values the one with the lower index."""
+    is_a_nan = a_value != a_value
+    is_b_nan = b_value != b_value
+    is_tie = (a_value == b_value) | (is_a_nan & is_b_nan)
+    return is_better | (is_a_nan > is_b_nan) | (is_tie & (a_index < b_index))
+
+
+@triton.jit
 def minimum_with_index(a_value, a_index, b_value, b_index):
-    mask = a_value < b_value
-    equal = a_value == b_value
-    if is_floating(a_value):
-        a_isnan = a_value != a_value
-        b_isnan = b_value != b_value
-        mask |= a_isnan & (not b_isnan)
-        equal |= a_isnan & b_isnan
-    mask |= equal & (a_index < b_index)
-    return tl.where(mask, a_value, b_value), tl.where(mask, a_index, b_index)
+    first = _goes_first(a_value < b_value, a_value, a_index, b_value, b_index)
+    return tl.where(first, a_value, b_value), tl.where(first, a_index, b_index)
 
 
 @triton.jit
 def maximum_with_index(a_value, a_index, b_value, b_index):
-    mask = a_value > b_value
-    equal = a_value == b_value
-    if is_floating(a_value):
-        a_isnan = a_value != a_value
-        b_isnan = b_value != b_value
-        mask |= a_isnan & (not b_isnan)
-        equal |= a_isnan & b_isnan
-    mask |= equal & (a_index < b_index)
-    return tl.where(mask, a_value, b_value), tl.where(mask, a_index, b_index)
+    first = _goes_first(a_value > b_value, a_value, a_index, b_value, b_index)
+    return tl.where(first, a_value, b_value), tl.where(first, a_index, b_index)
 
 
 @triton.jit
@@ -114,24 +103,25 @@ def max_with_index(value, index, dim):
 
 @triton.jit
 def welford_reduce(value, mean, m2, weight, first_iteration):
+    """One more value for each lane."""
     if first_iteration:
-        new_weight = tl.full(weight.shape, 1, weight.dtype)
-        new_mean = value
-        new_m2 = tl.zeros_like(m2)
+        count = tl.full(weight.shape, 1, weight.dtype)
+        center = value
+        squares = tl.zeros_like(m2)
     else:
-        delta = value - mean
-        new_weight = weight + 1
-        new_mean = mean + delta / new_weight
-        new_m2 = m2 + delta * (value - new_mean)
-    return new_mean, new_m2, new_weight
+        count = weight + 1
+        center = mean + (value - mean) / count
+        squares = m2 + (value - mean) * (value - center)
+    return center, squares, count
 
 
 @triton.jit
 def welford_combine(mean_1, m2_1, weight_1, mean_2, m2_2, weight_2):
-    delta = mean_2 - mean_1
-    new_weight = weight_1 + weight_2
-    part = tl.where(new_weight == 0.0, 0.0, weight_2 / new_weight)
-    return mean_1 + delta * part, m2_1 + m2_2 + delta * delta * weight_1 * part, new_weight
+    """Two groups of values as one; a group without values has weight 0."""
+    count = weight_1 + weight_2
+    share = tl.where(count == 0.0, 0.0, weight_2 / count)
+    apart = mean_2 - mean_1
+    return mean_1 + apart * share, m2_1 + m2_2 + apart * apart * weight_1 * share, count
 
 
 @triton.jit
