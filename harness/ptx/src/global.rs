@@ -23,10 +23,7 @@ pub(crate) struct Race {
 /// The accesses of the current block to global memory.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
-    /// The index of each page in `pool`.
-    pages: FxHashMap<usize, usize>,
-    /// Pages of this block, followed by those of earlier blocks, which are reused. A kernel has many short blocks.
-    pool: Vec<[History; PAGE]>,
+    pages: FxHashMap<usize, Box<[History; PAGE]>>,
     /// The first race of the launch.
     pub(crate) race: Option<Race>,
     /// The warp that used atomics, and whether others of the same block did too. The order of atomics is the program's choice,
@@ -79,14 +76,11 @@ impl Global {
         while nth < len {
             let (page, offset) = ((at + nth) / PAGE, (at + nth) % PAGE);
             let count = (PAGE - offset).min(len - nth);
-            let used = self.pages.len();
-            let index = *self.pages.entry(page).or_insert(used);
-            if index == self.pool.len() {
-                self.pool.push([History::EMPTY; PAGE]);
-            } else if index == used {
-                self.pool[index] = [History::EMPTY; PAGE];
-            }
-            for history in &mut self.pool[index][offset..offset + count] {
+            let histories = self
+                .pages
+                .entry(page)
+                .or_insert_with(|| Box::new([History::EMPTY; PAGE]));
+            for history in &mut histories[offset..offset + count] {
                 visit(history, at + nth, nth);
                 nth += 1;
             }
