@@ -9,7 +9,7 @@ use std::path::Path;
 
 use cerith_case::Case;
 use cerith_engine::catch_panic;
-use cerith_gen::case::Detail;
+use cerith_gen::case::{Detail, OPERATORS};
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Difference, Kind, Panel, Trial, try_case};
@@ -292,26 +292,9 @@ fn describe_operation(expression: &str, dtype: impl Fn(&str) -> Option<&'static 
 
 /// The operators of an expression, in words.
 fn describe_operators(expression: &str) -> String {
-    const WORDS: [(&str, &str); 16] = [
-        (" // ", "floordiv"),
-        (" << ", "lshift"),
-        (" >> ", "rshift"),
-        (" == ", "eq"),
-        (" != ", "ne"),
-        (" <= ", "le"),
-        (" >= ", "ge"),
-        (" + ", "add"),
-        (" - ", "sub"),
-        (" * ", "mul"),
-        (" / ", "truediv"),
-        (" % ", "mod"),
-        (" & ", "and"),
-        (" | ", "or"),
-        (" ^ ", "xor"),
-        (".to(", "to"),
-    ];
-    let found: Vec<&str> = WORDS
+    let found: Vec<&str> = OPERATORS
         .iter()
+        .chain(&[(".to(", "to")])
         .filter(|(operator, _)| expression.contains(operator))
         .map(|&(_, word)| word)
         .collect();

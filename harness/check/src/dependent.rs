@@ -81,6 +81,10 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
         };
         (0, Relation::Blocks, variant, case)
     });
+    let comparer = Comparer {
+        fitter: &fitter,
+        plain: (&plain, &finished.memory),
+    };
     for (launch, relation, variant, other) in scaled.chain(rewritten).chain(layouts) {
         let is_found = found.differences.iter().any(|known| known.relation == relation);
         if found.launches == MAX_RELATED || is_found {
@@ -88,10 +92,6 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
         }
         let Some(related) = build_related(&plain, other, relation) else {
             continue;
-        };
-        let comparer = Comparer {
-            fitter: &fitter,
-            plain: (&plain, &finished.memory),
         };
         match comparer.compare(&related, &variant) {
             Effect::Unknown => continue,
@@ -108,10 +108,6 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
         found.launches += 1;
     }
     if survey.host.is_some() && !is_guessed {
-        let comparer = Comparer {
-            fitter: &fitter,
-            plain: (&plain, &finished.memory),
-        };
         let strided = list_strided(&plain, |name| draft.is_unused(name)).into_iter();
         let mut strided = strided.map(|(variant, cases)| comparer.compare_all(&plain, cases, &variant));
         let difference = strided.find_map(|(launches, difference)| {

@@ -150,6 +150,15 @@ impl<'a> KernelReport<'a> {
             own.map(|&(_, variant)| variant).collect()
         };
         let first_of = |finding: &Finding| variants.iter().position(|(id, _)| finding.is_of(id));
+        let build = |finding: &'a Finding, launches: Vec<&'a str>, wrong: bool| KernelFinding {
+            wrong,
+            first: first_of(finding).unwrap_or_default(),
+            finding,
+            launches,
+            id: String::new(),
+            launch: Vec::new(),
+            others: Vec::new(),
+        };
         let of_kernel = |all: &'a [Finding]| -> Vec<(&'a Finding, Vec<&'a str>)> {
             let all = all.iter().map(|finding| (finding, launches(finding)));
             all.filter(|(_, launches)| !launches.is_empty()).collect()
@@ -157,16 +166,11 @@ impl<'a> KernelReport<'a> {
         let warned = of_kernel(&findings.warned).into_iter();
         // A number that was guessed may not fit the tensors.
         let warned = warned.filter(|(finding, _)| is_certain(finding, survey));
-        let warned = warned.map(|(finding, launches)| KernelFinding {
-            wrong: survey.host.is_some()
+        let warned = warned.map(|(finding, launches)| {
+            let wrong = survey.host.is_some()
                 && finding.key.is_one_of(&BROKEN_BY_HOSTS)
-                && !list_changes(finding, survey).all(Change::is_of_layout),
-            first: first_of(finding).unwrap_or_default(),
-            finding,
-            launches,
-            id: String::new(),
-            launch: Vec::new(),
-            others: Vec::new(),
+                && !list_changes(finding, survey).all(Change::is_of_layout);
+            build(finding, launches, wrong)
         });
         let preconditions: Vec<&Precondition> = (findings.preconditions.iter())
             .filter(|(kernel, _)| *kernel == survey.kernel)
@@ -181,14 +185,9 @@ impl<'a> KernelReport<'a> {
             !shown.any(|(finding, _)| finding.is_of(id))
         };
         let passed = variants.iter().filter(passes).count();
-        let shown = of_kernel.into_iter().map(|(finding, launches)| KernelFinding {
-            wrong: is_wrong(finding, survey, &launches, passed),
-            first: first_of(finding).unwrap_or_default(),
-            finding,
-            launches,
-            id: String::new(),
-            launch: Vec::new(),
-            others: Vec::new(),
+        let shown = of_kernel.into_iter().map(|(finding, launches)| {
+            let wrong = is_wrong(finding, survey, &launches, passed);
+            build(finding, launches, wrong)
         });
         Self {
             file,

@@ -61,6 +61,7 @@ use self::maker::Maker;
 pub use self::coverage::Coverage;
 pub use self::form::{Detail, Form, Layout, Limits, Twist};
 pub use self::generated::{Generated, render_module};
+pub use self::observed::OPERATORS;
 
 impl Generated {
     /// The case of some bytes: any bytes are one. Names of its module begin with `name`.

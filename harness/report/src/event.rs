@@ -36,7 +36,7 @@ pub use verdict::{
 };
 pub use word::{Severity, State};
 
-use skip::{is_false, is_zero, is_zero_u64};
+use skip::is_default;
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
 /// when an event is added or removed. Since 3 (for sweeps, since 4) `bytes` replaces `compared`, `undefined` and
@@ -106,7 +106,7 @@ pub struct Start {
     /// The engines, in the order of columns.
     pub engines: Vec<String>,
     /// Whether the engines are the default ones.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub by_default: bool,
     /// Engines that would have run but cannot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -121,7 +121,7 @@ pub struct Start {
     /// Cases that will run.
     pub cases: u64,
     /// Cases of the whole run, of which `cases` are this shard's.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub total: u64,
     /// `fast`, when the reference does not watch for races, conflicting lanes and false promises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,7 +130,7 @@ pub struct Start {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<String>,
     /// How many other orders of its programs the reference launches each case in.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub schedules: u32,
     /// The folder of case files, as the user named it; empty where it was found.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -139,16 +139,16 @@ pub struct Start {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub corpus_hash: String,
     /// Whether engines without an outcome are allowed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub allow_unavailable: bool,
     /// The baseline that the run is compared with, as the user named it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub baseline: String,
     /// Whether only cases run that were not as expected in the run before.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub last_failed: bool,
     /// Whether filters or `--last-failed` exclude cases of the corpus.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub partial: bool,
     /// The filters given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

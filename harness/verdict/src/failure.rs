@@ -3,7 +3,7 @@
 //! Two failures are about the same thing if one of these holds:
 //!
 //! 1. Both are failed `static_assert`s with the same message.
-//! 2. The messages match: their words are equal, or one message has all words of the other one. Numbers, quotes and
+//! 2. The messages match: they have the same words, or one has every word that the other has. Numbers, quotes and
 //!    words that every message has (`cannot`, `expected`) do not count.
 //! 3. No known bug explains the failure of an engine, and both failures are at the same line of the same file.
 //! 4. No known bug explains it, the line of one of them is unknown, and the messages share a word, or both are refusals of

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::generated::Generated;
 
-/// Operators, as the features name them.
-const OPERATORS: [(&str, &str); 15] = [
+/// Operators in the text of a kernel, and their names in features and signatures.
+pub const OPERATORS: [(&str, &str); 15] = [
     (" // ", "floordiv"),
     (" << ", "lshift"),
     (" >> ", "rshift"),

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::skip::{is_false, is_zero, is_zero_u64};
+use super::skip::is_default;
 
 /// The figures of a case's compiled code, ahead of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct CompiledKernel {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cluster: Vec<u32>,
     /// Bytes of dynamic shared memory.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub shared: u32,
     /// Global scratch memory, where the version has a parameter for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,21 +46,21 @@ pub struct CompiledKernel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_scratch: Option<Scratch>,
     /// Whether all programs must be resident at once.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cooperative: bool,
     /// Whether it is launched with programmatic dependent launch.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub pdl: bool,
     /// Bytes of the file with the machine code, debug information included.
     pub cubin: u64,
     /// Bytes of instructions; left out, as the next two, where the file is not read.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub code: u64,
     /// Registers of a thread.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub registers: u32,
     /// Bytes of local memory of a thread, which is where registers are spilled to.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stack: u32,
 }
 

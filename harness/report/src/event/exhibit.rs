@@ -6,7 +6,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::skip::{is_zero, is_zero_u64};
+use super::skip::is_default;
 
 /// The exhibit of a case in a report. Older streams do not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Exhibit {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub file: String,
     /// The line of the case in it, from 1.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub line: u32,
     /// The origin of the case, in its file's words: a commit, an issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ pub struct Exhibit {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Contents>,
     /// How many more storages differ: `memory` of a case has limited room.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub memory_left_out: u64,
     /// The texts that this case has and no case before it in the stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -63,7 +63,7 @@ pub struct Launch {
     /// Its file, as a user would write it: one of the stream's [`Text`]s.
     pub file: String,
     /// The line of the kernel in it, from 1; left out where it is not known.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub line: u32,
     /// Programs along each dimension that is given.
     pub grid: Vec<u32>,
@@ -110,7 +110,7 @@ pub struct View {
     /// Elements between neighbours along each dimension.
     pub strides: Vec<i64>,
     /// The element of the storage that the first one is.
-    #[serde(default, skip_serializing_if = "is_zero_i64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub offset: i64,
 }
 
@@ -141,7 +141,7 @@ pub struct Differs {
     /// The ranges of bytes that differ, `[from, to]`, in order.
     pub spans: Vec<[u64; 2]>,
     /// Whether there are more spans than these.
-    #[serde(default, skip_serializing_if = "super::skip::is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub more: bool,
 }
 
@@ -151,7 +151,7 @@ pub struct Contents {
     /// The storage's name.
     pub storage: String,
     /// The first byte that is here.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub from: u64,
     /// How many bytes the storage has.
     pub of: u64,
@@ -200,9 +200,4 @@ pub struct KnownBug {
     /// The location where it was seen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub origin: String,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_zero_i64(value: &i64) -> bool {
-    *value == 0
 }

@@ -1,16 +1,6 @@
 //! Which fields hold nothing and are left out of the stream.
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-pub(super) const fn is_false(value: &bool) -> bool {
-    !*value
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-pub(super) const fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-pub(super) const fn is_zero_u64(value: &u64) -> bool {
-    *value == 0
+/// Whether a field has the value that a reader takes for a field that is left out.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

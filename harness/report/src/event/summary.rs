@@ -1,4 +1,4 @@
-//! The last event of a run: what its verdicts come to, and the exit code.
+//! The last event of a run: its verdicts in numbers, and the exit code.
 
 use cerith_case::{OutcomeKind, VerdictKind};
 use cerith_engine::STALE_RECORDING;
@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::Event;
-use super::skip::{is_false, is_zero_u64};
+use super::skip::is_default;
 use super::verdict::{Bytes, Judging, Verdict};
 use super::word::Severity;
 
@@ -20,7 +20,7 @@ pub struct Summary {
     /// Cases in which some engine is wrong.
     pub differ: u64,
     /// Cases in which launches of one engine produce different results.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub nondeterministic: u64,
     /// Cases whose program has no defined answer.
     pub undefined: u64,
@@ -29,13 +29,13 @@ pub struct Summary {
     /// Cases with a difference, or an undefined program, that no expectation covers.
     pub unexpected: u64,
     /// Cases in which an engine had to answer and did not.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub silent: u64,
     /// Cases in which at most one engine answered.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub alone: u64,
     /// Whether the engines are the default ones.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub by_default: bool,
     /// Cases with an expectation that no longer happens.
     #[serde(default)]
@@ -50,10 +50,10 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub known: IndexMap<String, u64>,
     /// Differences that no known bug explains.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unexplained: u64,
     /// Recorded outcomes that were not used, because they are of a different kernel or layout.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stale_recordings: u64,
     /// Cases in which the reference is to blame: our own bug.
     #[serde(default)]
@@ -62,19 +62,19 @@ pub struct Summary {
     #[serde(default)]
     pub bytes: Bytes,
     /// Cases with bytes that were not compared because they have no defined value, though something else was.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub left_out: u64,
     /// The number of these cases in which a whole tensor was not compared.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub left_out_whole: u64,
     /// Cases that are not as expected, as in the baseline. They do not fail the run.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub in_baseline: u64,
     /// Cases in which a difference from the baseline is fixed.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mended: u64,
     /// Cases that were not judged because the run had failed often enough.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub not_run: u64,
     /// Errors in the input.
     #[serde(default)]
@@ -83,7 +83,7 @@ pub struct Summary {
     #[serde(default)]
     pub internal: u64,
     /// Failures to write the stream or a report.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unwritten: u64,
     /// Wall-clock seconds of the run.
     pub seconds: f64,
@@ -97,7 +97,7 @@ pub struct Summary {
     #[serde(default)]
     pub engines: IndexMap<String, Tally>,
     /// Whether the run was interrupted: the cases that are missing were not judged.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub interrupted: bool,
     /// The exit code of the run.
     #[serde(default)]

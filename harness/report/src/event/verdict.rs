@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::compiled::Compiled;
 use super::exhibit::Exhibit;
 use super::position::Position;
-use super::skip::{is_false, is_zero_u64};
+use super::skip::is_default;
 use super::word::State;
 
 /// One judged case.
@@ -35,7 +35,7 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Judging::is_nothing")]
     pub judging: Judging,
     /// Whether the blame depends on the reference alone.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unconfirmed: bool,
     /// Why the reference is blamed where no two independent engines agree against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
     /// Whether the trial compared nothing that the program computed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub vacuous: bool,
     /// Why it is undefined or inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -283,12 +283,12 @@ pub struct Difference {
     /// In what way.
     pub kind: Kind,
     /// How many elements differ.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub elements: u64,
     /// The first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Element>,
-    /// The known bugs that explain it, by name: with them, the reference produces the engine's bytes. None if the difference
+    /// The known bugs that explain it, by name: with them, the reference produces the engine's bytes. There is none if the difference
     /// is new.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<String>,
@@ -321,7 +321,7 @@ pub struct Element {
     /// Their bits, in hexadecimal.
     pub bits: [String; 2],
     /// Whether the byte is unwritten in the baseline.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unwritten: bool,
     /// The least and the greatest value that would have been accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -335,13 +335,13 @@ pub struct Bytes {
     #[serde(default)]
     pub compared: u64,
     /// Bytes with other bits that a conforming implementation may give.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub accepted: u64,
     /// Bytes with other bits that may or may not be a conforming implementation's result.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub undecided: u64,
     /// Left out, because they have no defined value.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub undefined: u64,
 }
 
