@@ -183,10 +183,13 @@ impl<'a> Machine<'a> {
                 | OpKind::Cat { .. }
                 | OpKind::Gather { .. }
                 | OpKind::Hint { .. } => true,
-                OpKind::Foreign(_) => !step
-                    .ins
-                    .iter()
-                    .any(|&slot| float(self, slot) && self.any_nan(slot)),
+                OpKind::Foreign(foreign) => {
+                    !foreign.has_bounds()
+                        && !step
+                            .ins
+                            .iter()
+                            .any(|&slot| float(self, slot) && self.any_nan(slot))
+                }
                 // A clamp is two extrema, and one may be of two zeros. The language leaves its result for a NaN open.
                 OpKind::Ternary(op) => {
                     !float(self, step.outs[0])

@@ -60,12 +60,38 @@ pub(crate) fn apply_foreign(
     if lanes.contains(&Lane::Poison) {
         return Lane::Poison;
     }
+    if foreign.has_bounds() {
+        return apply_bounds(foreign, lanes, from, to);
+    }
     let exact: Option<Operands> = lanes.iter().map(|lane| lane.bits()).collect();
     let is_nan =
         |(&bits, dtype): (&u64, &Option<DType>)| dtype.is_some_and(|dtype| numeric::is_nan(dtype, bits));
     match exact {
         Some(bits) if !bits.iter().zip(from).any(is_nan) => Lane::Bits(foreign.evaluate(&bits)),
         _ => of_several(foreign, lanes, from, to).unwrap_or(Lane::Unknown),
+    }
+}
+
+/// The values of a function with bounds of its own.
+fn apply_bounds(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Lane {
+    let range = |(&lane, dtype): (&Lane, &Option<DType>)| {
+        let Interval { low, high, nan } = to_unrounded((*dtype)?, lane);
+        Some(Range { low, high, nan })
+    };
+    let ranges: Option<SmallVec<[Range; 3]>> = lanes.iter().zip(from).map(range).collect();
+    let Some((bounds, to)) = ranges.and_then(|ranges| foreign.bound(&ranges)).zip(to) else {
+        return Lane::Unknown;
+    };
+    let exact: Option<Operands> = lanes.iter().map(|lane| lane.bits()).collect();
+    match exact {
+        // A point keeps its bits, the sign of a zero included.
+        Some(bits) if bounds.low == bounds.high && !bounds.nan => Lane::Bits(foreign.evaluate(&bits)),
+        _ => Interval {
+            low: bounds.low,
+            high: bounds.high,
+            nan: bounds.nan,
+        }
+        .to_lane(to),
     }
 }
 

@@ -407,6 +407,20 @@ impl AcceptanceMap {
         }
     }
 
+    /// Takes over the elements of a storage of another run, with the same bytes, as those of one of this run.
+    pub fn copy_storage(&mut self, to: StorageId, from: &Self, storage: StorageId) {
+        let nth = to.0 as usize;
+        if self.shelves.len() <= nth {
+            self.shelves.resize_with(nth + 1, || None);
+        }
+        if let Some(shelf) = self.shelves.get_mut(nth) {
+            *shelf = from.shelves.get(storage.0 as usize).cloned().flatten();
+        }
+        if from.doubtful.contains(&storage) {
+            self.doubtful.insert(to);
+        }
+    }
+
     fn shelf(&self, storage: StorageId) -> Option<&Shelf> {
         let shelf = self.shelves.get(storage.0 as usize)?.as_deref()?;
         (shelf.count > 0).then_some(shelf)

@@ -122,6 +122,12 @@ pub enum Command {
     Man(ManArgs),
     /// Print the JSON schema of case files, for editors.
     Schema(SchemaArgs),
+    /// Executes a program's launches and compares their results; started by `cerith_triton.check`.
+    #[command(hide = true)]
+    Oracle {
+        /// The recorder's part file.
+        part: PathBuf,
+    },
     /// Judges launches before they run; started by the recorder.
     #[command(hide = true)]
     Preflight {

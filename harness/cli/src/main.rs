@@ -24,7 +24,7 @@ use cerith_cuda::child;
 use cerith_engine::catch_panic;
 use cerith_runner::{
     Exit, Interrupt, accept, bisect, bump, bundle, compare, coverage, exec, expect, explain, gate, import,
-    matrix, merge, preflight, record, run, sweep,
+    matrix, merge, oracle, preflight, record, run, sweep,
 };
 use clap::Parser;
 use mimalloc::MiMalloc;
@@ -74,6 +74,7 @@ fn run_command(command: Command, interrupt: &'static Interrupt) -> Exit {
         Command::Preflight { part } => {
             preflight::answer_requests(&part, io::stdin().lock(), io::stdout().lock())
         }
+        Command::Oracle { part } => oracle::answer_requests(&part, io::stdin().lock(), io::stdout().lock()),
         Command::List(args) => list::list(&args),
         Command::Expect(args) => expect::expect(&args.into(), &terminal),
         Command::Compare(args) => compare::compare(&args.into(), host),

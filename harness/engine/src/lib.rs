@@ -91,7 +91,7 @@ pub use outcome::{
 pub use panics::catch_panic;
 pub use ptx::Ptx;
 pub use recorded::{Recorded, infer_rules};
-pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};
+pub use reference::{Conforming, Explanation, FormulaMemory, FormulaRun, Kernel, Reference, Widest};
 pub use shared_code::{Families, find_families, is_triton_code, list_triton_code};
 pub use translation::ASSERT_FAILED;
 pub use ttir::{FailedPass, Passes, Ttir};

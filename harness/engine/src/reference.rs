@@ -6,6 +6,7 @@
 
 mod arguments;
 mod cache;
+mod formula;
 mod intervals;
 mod kernel;
 mod orders;
@@ -36,6 +37,7 @@ use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
 use crate::{EngineId, Outcome};
 
 pub(crate) use self::arguments::build_arguments;
+pub use self::formula::{FormulaMemory, FormulaRun};
 pub use self::intervals::{Conforming, Explanation, Widest};
 pub use self::kernel::Kernel;
 pub(crate) use self::said::{build_complaint, find_position, to_failure};
@@ -319,13 +321,7 @@ impl Reference {
         let Ok(kernel) = self.trace_kernel(launch, rules)? else {
             return Ok(None);
         };
-        let operation = cerith_accept::find_operation(&kernel.program, widening.value);
-        Ok(operation.map(|(operation, span)| Widest {
-            operation,
-            launch: widening.launch,
-            growth: widening.growth,
-            position: find_position(&kernel.traced.function.sources, span),
-        }))
+        Ok(describe_widening(&kernel, widening))
     }
 
     fn run_intervals(&self, case: &Case, rules: Rules, map: AcceptanceMap) -> Result<Conforming, Failure> {
@@ -367,6 +363,17 @@ impl Reference {
             stopped: Arc::clone(&self.stopped),
         }
     }
+}
+
+/// The operation of a kernel that widened an element.
+fn describe_widening(kernel: &Kernel, widening: &Widening) -> Option<Widest> {
+    let operation = cerith_accept::find_operation(&kernel.program, widening.value);
+    operation.map(|(operation, span)| Widest {
+        operation,
+        launch: widening.launch,
+        growth: widening.growth,
+        position: find_position(&kernel.traced.function.sources, span),
+    })
 }
 
 impl Engine for Reference {

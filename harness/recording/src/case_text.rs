@@ -81,6 +81,8 @@ pub enum FillText {
     Zeros,
     /// `data.zip/…`, and the elements that are addresses: element, storage, byte of it.
     Bytes(String, Vec<(u64, usize, i64)>),
+    /// Nothing wrote to it before the launch.
+    Uninitialised,
     /// The contents were not kept.
     Seeded(u32),
 }
@@ -236,6 +238,7 @@ impl Text<'_> {
     fn fill(&self, storage: &StorageText) -> String {
         match &storage.fill {
             FillText::Zeros => "zeros".to_owned(),
+            FillText::Uninitialised => "uninit".to_owned(),
             FillText::Seeded(seed) if storage.dtype.is_float() => {
                 format!("{{ random: {{ seed: {seed}, edges: false }} }}")
             }

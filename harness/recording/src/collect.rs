@@ -266,7 +266,7 @@ pub(crate) fn write_case<'a>(
     let made_up: Vec<String> = storages
         .iter()
         .zip(&launch.frame.storages)
-        .filter(|(_, frame)| frame.before.is_none() && frame.size > 0)
+        .filter(|(_, frame)| frame.before.is_none() && !frame.is_uninitialised() && frame.size > 0)
         .map(|(storage, frame)| {
             let why = frame.why.as_deref().unwrap_or("not kept");
             format!("`{}` ({} bytes, {why})", storage.name, frame.size)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::archive::Archive;
 use crate::collect::launches::{Reader, Reading};
 use crate::collect::{CollectError, Options, verify, write, write_case};
+use crate::part::LaunchFrame;
 
 /// Follows one part file.
 #[derive(Debug)]
@@ -35,6 +36,11 @@ impl Follower {
             reading,
             seen_launches: 0,
         }
+    }
+
+    /// The frame of the launch that was written last.
+    pub fn latest_frame(&self) -> Option<&LaunchFrame> {
+        self.reader.gathered.launches.last().map(|launch| &*launch.frame)
     }
 
     /// The launch written since the last call, as a recording: its folder, which the next call removes. `None` if there is

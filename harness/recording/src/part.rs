@@ -147,11 +147,18 @@ pub struct StorageFrame {
     pub name: String,
     /// The hash of its contents before the launch; `None` if they were not kept.
     pub before: Option<String>,
-    /// Why bytes were not kept: `max-bytes`, `max-size`, `no-data`, `cuda-graph`.
+    /// Why bytes were not kept: `max-bytes`, `max-size`, `no-data`, `cuda-graph`; `uninitialised` if nothing wrote to it before.
     pub why: Option<String>,
     /// Addresses that it holds: byte, storage, byte of that storage.
     #[serde(default)]
     pub addresses: Vec<(u64, usize, i64)>,
+}
+
+impl StorageFrame {
+    /// Whether nothing wrote to it before the launch.
+    pub fn is_uninitialised(&self) -> bool {
+        self.before.is_none() && self.why.as_deref() == Some("uninitialised")
+    }
 }
 
 /// An exception: the root cause, as Cerith's workers report it.

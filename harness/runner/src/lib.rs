@@ -28,6 +28,7 @@ pub mod merge;
 pub mod mistyped;
 pub mod open_error;
 pub mod options;
+pub mod oracle;
 mod output;
 pub mod part;
 mod picture;

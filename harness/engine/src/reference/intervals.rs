@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
 use cerith_case::Case;
 use cerith_interp::Config;
+use cerith_memory::Memory;
 
 use super::arguments::build_arguments;
 use super::kernel::Kernel;
@@ -51,30 +52,33 @@ pub struct Widest {
 pub(super) fn run_intervals(
     case: &Case,
     kernels: &[Arc<Kernel>],
+    map: AcceptanceMap,
+    config: &Config<'_>,
+) -> Result<Conforming, Failure> {
+    run_intervals_from(case, kernels, map, &mut case.memory(), config)
+}
+
+/// Executes the launches with intervals, from this memory on.
+pub(super) fn run_intervals_from(
+    case: &Case,
+    kernels: &[Arc<Kernel>],
     mut map: AcceptanceMap,
+    memory: &mut Memory,
     config: &Config<'_>,
 ) -> Result<Conforming, Failure> {
     let config = Config {
         fuel: config.fuel.min(INTERVAL_FUEL),
         ..*config
     };
-    let mut memory = case.memory();
     for (nth, (launch, kernel)) in case.launches.iter().zip(kernels).enumerate() {
-        if clear_before(case, nth, &kernel.traced.clears, &mut memory) && nth > 0 {
+        if clear_before(case, nth, &kernel.traced.clears, memory) && nth > 0 {
             return Ok(Conforming::Anything(
                 "the tuner's hooks set memory to zero between launches".to_owned(),
             ));
         }
-        let args = build_arguments(launch, kernel, &memory)?;
-        let accepted = cerith_accept::accept(
-            &kernel.program,
-            launch.grid,
-            &args,
-            &mut memory,
-            &mut map,
-            &config,
-        )
-        .map_err(|error| to_failure(format!("run `{}` with intervals", launch.kernel.name), error))?;
+        let args = build_arguments(launch, kernel, memory)?;
+        let accepted = cerith_accept::accept(&kernel.program, launch.grid, &args, memory, &mut map, &config)
+            .map_err(|error| to_failure(format!("run `{}` with intervals", launch.kernel.name), error))?;
         match accepted {
             Acceptance::Known => {}
             Acceptance::Inconclusive { decision: what, span } => {

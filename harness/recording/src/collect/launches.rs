@@ -545,6 +545,7 @@ impl RecordedLaunch {
             }
             let fill = match &frame.before {
                 _ if frame.size == 0 => FillText::Zeros,
+                None if frame.is_uninitialised() => FillText::Uninitialised,
                 None => FillText::Seeded(derive_seed(&kernel.function, self.number, index)),
                 Some(hash) => match archive.put(hash, frame.addresses.is_empty())? {
                     Content::Zeros => FillText::Zeros,

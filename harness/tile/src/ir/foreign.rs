@@ -1,16 +1,23 @@
-//! Elementwise functions outside of the language: the effect of a bug's model on lanes. The frontend never emits one.
+//! Elementwise functions outside of the language: the effect of a bug's model on lanes, or the bounds of a value. The frontend
+//! never emits one.
 
 use std::fmt;
 use std::sync::Arc;
 
+use crate::numeric::Range;
+
 /// Computes a lane from one lane of each operand.
 type Function = dyn Fn(&[u64]) -> u64 + Send + Sync;
+
+/// Computes the values that a lane may have from those that each operand may have.
+type Bounds = dyn Fn(&[Range]) -> Range + Send + Sync;
 
 /// A function of the operands' bits, lane by lane. The result is truncated to the width of its element.
 #[derive(Clone)]
 pub struct Foreign {
     name: Arc<str>,
     function: Arc<Function>,
+    bounds: Option<Arc<Bounds>>,
     rises: bool,
 }
 
@@ -20,7 +27,17 @@ impl Foreign {
         Self {
             name: name.into(),
             function: Arc::new(function),
+            bounds: None,
             rises: false,
+        }
+    }
+
+    /// With bounds: the values that a run with intervals has in place of the function's, for those of its operands.
+    #[must_use]
+    pub fn with_bounds(self, bounds: impl Fn(&[Range]) -> Range + Send + Sync + 'static) -> Self {
+        Self {
+            bounds: Some(Arc::new(bounds)),
+            ..self
         }
     }
 
@@ -35,6 +52,16 @@ impl Foreign {
     /// Whether it is a non-decreasing function of floats.
     pub const fn rises(&self) -> bool {
         self.rises
+    }
+
+    /// Whether a run with intervals may have other values than [`Self::evaluate`] returns.
+    pub const fn has_bounds(&self) -> bool {
+        self.bounds.is_some()
+    }
+
+    /// The values of a lane in a run with intervals. `None` if the function has no bounds of its own.
+    pub fn bound(&self, operands: &[Range]) -> Option<Range> {
+        self.bounds.as_ref().map(|bounds| bounds(operands))
     }
 
     /// Its name.

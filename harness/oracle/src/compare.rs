@@ -1,0 +1,257 @@
+//! The elements of an output, compared with the values of a reference function.
+
+use cerith_accept::Accepted;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::{decode, encode};
+use cerith_tile::{DType, numeric};
+
+use super::rounding::last_place;
+
+/// The part of a value by which a reference function may be off in `f64`: its functions are not correctly rounded, and their errors
+/// add up. It is 2^-16 of a unit of `f32`.
+const REFERENCE_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// A tolerance that the caller gives, which replaces the bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// The part of the expected value.
+    pub relative: f64,
+    /// The distance for every value.
+    pub absolute: f64,
+}
+
+/// One element of an output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Element {
+    /// The values that the formula may have, as it was stored.
+    pub bounds: Accepted,
+    /// The bits of the formula's value in memory.
+    pub formula: u64,
+    /// The bits of the kernel's own value.
+    pub kernel: u64,
+    /// The reference function's value.
+    pub expected: f64,
+}
+
+/// A difference between a kernel and its reference function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Finding {
+    /// The formula has no bounds.
+    Undecided,
+    /// The formula is right, and the kernel's value less accurate than the contract.
+    Inaccurate,
+    /// No order of the contracted computation has the reference's value.
+    Wrong,
+}
+
+/// The element of the gravest finding with the largest difference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Worst {
+    /// The finding.
+    pub finding: Finding,
+    /// The element, counted from 0 in row-major order.
+    pub index: usize,
+    /// The kernel's value.
+    pub kernel: f64,
+    /// The reference's value.
+    pub expected: f64,
+    /// The least and the greatest value of the formula.
+    pub bounds: Option<[f64; 2]>,
+}
+
+/// The comparison of an output.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Elements that were compared.
+    pub elements: usize,
+    /// Elements that are wrong.
+    pub wrong: usize,
+    /// Elements that are less accurate than the contract.
+    pub inaccurate: usize,
+    /// Elements whose formula has no bounds.
+    pub undecided: usize,
+    /// The largest distance of a kernel's value from the reference's, in units of the output's last place.
+    pub worst_ulps: f64,
+    /// The largest distance that the bounds admit.
+    pub allowed_ulps: f64,
+    /// The element to show.
+    pub worst: Option<Worst>,
+}
+
+impl Comparison {
+    /// The gravest finding.
+    pub fn finding(&self) -> Option<Finding> {
+        self.worst.map(|worst| worst.finding)
+    }
+}
+
+/// A range of numbers, NaN and infinities.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    low: f64,
+    high: f64,
+    infinities: [bool; 2],
+    nan: bool,
+}
+
+impl Bounds {
+    /// The values of an element. `None` if nothing bounds it.
+    fn from_element(element: &Element, dtype: DType) -> Option<Self> {
+        match element.bounds {
+            Accepted::Unknown => None,
+            Accepted::Exact => {
+                let value = decode(dtype, element.formula);
+                Some(Self {
+                    low: value,
+                    high: value,
+                    infinities: [false; 2],
+                    nan: value.is_nan(),
+                })
+            }
+            Accepted::Within {
+                low,
+                high,
+                infinities,
+                nan,
+                ..
+            } => Some(Self {
+                low,
+                high,
+                infinities,
+                nan,
+            }),
+        }
+    }
+
+    fn contains(&self, value: f64) -> bool {
+        if value.is_nan() {
+            return self.nan;
+        }
+        let beside =
+            value == f64::NEG_INFINITY && self.infinities[0] || value == f64::INFINITY && self.infinities[1];
+        beside || self.low <= value && value <= self.high
+    }
+
+    /// Whether the reference's value is in the range, up to its own error.
+    fn admits(&self, expected: f64, dtype: DType) -> bool {
+        let stored = decode(dtype, encode(dtype, expected, Rounding::NearestEven));
+        let error = expected.abs() * REFERENCE_ERROR;
+        self.contains(expected)
+            || self.contains(stored)
+            || error.is_finite() && self.low <= expected + error && expected - error <= self.high
+    }
+
+    /// The distance of a value from the farther end, in units of its last place.
+    fn reach(&self, value: f64, dtype: DType) -> f64 {
+        let distance = (self.high - value).max(value - self.low);
+        if distance.is_finite() {
+            distance / last_place(value, dtype)
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Compares the elements of an output of this dtype with the reference's.
+pub fn compare(
+    dtype: DType,
+    elements: impl IntoIterator<Item = Element>,
+    tolerance: Option<Tolerance>,
+) -> Comparison {
+    let mut comparison = Comparison::default();
+    let mut gravest = None;
+    for (index, element) in elements.into_iter().enumerate() {
+        comparison.elements += 1;
+        let (kernel, expected) = (read_number(dtype, element.kernel), element.expected);
+        let bounds = Bounds::from_element(&element, dtype);
+        let distance = measure_distance(kernel, expected, dtype);
+        if distance.is_finite() {
+            comparison.worst_ulps = comparison.worst_ulps.max(distance);
+        }
+        if let Some(bounds) = bounds.filter(|_| dtype.is_float() && expected.is_finite()) {
+            comparison.allowed_ulps = comparison.allowed_ulps.max(bounds.reach(expected, dtype));
+        }
+        let Some(finding) = find(dtype, kernel, expected, bounds, tolerance) else {
+            continue;
+        };
+        *match finding {
+            Finding::Wrong => &mut comparison.wrong,
+            Finding::Inaccurate => &mut comparison.inaccurate,
+            Finding::Undecided => &mut comparison.undecided,
+        } += 1;
+        let grave = (
+            finding,
+            if distance.is_nan() {
+                f64::INFINITY
+            } else {
+                distance
+            },
+        );
+        if gravest.is_none_or(|gravest| grave > gravest) {
+            gravest = Some(grave);
+            comparison.worst = Some(Worst {
+                finding,
+                index,
+                kernel,
+                expected,
+                bounds: bounds.map(|bounds| [bounds.low, bounds.high]),
+            });
+        }
+    }
+    comparison
+}
+
+fn find(
+    dtype: DType,
+    kernel: f64,
+    expected: f64,
+    bounds: Option<Bounds>,
+    tolerance: Option<Tolerance>,
+) -> Option<Finding> {
+    if let Some(Tolerance { relative, absolute }) = tolerance {
+        let same = kernel == expected || kernel.is_nan() && expected.is_nan();
+        let near = (kernel - expected).abs() <= absolute + relative * expected.abs();
+        return (!same && !near).then_some(Finding::Wrong);
+    }
+    let stored = if dtype.is_float() {
+        decode(dtype, encode(dtype, expected, Rounding::NearestEven))
+    } else {
+        expected
+    };
+    let Some(bounds) = bounds else {
+        let same = kernel == stored || kernel.is_nan() && stored.is_nan();
+        return (!same).then_some(Finding::Undecided);
+    };
+    if !dtype.is_float() {
+        return (kernel != expected).then_some(Finding::Wrong);
+    }
+    if !bounds.admits(expected, dtype) {
+        Some(Finding::Wrong)
+    } else if bounds.contains(kernel) || kernel == stored {
+        None
+    } else {
+        Some(Finding::Inaccurate)
+    }
+}
+
+/// The number in an element: of integers beyond 2^53, the nearest `f64`.
+fn read_number(dtype: DType, bits: u64) -> f64 {
+    if dtype.is_float() {
+        decode(dtype, bits)
+    } else {
+        numeric::decode_int(dtype, bits) as f64
+    }
+}
+
+/// In units of the expected value's last place; of integers, the difference.
+fn measure_distance(kernel: f64, expected: f64, dtype: DType) -> f64 {
+    if kernel == expected || kernel.is_nan() && expected.is_nan() {
+        return 0.0;
+    }
+    let distance = (kernel - expected).abs();
+    if dtype.is_float() && expected.is_finite() {
+        distance / last_place(expected, dtype)
+    } else {
+        distance
+    }
+}

@@ -1,0 +1,520 @@
+//! The launches of a check that were executed, with their memory: as the kernel leaves it, and as its formula does.
+//!
+//! A program makes launches one by one, each recorded as a case of its own. A storage that a launch reads may have been written by an
+//! earlier one, or be a copy of such a storage. It is recognised by its bytes, and the ranges of its elements go on into the next
+//! formula. A value that the program itself computed between launches has an unknown error: findings that depend on it are undecided.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use cerith_accept::AcceptanceMap;
+use cerith_case::{Case, Corpus};
+use cerith_engine::{Engine as _, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules};
+use cerith_memory::{ByteState, Memory, StorageId, Tensor};
+use cerith_oracle::{Comparison, Contract, Element, Tolerance};
+use cerith_recording::Follower;
+use cerith_tile::DType;
+use cerith_tile::numeric::decode;
+
+use super::{
+    Changed, Example, Failed, LaunchAnswer, Operation, Output, OutputAnswer, RequestError, Verdict,
+    find_dtype, text,
+};
+use crate::preflight::{describe_undefined, find_kernel_name};
+
+/// Numbers of at most this many significant bits are constants that a program may write itself: `0`, `1`, `-inf`, `0.125`.
+const CONSTANT_BITS: u32 = 12;
+
+/// A launch that was executed.
+#[derive(Debug)]
+struct Executed {
+    case: Case,
+    /// The bytes that each storage had before, by origin.
+    sources: Vec<Source>,
+    /// The memory as the kernel left it.
+    kernel: Memory,
+    /// The memory as its formula left it, or why that has no bounds.
+    formula: Result<Box<FormulaMemory>, String>,
+    /// A storage with floats that the program computed itself, which some output may depend on.
+    computed: Option<String>,
+}
+
+/// The origin of a storage's contents.
+#[derive(Clone, Debug)]
+enum Source {
+    /// Arguments, constants and what nobody wrote.
+    Exact,
+    /// A storage of an earlier launch.
+    Launch(u64, StorageId),
+    /// The program computed it.
+    Computed,
+}
+
+/// The state of a check.
+pub(super) struct Session {
+    reference: Reference,
+    follower: Follower,
+    contract: Contract,
+    launches: Vec<(u64, Rc<Executed>)>,
+    /// Storages by a hash of the bytes that a launch left in them.
+    left: HashMap<u64, (u64, StorageId)>,
+    /// The values of the check's arguments. `None` if these are not known: then all contents count as exact.
+    exact: Option<HashSet<u64>>,
+}
+
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Session {
+    pub(super) fn new(part: &Path) -> Self {
+        Self {
+            reference: Reference::default(),
+            follower: Follower::new(part),
+            contract: Contract::default(),
+            launches: Vec::new(),
+            left: HashMap::new(),
+            exact: None,
+        }
+    }
+
+    /// Adds values of arguments.
+    pub(super) fn add_exact(&mut self, files: &[PathBuf]) -> Result<(), RequestError> {
+        let exact = self.exact.get_or_insert_default();
+        for file in files {
+            let bytes = read_file(file)?;
+            exact.extend(
+                bytes
+                    .as_chunks::<8>()
+                    .0
+                    .iter()
+                    .map(|bytes| u64::from_le_bytes(*bytes)),
+            );
+        }
+        Ok(())
+    }
+
+    /// Executes the launch that was written last. Returns the answer and the bytes of the changed storages.
+    pub(super) fn launch(&mut self) -> (LaunchAnswer, Vec<Vec<u8>>) {
+        match self.execute() {
+            Ok(answer) => answer,
+            Err(answer) => (*answer, Vec::new()),
+        }
+    }
+
+    fn execute(&mut self) -> Result<(LaunchAnswer, Vec<Vec<u8>>), Box<LaunchAnswer>> {
+        let unsupported = |text: String| Box::new(LaunchAnswer::Unsupported(Failed::from_text(text)));
+        let folder = self
+            .follower
+            .latest()
+            .map_err(|error| unsupported(format!("the launch cannot be read: {error}")))?
+            .ok_or_else(|| unsupported("the launch cannot be recorded as a case".to_owned()))?;
+        let frame = self.follower.latest_frame();
+        let (number, storages) = frame.map_or((0, 0), |frame| (frame.launch, frame.storages.len()));
+        let corpus = Corpus::read(&folder)
+            .map_err(|error| unsupported(format!("the launch cannot be read: {error}")))?;
+        let case = corpus.entries().next().and_then(|entry| entry.resolve().ok());
+        let case = case.ok_or_else(|| unsupported("the launch is not a case".to_owned()))?;
+        let run = self.reference.run(&case, infer_rules(&case)).map_err(|failure| {
+            Box::new(LaunchAnswer::Failed(Failed::from_text(format!(
+                "failed to {failure}"
+            ))))
+        })?;
+        let finished = match run.outcome {
+            Outcome::Finished(finished) => finished,
+            outcome => return Err(Box::new(describe_outcome(&case, outcome))),
+        };
+        let before = case.memory();
+        let mut changed = Vec::new();
+        let mut payload = Vec::new();
+        for storage in (0..storages as u32).map(StorageId) {
+            let bytes = finished.memory.bytes(storage);
+            if bytes != before.bytes(storage) || finished.memory.states(storage) != before.states(storage) {
+                changed.push(Changed {
+                    storage: storage.0,
+                    bytes: bytes.len(),
+                });
+                payload.push(bytes.to_vec());
+            }
+        }
+        let warnings = finished
+            .remark
+            .iter()
+            .map(|remark| describe_undefined(&find_kernel_name(&case), remark))
+            .collect();
+        let sources: Vec<Source> = (0..storages as u32)
+            .map(|storage| self.find_source(&case, &before, StorageId(storage)))
+            .collect();
+        let computed = self.find_computed(&case, &sources);
+        let executed = Executed {
+            formula: self.run_formula(&case, &sources),
+            kernel: finished.memory,
+            case,
+            sources,
+            computed,
+        };
+        for storage in (0..storages as u32).map(StorageId) {
+            let hash = hash_bytes(executed.kernel.bytes(storage));
+            self.left.insert(hash, (number, storage));
+        }
+        self.launches.push((number, Rc::new(executed)));
+        Ok((LaunchAnswer::Finished { changed, warnings }, payload))
+    }
+
+    fn find_executed(&self, number: u64) -> Option<&Rc<Executed>> {
+        let found = self.launches.iter().find(|(own, _)| *own == number);
+        found.map(|(_, executed)| executed)
+    }
+
+    fn find_source(&self, case: &Case, memory: &Memory, storage: StorageId) -> Source {
+        let bytes = memory.bytes(storage);
+        if memory
+            .states(storage)
+            .iter()
+            .all(|state| *state == ByteState::Uninit)
+        {
+            return Source::Exact;
+        }
+        if let Some(&(number, earlier)) = self.left.get(&hash_bytes(bytes))
+            && let Some(executed) = self.find_executed(number)
+            && executed.kernel.bytes(earlier) == bytes
+        {
+            return Source::Launch(number, earlier);
+        }
+        let dtype = case
+            .declared
+            .get(storage.0 as usize)
+            .map(|declared| declared.dtype);
+        let Some((exact, dtype)) = self.exact.as_ref().zip(dtype.filter(|dtype| dtype.is_float())) else {
+            return Source::Exact;
+        };
+        let is_exact = |bytes: &[u8]| {
+            let value = decode(dtype, read_bits(bytes));
+            let bits = u64::BITS - 12 - value.to_bits().trailing_zeros().min(52);
+            value == 0.0 || !value.is_finite() || bits < CONSTANT_BITS || exact.contains(&value.to_bits())
+        };
+        if bytes.chunks_exact(dtype.size()).all(is_exact) {
+            Source::Exact
+        } else {
+            Source::Computed
+        }
+    }
+
+    /// The name of a storage that the program computed, of this launch or of one that it follows from.
+    fn find_computed(&self, case: &Case, sources: &[Source]) -> Option<String> {
+        sources.iter().enumerate().find_map(|(nth, source)| match source {
+            Source::Exact => None,
+            Source::Launch(number, _) => self.find_executed(*number)?.computed.clone(),
+            Source::Computed => {
+                let named = case.tensors.get(nth);
+                Some(named.map_or_else(|| format!("storage {nth}"), |named| named.name.clone()))
+            }
+        })
+    }
+
+    fn run_formula(&self, case: &Case, sources: &[Source]) -> Result<Box<FormulaMemory>, String> {
+        self.run_formula_with(case, sources, AcceptanceMap::default(), self.contract)
+    }
+
+    fn run_formula_with(
+        &self,
+        case: &Case,
+        sources: &[Source],
+        ranges: AcceptanceMap,
+        contract: Contract,
+    ) -> Result<Box<FormulaMemory>, String> {
+        let mut start = FormulaMemory {
+            memory: case.memory(),
+            ranges,
+        };
+        for (storage, source) in (0_u32..).map(StorageId).zip(sources) {
+            let Source::Launch(number, earlier) = source else {
+                continue;
+            };
+            let Some(executed) = self.find_executed(*number) else {
+                continue;
+            };
+            let formula = executed.formula.as_ref().map_err(Clone::clone)?;
+            start
+                .memory
+                .parts_mut(storage)
+                .0
+                .copy_from_slice(formula.memory.bytes(*earlier));
+            start.ranges.copy_storage(storage, &formula.ranges, *earlier);
+        }
+        match self
+            .reference
+            .run_formulas(case, infer_rules(case), contract, start)
+        {
+            Ok(FormulaRun::Finished(formula)) => Ok(formula),
+            Ok(FormulaRun::Unbounded(reason)) => Err(reason),
+            Err(failure) => Err(format!("failed to {failure}")),
+        }
+    }
+
+    /// Computes the formulas of all launches again if the contract is another one.
+    pub(super) fn use_contract(&mut self, contract: Contract) -> Result<(), RequestError> {
+        if contract == self.contract {
+            return Ok(());
+        }
+        self.contract = contract;
+        for nth in 0..self.launches.len() {
+            let Some((number, executed)) = self.launches.get(nth).cloned() else {
+                continue;
+            };
+            let again = Executed {
+                formula: self.run_formula(&executed.case, &executed.sources),
+                case: executed.case.clone(),
+                sources: executed.sources.clone(),
+                kernel: executed.kernel.clone(),
+                computed: executed.computed.clone(),
+            };
+            self.launches[nth] = (number, Rc::new(again));
+        }
+        Ok(())
+    }
+
+    /// Compares an output with the values of the reference function.
+    pub(super) fn compare_output(
+        &self,
+        output: &Output,
+        tolerance: Option<Tolerance>,
+    ) -> Result<OutputAnswer, RequestError> {
+        let (executed, tensor) = self.find_output(output)?;
+        let (dtype, storage) = (tensor.dtype, tensor.storage);
+        let bytes = executed.kernel.bytes(storage);
+        let places =
+            list_places(&tensor, bytes.len()).ok_or_else(|| RequestError::Outside(output.name.clone()))?;
+        let expected = read_expected(output, dtype, places.len())?;
+        let states = executed.kernel.states(storage);
+        let written = |place: usize| {
+            let states = states.get(place..place + dtype.size()).unwrap_or(&[]);
+            states.iter().all(|state| *state == ByteState::Init)
+        };
+        let unwritten = places.iter().filter(|&&place| !written(place)).count();
+        let formula = executed.formula.as_ref().ok();
+        let elements = places.iter().zip(&expected).map(|(&place, &expected)| Element {
+            bounds: formula.map_or(cerith_accept::Accepted::Unknown, |formula| {
+                formula.ranges.accepted_at(storage, place).1
+            }),
+            formula: formula.map_or(0, |formula| {
+                read_element(formula.memory.bytes(storage), place, dtype)
+            }),
+            kernel: read_element(bytes, place, dtype),
+            expected,
+        });
+        let comparison = cerith_oracle::compare(dtype, elements, tolerance);
+        let Comparison {
+            elements,
+            wrong,
+            inaccurate,
+            undecided,
+            worst_ulps,
+            allowed_ulps,
+            worst,
+        } = comparison;
+        let mut verdict = Verdict::from(comparison.finding());
+        let mut reason = executed.formula.as_ref().err().cloned();
+        if verdict > Verdict::Undecided
+            && tolerance.is_none()
+            && let Some(computed) = &executed.computed
+        {
+            verdict = Verdict::Undecided;
+            reason = Some(format!(
+                "`{computed}` holds values that the launcher computed, whose error is unknown"
+            ));
+        }
+        if unwritten > 0 {
+            verdict = Verdict::Wrong;
+        }
+        let example = worst.map(|worst| Example {
+            index: unravel(worst.index, &output.shape),
+            kernel: text::render(worst.kernel, dtype),
+            expected: text::render(worst.expected, dtype),
+            low: worst.bounds.map(|bounds| text::render(bounds[0], dtype)),
+            high: worst.bounds.map(|bounds| text::render(bounds[1], dtype)),
+        });
+        Ok(OutputAnswer {
+            name: output.name.clone(),
+            verdict,
+            elements,
+            wrong,
+            inaccurate,
+            undecided,
+            unwritten,
+            worst_ulps,
+            allowed_ulps,
+            example,
+            reason,
+        })
+    }
+
+    /// The operation of the kernel that loses most of an inaccurate output's precision.
+    pub(super) fn find_lossy(&self, output: &Output) -> Result<Option<Operation>, RequestError> {
+        let (executed, tensor) = self.find_output(output)?;
+        // With the roundings of the kernel's own dtypes.
+        let own = Contract {
+            accumulate: DType::F8E5,
+            tf32: true,
+        };
+        let Ok(formula) =
+            self.run_formula_with(&executed.case, &executed.sources, AcceptanceMap::with_book(), own)
+        else {
+            return Ok(None);
+        };
+        let bytes = executed.kernel.bytes(tensor.storage);
+        let places =
+            list_places(&tensor, bytes.len()).ok_or_else(|| RequestError::Outside(output.name.clone()))?;
+        let expected = read_expected(output, tensor.dtype, places.len())?;
+        let distance = |(&place, &expected): (&usize, &f64)| {
+            (decode(tensor.dtype, read_element(bytes, place, tensor.dtype)) - expected).abs()
+        };
+        let worst = places
+            .iter()
+            .zip(&expected)
+            .map(|pair| (*pair.0, distance(pair)))
+            .filter(|(_, distance)| !distance.is_nan())
+            .max_by(|one, other| one.1.total_cmp(&other.1));
+        let Some((place, _)) = worst else {
+            return Ok(None);
+        };
+        let found = self
+            .reference
+            .find_formula_widening(
+                &executed.case,
+                infer_rules(&executed.case),
+                own,
+                &formula,
+                tensor.storage,
+                place,
+            )
+            .map_err(|failure| RequestError::Engine(format!("failed to {failure}")))?;
+        Ok(found.map(|widest| Operation {
+            name: widest.operation.to_owned(),
+            file: widest.position.as_ref().map(|at| at.file.clone()),
+            line: widest.position.as_ref().map(|at| at.line),
+        }))
+    }
+
+    fn find_output(&self, output: &Output) -> Result<(Rc<Executed>, Tensor), RequestError> {
+        let missing = || RequestError::NoStorage(output.name.clone(), output.launch);
+        let executed = self.find_executed(output.launch).ok_or_else(missing)?;
+        let storage = StorageId(output.storage);
+        if output.storage as usize >= executed.kernel.len() {
+            return Err(missing());
+        }
+        let tensor = Tensor {
+            storage,
+            dtype: find_dtype(&output.dtype)?,
+            shape: output.shape.as_slice().into(),
+            strides: output.strides.as_slice().into(),
+            offset: output.offset,
+        };
+        if tensor.is_proper() {
+            Ok((Rc::clone(executed), tensor))
+        } else {
+            Err(RequestError::Outside(output.name.clone()))
+        }
+    }
+}
+
+fn describe_outcome(case: &Case, outcome: Outcome) -> LaunchAnswer {
+    let kernel = find_kernel_name(case);
+    let failed = |complaint: &_, word: &str| {
+        let text = describe_undefined(&kernel, complaint).replacen(" is undefined", word, 1);
+        Failed::from_complaint(text, complaint)
+    };
+    match &outcome {
+        Outcome::Trapped(Trap::Undefined, complaint) => {
+            LaunchAnswer::Undefined(failed(complaint, " is undefined"))
+        }
+        Outcome::Trapped(_, complaint) => LaunchAnswer::Undefined(failed(complaint, " traps")),
+        Outcome::Rejected(complaint) => LaunchAnswer::Rejected(failed(complaint, " is rejected")),
+        Outcome::Exhausted(complaint) => LaunchAnswer::Exhausted(failed(complaint, " does not finish")),
+        other => LaunchAnswer::Unsupported(other.complaint().map_or_else(
+            || Failed::from_text(other.kind().to_string()),
+            |complaint| failed(complaint, " is not supported"),
+        )),
+    }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, RequestError> {
+    std::fs::read(path).map_err(|source| RequestError::Unreadable {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+/// The expected values: `f64` for floats, and `i64` for integers.
+fn read_expected(output: &Output, dtype: DType, elements: usize) -> Result<Vec<f64>, RequestError> {
+    let bytes = read_file(&output.expected)?;
+    let words = bytes.as_chunks::<8>().0;
+    if words.len() != elements {
+        return Err(RequestError::Count {
+            name: output.name.clone(),
+            elements: elements as i64,
+            expected: words.len(),
+        });
+    }
+    let value = |word: &[u8; 8]| {
+        if dtype.is_float() {
+            f64::from_le_bytes(*word)
+        } else {
+            i64::from_le_bytes(*word) as f64
+        }
+    };
+    Ok(words.iter().map(value).collect())
+}
+
+fn read_bits(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    if let Some(to) = word.get_mut(..bytes.len()) {
+        to.copy_from_slice(bytes);
+    }
+    u64::from_le_bytes(word)
+}
+
+fn read_element(bytes: &[u8], place: usize, dtype: DType) -> u64 {
+    read_bits(bytes.get(place..place + dtype.size()).unwrap_or(&[]))
+}
+
+/// The first byte of each element of a view, in row-major order. `None` if one is outside of so many bytes.
+fn list_places(tensor: &Tensor, bytes: usize) -> Option<Vec<usize>> {
+    let size = tensor.dtype.size();
+    let count = usize::try_from(tensor.numel())
+        .ok()
+        .filter(|&count| count <= bytes.max(1) * 8)?;
+    let mut places = Vec::with_capacity(count);
+    for nth in 0..count {
+        let index = unravel(nth, &tensor.shape);
+        let steps = index.iter().zip(&tensor.strides).map(|(at, stride)| at * stride);
+        let place = usize::try_from(tensor.offset + steps.sum::<i64>())
+            .ok()?
+            .checked_mul(size)?;
+        if place.checked_add(size)? > bytes {
+            return None;
+        }
+        places.push(place);
+    }
+    Some(places)
+}
+
+/// The index of an element, counted in row-major order.
+fn unravel(nth: usize, shape: &[i64]) -> Vec<i64> {
+    let mut rest = nth as i64;
+    let mut index: Vec<i64> = shape
+        .iter()
+        .rev()
+        .map(|&extent| {
+            let at = rest % extent.max(1);
+            rest /= extent.max(1);
+            at
+        })
+        .collect();
+    index.reverse();
+    index
+}
