@@ -13,7 +13,6 @@ use cerith_tile::ir::{
     BinaryOp, Block, CastKind, Combine, Elem, Foreign, Function, InputPrecision, LocId, OpKind, Operation,
     Rounding, TernaryOp, Type, UnaryOp, ValueId,
 };
-use cerith_tile::numeric::library::find_symbol;
 use cerith_tile::numeric::{Accuracy, decode, encode};
 
 use super::contract::Contract;
@@ -128,7 +127,13 @@ impl Rewriter<'_> {
         if dtype == DType::F64 {
             return rounded;
         }
-        self.make_like(EXACT_CAST, &[rounded], value, dtype)
+        // A cast to fp8 saturates, and a store keeps an infinity.
+        let kind = if dtype.is_fp8() {
+            OpKind::Foreign(rounding::to_dtype(dtype))
+        } else {
+            EXACT_CAST
+        };
+        self.make_like(kind, &[rounded], value, dtype)
     }
 
     /// An operation on `f64`, and the error of its result. `err` takes the result, and after it the operands if it is to.
@@ -215,23 +220,8 @@ impl Rewriter<'_> {
                     self.push(op.kind.clone(), &operands, &[result]);
                 }
             }
-            (OpKind::Library(symbol), ..) => {
-                let wide: Vec<DType> = symbol
-                    .operands
-                    .iter()
-                    .map(|dtype| if dtype.is_float() { DType::F64 } else { *dtype })
-                    .collect();
-                let counterpart = find_symbol(symbol.function, &wide)
-                    .filter(|wide| wide.result.is_float() == symbol.result.is_float());
-                match (counterpart, result) {
-                    (Some(wide), Some(result)) if wide.result == DType::F64 => {
-                        let err = rounding::err_library(symbol);
-                        self.push_rounded_mixed(OpKind::Library(wide), &operands, result, err);
-                    }
-                    _ => self.push_narrowed(op, &operands),
-                }
-            }
-            (OpKind::Foreign(_), ..) => self.push_narrowed(op, &operands),
+            // The library for `f32` flushes subnormal operands. Its bounds are those of acceptance.
+            (OpKind::Library(_) | OpKind::Foreign(_), ..) => self.push_narrowed(op, &operands),
             (OpKind::Cast { kind, rounding }, Some(result), _) => {
                 self.rewrite_cast(op, *kind, *rounding, operands[0], result);
             }
@@ -281,14 +271,6 @@ impl Rewriter<'_> {
         }
     }
 
-    /// As [`Self::push_rounded`], for operands of which some are integers: these have no part in the error.
-    fn push_rounded_mixed(&mut self, kind: OpKind, operands: &[ValueId], result: ValueId, err: Foreign) {
-        let floats = operands
-            .iter()
-            .all(|&operand| self.formula.ty(operand).elem == Elem::Num(DType::F64));
-        self.push_rounded(kind, operands, result, err, floats);
-    }
-
     /// An operation in its own dtypes.
     fn push_narrowed(&mut self, op: &Operation, operands: &[ValueId]) {
         let narrow: Vec<ValueId> = op
@@ -335,7 +317,7 @@ impl Rewriter<'_> {
             (CastKind::Value, Some(from), Some(to)) => {
                 // A value that is only stored is rounded by the store.
                 let only_stored = self.stored.get(&result).copied().unwrap_or(false);
-                if only_stored || rounding::count_bits(to) >= rounding::count_bits(from) {
+                if only_stored || rounding::is_wider(from, to) {
                     self.renamed.insert(result, operand);
                 } else {
                     let err = OpKind::Foreign(rounding::round_to(to, rounding, 1));

@@ -2,7 +2,6 @@
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Foreign, Rounding, UnaryOp};
-use cerith_tile::numeric::library::Symbol;
 use cerith_tile::numeric::{Accuracy, Range, decode, encode};
 
 /// More than 1, for the rounding of a bound's own computation.
@@ -13,6 +12,12 @@ pub(crate) fn count_bits(dtype: DType) -> i32 {
     dtype
         .float_format()
         .map_or(53, |(fraction, _)| fraction as i32 + 1)
+}
+
+/// Whether every number of a dtype is one of another.
+pub(crate) fn is_wider(from: DType, to: DType) -> bool {
+    let exponents = |dtype: DType| dtype.float_format().map_or(0, |(_, bias)| bias);
+    count_bits(to) >= count_bits(from) && exponents(to) >= exponents(from)
 }
 
 /// The exponent of the least number of a dtype above zero.
@@ -109,6 +114,14 @@ pub(crate) fn round_to(dtype: DType, rounding: Rounding, times: usize) -> Foreig
     })
 }
 
+/// The number of a dtype that is nearest to an `f64`.
+pub(crate) fn to_dtype(dtype: DType) -> Foreign {
+    Foreign::new_rising(&format!("to {dtype}"), move |operands| {
+        let value = operands.first().map_or(0.0, |&bits| decode(DType::F64, bits));
+        encode(dtype, value, Rounding::NearestEven)
+    })
+}
+
 /// The first operand, a constant that stands for a number which the dtype may lack. One of few bits is meant as it is.
 pub(crate) fn stand_for(dtype: DType, short: i32) -> Foreign {
     bounded(&format!("meant as {dtype}"), move |operands| match *operands {
@@ -121,12 +134,18 @@ pub(crate) fn stand_for(dtype: DType, short: i32) -> Foreign {
 /// The first operand, with an operand of a dot rounded to 11 bits, either way.
 pub(crate) fn round_to_tf32() -> Foreign {
     bounded("rounded to tf32", |operands| match *operands {
-        [value, ..] if is_point(value) && has_bits(value.low, 11) => value,
-        [value, ..] => widen(
-            value,
-            value.low.abs() * power_of_two(-10),
-            value.high.abs() * power_of_two(-10),
-        ),
+        [value, ..]
+            if is_point(value)
+                && has_bits(value.low, 11)
+                && find_lowest_bit(value.low) >= power_of_two(-136) =>
+        {
+            value
+        }
+        // A subnormal `f32` loses its last 13 bits.
+        [value, ..] => {
+            let error = |end: f64| (end.abs() * power_of_two(-10)).max(power_of_two(-136));
+            widen(value, error(value.low), error(value.high))
+        }
         [] => Range::FULL,
     })
 }
@@ -192,29 +211,6 @@ pub(crate) fn err_binary(op: BinaryOp, dtype: DType) -> Foreign {
     let accuracy = Accuracy::of_binary(op, dtype);
     bounded(&format!("{} of {dtype}", op.name()), move |operands| {
         widen_by_accuracy(accuracy, dtype, operands)
-    })
-}
-
-/// The first operand, the result of a library function of the others, with its documented error.
-pub(crate) fn err_library(symbol: &'static Symbol) -> Foreign {
-    bounded(symbol.name, move |operands| {
-        let [value, arguments @ ..] = operands else {
-            return Range::FULL;
-        };
-        let mut widened = *value;
-        // The error may depend on the operands: the hull of all corners.
-        for corner in 0..1u32 << arguments.len().min(4) {
-            let end = |(nth, range): (usize, &Range)| {
-                if corner >> nth & 1 == 1 {
-                    range.high
-                } else {
-                    range.low
-                }
-            };
-            let numbers: Vec<f64> = arguments.iter().enumerate().map(end).collect();
-            widened = widened.hull_with(symbol.widen_range(&numbers, *value));
-        }
-        widened
     })
 }
 
