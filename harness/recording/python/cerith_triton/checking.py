@@ -169,9 +169,14 @@ def _check(
 
 
 def compare(
-    subject: Subject, chosen: Sequence[str], seed: int, options: Mapping[str, Any] | None = None
+    subject: Subject,
+    chosen: Sequence[str],
+    seed: int,
+    options: Mapping[str, Any] | None = None,
+    reduces: bool = True,
 ) -> Comparison:
-    """Tries kinds of data in order, the plainest first, until one fails."""
+    """Tries kinds of data in order, the plainest first, until one fails. With `reduces`, its data is reduced
+    to few values."""
     __tracebackhide__ = True
     if not subject.can_vary:
         # There is nothing to vary, or `like` has tensors of its own.
@@ -185,10 +190,10 @@ def compare(
             continue
         # Plainer data than the given may fail too.
         failing = _choose(failing, trial)
-        if trial.outcome is not None or name != kinds.GIVEN:
+        if trial.outcome is not None or trial.verdict == "unwritten" or name != kinds.GIVEN:
             break
     values: dict[str, Array] | None = None
-    if failing is not None and failing.outcome is None:
+    if reduces and failing is not None and failing.verdict in ("wrong", "inaccurate"):
         failing, values = reduce_values(subject, failing)
     uncompared = [] if failing is not None else _find_uncompared(trials)
     compared = any(trial.verdict != "skipped" for trial in trials)
@@ -197,7 +202,7 @@ def compare(
         ok = compared and not uncompared
         verdict = "agree" if ok else "undecided" if compared else "not judged"
         return Comparison(ok, verdict, wording.limit(lines, ()), seed, tuple(trials))
-    test = wording.write_test(subject, failing.data, values, options or {})
+    test = wording.TestWriter(subject, failing.data, values).write(options or {})
     text = wording.limit(lines, test)
     return Comparison(False, failing.verdict, text, seed, tuple(trials), "\n".join(test) + "\n")
 

@@ -106,18 +106,12 @@ class Conformance:
             for at, (name, shape) in enumerate(point.shapes.items())
         }
         positional, named = _split(self.fn, args)
-        subject = Subject(
-            self.fn,
-            self.like,
-            positional,
-            {**named, **self._kwargs},
-            positional,
-            {**named, **self._like_kwargs},
-            **self._settings,
-        )
-        if not subject.varied:
-            return checking.compare(subject, [kinds.GIVEN], seed)
-        return checking.compare(subject, [point.data], seed)
+        kwargs = {**named, **self._kwargs}
+        same = self._like_kwargs is self._kwargs
+        like_kwargs = kwargs if same else {**named, **self._like_kwargs}
+        subject = Subject(self.fn, self.like, positional, kwargs, positional, like_kwargs, **self._settings)
+        chosen = point.data if subject.varied else kinds.GIVEN
+        return checking.compare(subject, [chosen], seed, reduces=False)
 
     def _shrink(self, point: Point, comparison: Comparison, seed: int) -> Comparison:
         """The comparison at the smallest shape that fails in the same way. Equal sizes shrink together: they

@@ -95,7 +95,7 @@ def encode(values: Array, dtype: str) -> Array:
         found = ((wide + half) >> np.uint32(16)).astype(np.uint16)
         found[np.isnan(values).reshape(found.shape)] = 0x7FC0
         return found.reshape(values.shape)
-    return _encode_byte(np.asarray(values, np.float64), dtype)
+    return _encode_byte(np.asarray(values, np.float64).reshape(-1), dtype).reshape(np.shape(values))
 
 
 def round_to(values: Array, dtype: str) -> Array:

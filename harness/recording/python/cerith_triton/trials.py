@@ -21,6 +21,7 @@ from .arguments import Argument, Copies
 from .binary import CerithError
 from .data import Data
 from .definition import function_of
+from .devices import without_gpu
 from .failures import kind_of, message_of
 from .formats import Array
 from .oracle import Forbidden, LaunchError, Oracle, Outcome, write_expected
@@ -141,8 +142,10 @@ class Subject:
         kernel = kernel_of(self.fn)
         names = list(kernel.arg_names) if kernel is not None else _parameters(self.fn)
         self.arguments = arguments.find_arguments(names, self.args, self.kwargs)
-        self.name = function_of(kernel).__name__ if kernel is not None else name_of(self.fn)
-        self.reference = name_of(self.like)
+        own = function_of(kernel).__name__ if kernel is not None else name_of(self.fn)
+        self.name = "the launcher" if own == "<lambda>" else own
+        other = name_of(self.like)
+        self.reference = "the reference function" if other == "<lambda>" else other
         if _is_module(self.like):
             # Its parameters are arguments too.
             module: Any = copy.deepcopy(self.like)
@@ -180,7 +183,7 @@ class Subject:
         except CerithError:
             raise
         except Exception as error:  # noqa: BLE001 (a reference function may raise anything)
-            reason = f"{self.reference} raised {kind_of(error)}: {message_of(error)}"
+            reason = f"{self.reference} raised {_describe_error(error)}"
             return Trial(chosen, "skipped", reason=reason)
         with tempfile.TemporaryDirectory(prefix="cerith-") as name:
             folder = Path(name)
@@ -215,7 +218,7 @@ class Subject:
         args = arguments.map_tensors(list(self.args), copies.copy)
         kwargs = arguments.map_tensors(dict(self.kwargs), copies.copy)
         try:
-            with oracle:
+            with oracle, without_gpu():
                 result = self.fn(*args, **kwargs)
         except (LaunchError, CerithError) as error:
             if oracle.outcome is None:
@@ -225,7 +228,7 @@ class Subject:
             if oracle.outcome is None:
                 if chosen.kind == data.GIVEN:
                     raise
-                reason = f"{self.name} raised {kind_of(error)}: {message_of(error)}"
+                reason = f"{self.name} raised {_describe_error(error)}"
                 return Trial(chosen, "skipped", reason=reason)
         if oracle.outcome is not None:
             outcome = oracle.outcome
@@ -389,6 +392,11 @@ class Subject:
             f"launch {writer.launch + 1} of {writer.kernel}",
             reason,
         )
+
+
+def _describe_error(error: Exception) -> str:
+    message = message_of(error)
+    return f"{kind_of(error)}: {message}" if message else kind_of(error)
 
 
 def _number(value: Any) -> float | int:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import textwrap
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
 from . import arguments, data, formats
-from .arguments import Argument
 from .data import Data
 from .formats import Array
-from .trials import Example, Output, Subject, Trial
+from .trials import Example, Output, Subject, Trial, kernel_of
 
 COLUMNS = 80
 MAX_TEXT = 2048
@@ -68,16 +68,17 @@ def _largest(values: Sequence[float | None]) -> float | None:
 def _describe_problem(subject: Subject, failing: Trial) -> str:
     outcome = failing.outcome
     if outcome is not None:
+        text = outcome.text.strip().partition("\n")[0]
         if failing.verdict == "not judged":
-            return f"{subject.name} was not judged: {outcome.outcome}: {_first_line(outcome.text)}"
-        return f"{subject.name} is {failing.verdict}: {_first_line(outcome.text)}"
+            return f"{subject.name} was not judged: {text}"
+        return text if text.startswith(subject.name) else f"{subject.name}: {text}"
     worst = find_failing(failing)
     if worst.verdict == "unwritten":
         return f"{subject.name}: `{worst.name}` was not written by a launch: {worst.reason}"
     count = worst.wrong if worst.verdict == "wrong" else worst.inaccurate
     where = f"{count} of {worst.elements} elements of `{worst.name}`"
     if worst.verdict == "wrong":
-        return f"{subject.name} is not {subject.reference}: {where} are wrong"
+        return f"{subject.name} does not compute {subject.reference}: {where} are wrong"
     return (
         f"{subject.name} computes {subject.reference}, and {where} are less accurate than the contract"
         f"{_ulps(worst)}"
@@ -89,10 +90,6 @@ def _ulps(one: Output) -> str:
         return ""
     allowed = "" if one.allowed_ulps is None else f" of {one.allowed_ulps:.3g} allowed"
     return f": {one.worst_ulps:.3g} ulps{allowed}"
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0]
 
 
 def find_failing(trial: Trial) -> Output:
@@ -110,7 +107,9 @@ def _describe_detail(failing: Trial) -> list[str]:
         return lines
     one = find_failing(failing)
     lines = []
-    if one.reason and one.verdict != "unwritten":
+    if one.verdict == "unwritten":
+        return [f"  {one.kernel}"] if one.kernel else []
+    if one.reason:
         lines.append(f"  {one.reason}")
     where = [f"in {failing.operation}" if failing.operation else "", one.kernel]
     if any(where):
@@ -147,7 +146,11 @@ def _describe_data(trials: Sequence[Trial], failing: Trial | None, seed: int) ->
     if failing is not None:
         lines.append(f"  data: {failing.data.kind}: {failing.data.purpose}")
     passed = [trial.data.kind for trial in trials if trial.verdict in ("agree", "undecided")]
-    failed = [trial.data.kind for trial in trials if trial.fails and trial is not failing]
+    failed = [
+        trial.data.kind
+        for trial in trials
+        if trial.fails and failing and trial.data.kind != failing.data.kind
+    ]
     if failed:
         lines.append(f"  fails with {', '.join(failed)} too")
     if passed:
@@ -168,130 +171,157 @@ def _describe_data(trials: Sequence[Trial], failing: Trial | None, seed: int) ->
     return lines
 
 
-def write_test(
-    subject: Subject,
-    chosen: Data,
-    values: Mapping[str, Array] | None,
-    options: Mapping[str, Any],
-) -> list[str]:
-    """A test that repeats a failure, to paste. `values` are the data of each argument, if it was reduced."""
-    literal = values is not None or chosen.kind == data.GIVEN
+class TestWriter:
+    """Writes a test that repeats a failure, to paste."""
 
-    def write(value: Any) -> str:
-        return _write_value(subject, value, values, literal)
+    def __init__(self, subject: Subject, chosen: Data, values: Mapping[str, Array] | None) -> None:
+        """`values` are the data of each argument, if it was reduced."""
+        self._subject = subject
+        self._chosen = chosen
+        self._values = values
+        # The data is in the test, and not made from a seed.
+        self._literal = values is not None or chosen.kind == data.GIVEN
+        # Names of arguments that are too large to be spelled out, and their descriptions.
+        self._omitted: dict[str, str] = {}
 
-    name = subject.name.rpartition(".")[2]
-    fn = _source_name(subject.fn, subject.name)
-    lines = [
-        f"def test_{name}():",
-        "    cerith_triton.check(",
-        f"        {fn},",
-        f"        like={_source_name(subject.like, subject.reference)},",
-    ]
-    sides = [("args", subject.args), ("kwargs", subject.kwargs)]
-    if subject.like_args is not subject.args:
-        sides.append(("like_args", subject.like_args))
-    if subject.like_kwargs is not subject.kwargs:
-        sides.append(("like_kwargs", subject.like_kwargs))
-    for side, given in sides:
+    def write(self, options: Mapping[str, Any]) -> list[str]:
+        """The lines. `options` are further arguments of `check`."""
+        subject = self._subject
+        sides: list[tuple[str, Any]] = [("args", subject.args), ("kwargs", subject.kwargs)]
+        if subject.like_args is not subject.args:
+            sides.append(("like_args", subject.like_args))
+        if subject.like_kwargs is not subject.kwargs:
+            sides.append(("like_kwargs", subject.like_kwargs))
+        lines = []
+        for side, given in sides:
+            if given or side.startswith("like"):
+                lines += self._write_side(side, given)
+        lines += [f"{key}={value!r}," for key, value in options.items()]
+        lines.append('data="given",' if self._literal else f'data="{self._chosen.kind}",')
+        if not self._literal:
+            lines.append(f"seed={self._chosen.seed},")
+        name = subject.name.rpartition(".")[2].rpartition(" ")[2]
+        return [
+            f"def test_{name}():",
+            *(f"    # {name}: {text}" for name, text in self._omitted.items()),
+            "    cerith_triton.check(",
+            f"        {_write_function(subject.fn, subject.name)},",
+            f"        like={_write_function(subject.like, subject.reference)},",
+            *(f"        {line}" for line in lines),
+            "    )",
+        ]
+
+    def _write_side(self, side: str, given: Any) -> list[str]:
         if isinstance(given, Mapping):
-            items = ", ".join(f'"{key}": {write(one)}' for key, one in given.items())
-            shown = f"{{{items}}}"
+            items = [f'"{key}": {self._write_value(one)}' for key, one in given.items()]
+            begin, end = "{", "}"
         else:
-            shown = f"[{', '.join(write(one) for one in given)}]"
-        if given or side.startswith("like"):
-            lines.append(f"        {side}={shown},")
-    lines += [f"        {key}={value!r}," for key, value in options.items()]
-    lines.append('        data="given",' if literal else f'        data="{chosen.kind}",')
-    if not literal:
-        lines.append(f"        seed={chosen.seed},")
-    lines.append("    )")
-    return lines
+            items = [self._write_value(one) for one in given]
+            begin, end = "[", "]"
+        line = f"{side}={begin}{', '.join(items)}{end},"
+        if len(line) + 8 <= COLUMNS:
+            return [line]
+        return [f"{side}={begin}", *(f"    {item}," for item in items), f"{end},"]
+
+    def _write_value(self, value: Any) -> str:
+        if arguments.is_tensor(value):
+            return self._write_tensor(value)
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{key!r}: {self._write_value(one)}" for key, one in value.items()) + "}"
+        if type(value) in (list, tuple):
+            inner = ", ".join(self._write_value(one) for one in value)
+            if isinstance(value, list):
+                return f"[{inner}]"
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
+        text = repr(value)
+        return text if len(text) <= COLUMNS else self._omit("value", f"a {type(value).__qualname__}")
+
+    def _omit(self, name: str, text: str) -> str:
+        name = re.sub(r"\W+", "_", name).strip("_") or "value"
+        while name in self._omitted and self._omitted[name] != text:
+            name += "_"
+        self._omitted[name] = text
+        return name
+
+    def _write_tensor(self, tensor: Any) -> str:
+        argument = next((one for one in self._subject.arguments if one.tensor is tensor), None)
+        dtype, shape = arguments.dtype_of(tensor), tuple(int(size) for size in tensor.shape)
+        spelling = _Spelling(dtype, shape, arguments.is_torch(tensor))
+        if argument is not None and argument.varied and not self._literal:
+            # The data replaces its values.
+            return spelling.write_zeros()
+        found = arguments.read_values(tensor)
+        if self._values is not None and argument is not None and argument.name in self._values:
+            found = self._values[argument.name]
+        written = spelling.write(found)
+        if written is not None:
+            return written
+        name = "x" if argument is None else argument.name
+        return self._omit(name, f"{dtype} of shape {list(shape)}, as it was given")
 
 
-def _source_name(fn: Any, name: str) -> str:
-    if getattr(fn, "__name__", None) == "<lambda>":
-        return f"{name}[grid]" if name != "<lambda>" else "…"
-    return name
+class _Spelling(NamedTuple):
+    """A tensor's dtype and shape, as Python."""
 
+    dtype: str
+    shape: tuple[int, ...]
+    torch: bool
 
-def _write_value(subject: Subject, value: Any, values: Mapping[str, Array] | None, literal: bool) -> str:
-    if arguments.is_tensor(value):
-        argument = next((one for one in subject.arguments if one.tensor is value), None)
-        return _write_tensor(value, argument, values, literal)
-    if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(f"{k!r}: {_write_value(subject, v, values, literal)}" for k, v in value.items())
-            + "}"
+    def write_zeros(self) -> str:
+        """A tensor of zeros."""
+        if self.torch:
+            return f"torch.zeros({self.shape}, dtype=torch.{self.dtype})"
+        return self._wrap(f"numpy.zeros({self.shape}")
+
+    def write(self, values: Array) -> str | None:
+        """A tensor with these values; None if they would be too long."""
+        flat = values.reshape(-1)
+        # torch's own default.
+        spelled = "" if self.dtype == "float32" else f", dtype=torch.{self.dtype}"
+        if flat.size and (flat == flat[0]).all():
+            first = _write_number(flat[0].item())
+            if self.torch:
+                return f"torch.full({self.shape}, {first}{spelled})"
+            return self._wrap(f"numpy.full({self.shape}, {first}")
+        if flat.size <= _MAX_LISTED:
+            listed = _write_nested(values.tolist())
+            return f"torch.tensor({listed}{spelled})" if self.torch else self._wrap(f"numpy.array({listed}")
+        # A NaN is not equal to 0.
+        positions = [int(at) for at in np.flatnonzero(flat != 0)]
+        if len(positions) > _MAX_SET:
+            return None
+        if self.torch:
+            numbers = ", ".join(_write_number(flat[at].item()) for at in positions)
+            put = f"torch.tensor({positions}), torch.tensor([{numbers}]{spelled})"
+            return f"torch.zeros({self.shape}{spelled}).put_({put})"
+        items = ", ".join(
+            f"{tuple(int(one) for one in np.unravel_index(at, self.shape))}: {_write_number(flat[at].item())}"
+            for at in positions
         )
-    if type(value) in (list, tuple):
-        inner = ", ".join(_write_value(subject, one, values, literal) for one in value)
-        if isinstance(value, list):
-            return f"[{inner}]"
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
-    text = repr(value)
-    return text if len(text) <= COLUMNS else f"…  # a {type(value).__qualname__}"
+        return f'cerith_triton.tensor({{{items}}}, shape={self.shape}, dtype="{self.dtype}")'
+
+    def _wrap(self, array: str) -> str:
+        """An array, without its closing parenthesis, with the dtype."""
+        if formats.is_float(self.dtype) and self.dtype not in ("float16", "float32", "float64"):
+            return f'cerith_triton.tensor({array}), dtype="{self.dtype}")'
+        return f'{array}, dtype="{self.dtype}")'
 
 
-def _write_tensor(
-    tensor: Any, argument: Argument | None, values: Mapping[str, Array] | None, literal: bool
-) -> str:
-    torch = arguments.is_torch(tensor)
-    dtype, shape = arguments.dtype_of(tensor), tuple(int(size) for size in tensor.shape)
-    varied = argument is not None and argument.varied
-    spelled = f"dtype=torch.{dtype}" if torch else f'dtype="{dtype}"'
-    if varied and not literal:
-        # The data replaces its values.
-        maker = "torch" if torch else "numpy"
-        if not torch and dtype not in ("float16", "float32", "float64"):
-            return f"cerith_triton.tensor(numpy.zeros({shape}), {spelled})"
-        return f"{maker}.zeros({shape}, {spelled})"
-    known = values.get(argument.name) if values is not None and argument is not None else None
-    found = arguments.read_values(tensor) if known is None else known
-    return _write_array(found, dtype, shape, torch, spelled)
-
-
-def _write_array(found: Array, dtype: str, shape: tuple[int, ...], torch: bool, spelled: str) -> str:
-    wrap = "{}"
-    if not torch and formats.is_float(dtype) and dtype not in ("float16", "float32", "float64"):
-        wrap, spelled_in = f"cerith_triton.tensor({{}}, {spelled})", ""
-    else:
-        spelled_in = f", {spelled}"
-    maker = "torch" if torch else "numpy"
-    flat = found.reshape(-1)
-    if flat.size and (flat == flat[0]).all():
-        first = flat[0].item()
-        return wrap.format(f"{maker}.full({shape}, {_literal(first)}{spelled_in})")
-    if flat.size <= _MAX_LISTED:
-        listed = _write_nested(found.tolist())
-        return wrap.format(f"{'torch.tensor' if torch else 'numpy.array'}({listed}{spelled_in})")
-    set_elements = (
-        np.flatnonzero((flat != 0) | np.isnan(flat)) if found.dtype.kind == "f" else range(_MAX_SET + 1)
-    )
-    if len(set_elements) <= _MAX_SET:
-        at = ", ".join(str(int(one)) for one in set_elements)
-        to = ", ".join(_literal(flat[one].item()) for one in set_elements)
-        if torch:
-            return (
-                f"torch.zeros({shape}, {spelled}).put_(torch.tensor([{at}]), torch.tensor([{to}], {spelled}))"
-            )
-        eye = f"(numpy.eye({flat.size})[[{at}]] * numpy.array([{to}])[:, None]).sum(0).reshape({shape})"
-        return f"cerith_triton.tensor({eye}, {spelled})"
-    return f"…  # {dtype} of shape {list(shape)}, as it was given"
+def _write_function(fn: Any, name: str) -> str:
+    if " " in name:
+        return name.split()[1]
+    return f"{name}[grid]" if kernel_of(fn) is not None else name
 
 
 def _write_nested(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(_write_nested(one) for one in value)}]"
-    return _literal(value)
+    return _write_number(value)
 
 
-def _literal(value: Any) -> str:
+def _write_number(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
-    if isinstance(value, float) and value == int(value) and abs(value) < 1e6:
-        return f"{int(value)}.0"
     return repr(value)
 
 

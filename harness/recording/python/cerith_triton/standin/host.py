@@ -116,13 +116,23 @@ def _decode(bits: Array, name: str) -> Array:
     return np.ascontiguousarray(bits).view(np.dtype(name)).reshape(bits.shape).copy()
 
 
-def tensor(values: object, *, dtype: str | dtype | None = None) -> StandIn:
+def tensor(
+    values: object, *, shape: Sequence[int] | None = None, dtype: str | dtype | None = None
+) -> StandIn:
     """A contiguous stand-in with these elements, for launchers in a process without torch.
 
-    `values`: a NumPy array, or nested lists of numbers. `dtype`: torch's name (`"bfloat16"`); by default the
-    array's own. Raises `TypeError` for a dtype that tensors have not.
+    `values`: a NumPy array, nested lists of numbers, or with `shape` a dict of elements by their indices;
+    others are 0. `dtype`: torch's name (`"bfloat16"`); by default the array's own. Raises `TypeError` for a
+    dtype that tensors have not.
     """
-    array = np.asarray(values)
+    if isinstance(values, dict):
+        array = np.zeros(tuple(shape or ()))
+        for index, value in values.items():
+            array[index] = value
+    else:
+        array = np.asarray(values)
+        if shape is not None and array.shape != tuple(shape):
+            raise TypeError(f"the values have the shape {list(array.shape)}, and not {list(shape)}")
     name = str(array.dtype) if dtype is None else getattr(dtype, "name", str(dtype)).rpartition(".")[2]
     if name not in DTYPES:
         raise TypeError(f"a tensor has no dtype `{name}`: use one of {', '.join(DTYPES)}")
