@@ -17,6 +17,7 @@ from .formats import Array
 from .standin import layout
 from .standin.dtypes import DTYPES
 from .standin.host import StandIn, make_storage
+from .standin.memory import CPU
 
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -231,7 +232,7 @@ class ArrayTensor:
     class _Storage:
         def __init__(self, owner: Array) -> None:
             self.owner = owner
-            self.device = "cpu"
+            self.device = CPU
 
         def nbytes(self) -> int:
             return self.owner.nbytes
@@ -246,7 +247,7 @@ class ArrayTensor:
         self.array = array
         self.dtype = f"torch.{array.dtype}"
         self.shape = array.shape
-        self.device = "cpu"
+        self.device = CPU
         self._held = self._Storage(owner)
 
     def data_ptr(self) -> int:

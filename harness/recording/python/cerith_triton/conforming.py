@@ -81,7 +81,7 @@ class Conformance:
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        return f"<{self.fn.__qualname__} conforms at {len(self.points)} points>"
+        return f"<{self.fn.__name__} conforms at {len(self.points)} points>"
 
     def check(self, point: Point, raises: bool = True) -> Comparison:
         """Compares at a point. Raises `WrongResult` with the smallest shape that was found to fail."""
@@ -186,7 +186,7 @@ def conforms(
 
 
 def _name_shapes(fn: Any, shapes: Shapes, fixed: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    name = getattr(fn, "__qualname__", repr(fn))
+    name = getattr(fn, "__name__", repr(fn))
     parameters = {
         one.name: one
         for one in inspect.signature(fn).parameters.values()
@@ -222,7 +222,7 @@ def _name_dtypes(fn: Any, shapes: Mapping[str, Any], dtypes: Any) -> dict[str, s
     named = {name: _dtype(dtypes if plain else dtypes.get(name, "float32")) for name in shapes}
     unknown = [] if plain else [name for name in dtypes if name not in shapes]
     if unknown:
-        raise ValueError(f"{fn.__qualname__} has no tensor `{unknown[0]}`, which has a dtype")
+        raise ValueError(f"{fn.__name__} has no tensor `{unknown[0]}`, which has a dtype")
     return named
 
 
