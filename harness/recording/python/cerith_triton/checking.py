@@ -16,10 +16,13 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 
 from . import data as kinds
-from . import judging, wording
+from . import hooks, judging, wording
 from .data import Data
 from .formats import Array
 from .trials import SEVERITY, Subject, Trial
+
+# Kernels may be imported after this module.
+hooks.prepare()
 
 # Runs and seconds that go into plainer data for a failure, and the elements of tensors that are worth it.
 _MAX_RUNS, _MAX_SECONDS, _MAX_ELEMENTS = 40, 5.0, 1 << 14

@@ -1,14 +1,14 @@
-"""Torch's functions while a launcher runs on a machine without a GPU: tensors that it makes on one are on
-the CPU, and tensors of the CPU count as a GPU's.
+"""Torch's functions while a launcher runs.
 
-The launches are executed on the CPU, so that nothing else differs.
+On a machine without a GPU, tensors that it makes on one are on the CPU, and tensors of the CPU count as a
+GPU's: its launches are executed on the CPU. Tensors that nothing wrote are noted.
 """
 
 from __future__ import annotations
 
 import contextlib
 from types import SimpleNamespace
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from . import arguments
 
@@ -26,13 +26,19 @@ _PROPERTIES = SimpleNamespace(
 )
 
 
+# Functions of torch whose results nothing wrote.
+_EMPTY = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
+
+
 @contextlib.contextmanager
-def without_gpu() -> Iterator[None]:
-    """A context in which a launcher for GPUs runs, if this process has torch and no GPU."""
+def watch_torch(note_empty: Callable[[Any], None]) -> Iterator[None]:
+    """A context for a launcher, if this process has torch: `note_empty` is called with each new tensor that
+    nothing wrote, and without a GPU, the CPU takes its place."""
     torch = arguments.torch_of()
-    if torch is None or torch.cuda.is_available():
+    if torch is None:
         yield
         return
+    on_cpu = not torch.cuda.is_available()
     answers = {
         "current_device": lambda: 0,
         "device": lambda _device: contextlib.nullcontext(),
@@ -42,39 +48,43 @@ def without_gpu() -> Iterator[None]:
         "get_device_properties": lambda _device=None: _PROPERTIES,
         "synchronize": lambda _device=None: None,
     }
-    before = {name: getattr(torch.cuda, name) for name in answers}
+    before = {name: getattr(torch.cuda, name) for name in answers} if on_cpu else {}
     try:
-        for name, answer in answers.items():
-            setattr(torch.cuda, name, answer)
-        with _make_mode(torch):
+        for name in before:
+            setattr(torch.cuda, name, answers[name])
+        with _make_mode(torch, on_cpu, note_empty):
             yield
     finally:
         for name, function in before.items():
             setattr(torch.cuda, name, function)
 
 
-def _make_mode(torch: Any) -> Any:
+def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None]) -> Any:
     from torch.overrides import TorchFunctionMode
 
-    class CpuInPlaceOfGpu(TorchFunctionMode):  # type: ignore[misc]
-        """Replaces devices in the arguments of torch's functions."""
+    class LauncherMode(TorchFunctionMode):  # type: ignore[misc]
+        """Replaces devices in the arguments of torch's functions, and notes empty tensors."""
 
         def __torch_function__(
             self, function: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
         ) -> Any:
             name = getattr(function, "__name__", "")
-            if getattr(getattr(function, "__self__", None), "__name__", "") == "is_cuda":
-                return True
-            if name == "cuda" and args and isinstance(args[0], torch.Tensor):
-                return args[0]
-            if name == "to":
-                args = tuple(_to_cpu(one) if _is_gpu(one) else one for one in args)
             given = kwargs or {}
-            if _is_gpu(given.get("device")):
-                given = {**given, "device": "cpu"}
-            return function(*args, **given)
+            if on_cpu:
+                if getattr(getattr(function, "__self__", None), "__name__", "") == "is_cuda":
+                    return True
+                if name == "cuda" and args and isinstance(args[0], torch.Tensor):
+                    return args[0]
+                if name == "to":
+                    args = tuple(torch.device("cpu") if _is_gpu(one) else one for one in args)
+                if _is_gpu(given.get("device")):
+                    given = {**given, "device": "cpu"}
+            result = function(*args, **given)
+            if name in _EMPTY and given.get("out") is None and isinstance(result, torch.Tensor):
+                note_empty(result)
+            return result
 
-    return CpuInPlaceOfGpu()
+    return LauncherMode()
 
 
 def _is_gpu(device: Any) -> bool:
@@ -82,7 +92,3 @@ def _is_gpu(device: Any) -> bool:
     if isinstance(device, torch.device):
         return bool(device.type == "cuda")
     return isinstance(device, str) and device.partition(":")[0] == "cuda"
-
-
-def _to_cpu(device: Any) -> Any:
-    return arguments.torch_of().device("cpu")

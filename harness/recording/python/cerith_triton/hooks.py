@@ -44,6 +44,8 @@ class Executor(Protocol):
 
 # While there is one, no launch reaches Triton or a recorder.
 executor: Executor | None = None
+# Whether tuners that are made without a GPU will be used by checks.
+_prepared = False
 
 _thread = threading.local()
 # Kernels by the functions that the interpreter made of them, from 3.2 on.
@@ -295,9 +297,10 @@ def _patch_autotuner(module: ModuleType) -> None:
     @functools.wraps(initialise)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         # In 3.2 and 3.3 a tuner without a `do_bench` asks the driver for one.
-        at = names.index("do_bench") - 1 if "do_bench" in names else len(args)
-        if (active or executor) and len(args) <= at and "do_bench" in names and not _can_measure():
-            kwargs.setdefault("do_bench", _unmeasured)
+        at = names.index("do_bench") - 1 if "do_bench" in names else -1
+        used = active or executor or _prepared
+        if used and len(args) <= at and kwargs.get("do_bench") is None and not _can_measure():
+            kwargs["do_bench"] = _unmeasured
         initialise(self, *args, **kwargs)
 
     @functools.wraps(original)
@@ -415,6 +418,13 @@ def install() -> None:
         # One that is being imported is met at its end.
         if module is not None and not getattr(module.__spec__, "_initializing", False):
             _finder.add_hooks(name, module)
+
+
+def prepare() -> None:
+    """Puts the hooks in place for checks: from now on autotuners can be made without a GPU."""
+    global _prepared
+    _prepared = True
+    install()
 
 
 _targets: dict[int, int] = {}

@@ -10,13 +10,12 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import threading
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Callable, Mapping, NamedTuple, NoReturn, Sequence
+from typing import IO, Any, Mapping, NamedTuple, NoReturn, Sequence
 
 import numpy as np
 
@@ -33,6 +32,8 @@ _TARGET = 90
 # Bytes of a storage, and of all that one run of a launcher launches.
 _MAX_STORAGE, _MAX_PART = 1 << 30, 1 << 33
 _MAX_MESSAGE = 4000
+# Bytes of the pattern of memory that nothing wrote.
+_PATTERN = 16
 
 
 class Outcome(NamedTuple):
@@ -63,9 +64,9 @@ class Written(NamedTuple):
     launch: int
     storage: int
     content: bytes | None
-    """The bytes after it."""
+    """The bytes after it; None if nothing wrote them."""
     changed: bool
-    """Whether some launch changed them."""
+    """Whether some launch wrote to it."""
 
 
 class _OracleLaunch(Launch):
@@ -76,11 +77,23 @@ class _OracleLaunch(Launch):
             return super()._engine(on_cpu)
         return "cuda", _TARGET
 
+    def _content(self, storage: Storage) -> bytes | None:
+        content = super()._content(storage)
+        recorder = self._recorder
+        if isinstance(recorder, _OracleRecorder) and content is not None:
+            if recorder.patterns.get(storage.address) == content:
+                storage.why = "uninitialised"
+                return None
+        return content
+
     def _skip(self, why: str) -> NoReturn:
         raise LaunchError(Outcome(self._call.name, "unsupported", f"the launch cannot be recorded: {why}"))
 
 
 class _OracleRecorder(Recorder):
+    patterns: dict[int, bytes]
+    """The bytes of storages that nothing wrote, by their addresses."""
+
     def launch(self, call: Call, held: Mapping[int, bytes] | None = None) -> Launch | None:
         super().launch(call, held)
         return _OracleLaunch(self, call, held)
@@ -97,6 +110,7 @@ class Oracle:
         """`folder` keeps the part file."""
         options = Options(sample="every", max_bytes=_MAX_STORAGE, max_size=_MAX_PART)
         self._recorder = _OracleRecorder(folder, options)
+        self._recorder.patterns = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._messages: IO[bytes] | None = None
         self._lock = threading.RLock()
@@ -104,8 +118,9 @@ class Oracle:
         self._pid = os.getpid()
         self._written: dict[int, Written] = {}
         # Memory that is freed is used again: an address names one storage as long as none is.
-        self._held: list[Storage] = []
+        self._held: list[Any] = []
         self._tuners: dict[int, tuple[Any, dict[Any, Any]]] = {}
+        self._exact: list[str] = []
         self.launches = 0
         """Launches that were made."""
         self.outcome: Outcome | None = None
@@ -184,6 +199,19 @@ class Oracle:
         if note not in self.notes:
             self.notes.append(note)
 
+    def note_empty(self, tensor: Any) -> None:
+        """Fills a tensor that nothing wrote with a pattern, by which that is seen at a launch."""
+        try:
+            storage = _storage_of(tensor)
+        except (RuntimeError, NotImplementedError):
+            # It has no memory, as on torch's `meta`.
+            return
+        if 0 < storage.size <= _MAX_STORAGE:
+            pattern = (os.urandom(_PATTERN) * (storage.size // _PATTERN + 1))[: storage.size]
+            _write(storage, pattern)
+            self._recorder.patterns[storage.address] = pattern
+            self._held.append(storage.held)
+
     def _execute(self, call: Call, grid: Any) -> None:
         launch = self._recorder.launch(call)
         assert launch is not None
@@ -194,7 +222,7 @@ class Oracle:
         if number is None:
             raise CerithError(f"the launch of {call.name} was not recorded: the recorder has ended")
         for storage in storages:
-            if storage.before is None:
+            if storage.before is None and storage.why != "uninitialised":
                 size = f"`{storage.name}` has {storage.size} bytes"
                 raise LaunchError(
                     Outcome(call.name, "exhausted", f"{size}, and a check at most {_MAX_STORAGE}")
@@ -206,19 +234,21 @@ class Oracle:
             raise LaunchError(Outcome(call.name, str(answer["outcome"]), text, code, file, line))
         self.notes += [text for text in answer.get("warnings", ()) if text not in self.notes]
         after = list(before)
+        stored = {int(change["storage"]) for change in answer.get("changed", ())}
         for change in answer.get("changed", ()):
-            content = self._read(int(change["bytes"]))
-            if len(content) != storages[change["storage"]].size:
+            found = self._read(int(change["bytes"]))
+            if len(found) != storages[change["storage"]].size:
                 raise CerithError("`cerith oracle` answered with a storage of another size")
-            after[change["storage"]] = content
-        for index, (storage, content_before, content_after) in enumerate(zip(storages, before, after)):
+            after[change["storage"]] = found
+        for index, (storage, content) in enumerate(zip(storages, after)):
             known = self._written.get(storage.address)
-            changed = content_after != content_before
-            if changed and content_after is not None:
-                _write(storage, content_after)
+            changed = index in stored
+            if changed and content is not None:
+                _write(storage, content)
+                self._recorder.patterns.pop(storage.address, None)
             changed |= known is not None and known.changed
-            self._written[storage.address] = Written(call.name, number, index, content_after, changed)
-        self._held += storages
+            self._written[storage.address] = Written(call.name, number, index, content, changed)
+        self._held += [storage.held for storage in storages]
         self._recorder.write_end(number, storages, list(zip(before, after)), None, 0.0)
 
     def writer_of(self, tensor: Any) -> Written | None:
@@ -233,10 +263,12 @@ class Oracle:
 
     def read_storage(self, tensor: Any) -> bytes:
         """The bytes of a tensor's storage as they are now."""
-        holder = ArrayTensor(tensor) if isinstance(tensor, np.ndarray) else tensor
-        held = holder.untyped_storage()
-        on_cpu = str(getattr(holder.device, "type", holder.device)) == "cpu"
-        return Storage(held, int(held.data_ptr()), on_cpu, "an output").read()
+        return _storage_of(tensor).read()
+
+    def name_exact(self, files: Sequence[str]) -> None:
+        """Names files with the values of arguments, as float64. The launcher computed other floats that a
+        launch finds."""
+        self._exact = list(files)
 
     def compare(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a comparison."""
@@ -260,8 +292,8 @@ class Oracle:
             raise CerithError(f"`cerith oracle` ended without an answer{self._last_words()}") from error
         if not isinstance(answer, dict):
             raise CerithError(f"`cerith oracle` answered with {line[:200]!r}")
-        if "error" in answer:
-            raise CerithError(f"`cerith oracle`: {answer['error']}")
+        if request["request"] != "launch" and "outcome" in answer:
+            raise CerithError(f"`cerith oracle` failed: {answer.get('text')}")
         return answer
 
     def _read(self, size: int) -> bytes:
@@ -291,6 +323,8 @@ class Oracle:
                 )
             except OSError as error:
                 raise CerithError(f"failed to start {program}: {error}") from error
+            if self._exact:
+                self._ask({"request": "arguments", "values": self._exact})
         return self._process
 
     def _last_words(self) -> str:
@@ -300,6 +334,13 @@ class Oracle:
         self._messages.seek(0)
         text = self._messages.read().decode("utf-8", "replace").strip()[-_MAX_MESSAGE:]
         return f": {text}" if text else ""
+
+
+def _storage_of(tensor: Any) -> Storage:
+    holder = ArrayTensor(tensor) if isinstance(tensor, np.ndarray) else tensor
+    held = holder.untyped_storage()
+    on_cpu = str(getattr(holder.device, "type", holder.device)) == "cpu"
+    return Storage(held, int(held.data_ptr()), on_cpu, "a tensor")
 
 
 def _write(storage: Storage, content: bytes) -> None:
@@ -341,21 +382,12 @@ class Forbidden:
         """The launch that follows is refused."""
 
 
-def write_expected(folder: Path, values: Sequence[Any]) -> list[str]:
-    """Writes arrays of float64 or int64 for a comparison, row-major and little-endian; their files."""
+def write_expected(folder: Path, values: Sequence[Any], name: str) -> list[str]:
+    """Writes arrays of float64 or int64 for `cerith oracle`, row-major and little-endian; their files."""
     files = []
     for at, array in enumerate(values):
         kind = "f64" if array.dtype == np.float64 else "i64"
-        path = folder / f"{at}.{kind}"
+        path = folder / f"{name}-{at}.{kind}"
         np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tofile(path)
         files.append(str(path))
     return files
-
-
-def with_folder(run: Callable[[Path], Any]) -> Any:
-    """Calls a function with a temporary folder, which is removed after."""
-    folder = Path(tempfile.mkdtemp(prefix="cerith-"))
-    try:
-        return run(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -21,11 +21,12 @@ from .arguments import Argument, Copies
 from .binary import CerithError
 from .data import Data
 from .definition import function_of
-from .devices import without_gpu
+from .devices import watch_torch
 from .failures import kind_of, message_of
 from .formats import Array
 from .oracle import Forbidden, LaunchError, Oracle, Outcome, write_expected
 from .outputs import Results
+from .standin.host import watch_empty
 
 SEVERITY = (
     "agree",
@@ -211,6 +212,7 @@ class Subject:
         self, oracle: Oracle, copies: Copies, chosen: Data, expected: Results, folder: Path
     ) -> Trial:
         __tracebackhide__ = True
+        oracle.name_exact(write_expected(folder, [self._list_exact(copies)], "argument"))
         before = [arguments.read_bits(copies.copy(one.tensor)) for one in self.arguments]
         for argument in self.arguments:
             if arguments.is_torch(argument.tensor) and argument.tensor.requires_grad:
@@ -218,7 +220,7 @@ class Subject:
         args = arguments.map_tensors(list(self.args), copies.copy)
         kwargs = arguments.map_tensors(dict(self.kwargs), copies.copy)
         try:
-            with oracle, without_gpu():
+            with oracle, watch_torch(oracle.note_empty), watch_empty(oracle.note_empty):
                 result = self.fn(*args, **kwargs)
         except (LaunchError, CerithError) as error:
             if oracle.outcome is None:
@@ -242,6 +244,12 @@ class Subject:
                 return self._trial(chosen, "unwritten", self._unwritten(found, expected, oracle), oracle)
         pairs = outputs.pair(found, expected, self.name, self.reference)
         return self._compare(oracle, chosen, pairs, folder)
+
+    def _list_exact(self, copies: Copies) -> Array:
+        """The values of all arguments, which have no error."""
+        scalars = [one for one in (*self.args, *self.kwargs.values()) if isinstance(one, (int, float))]
+        found = [arguments.read_values(copies.copy(one.tensor)).reshape(-1) for one in self.arguments]
+        return np.concatenate([np.array(scalars, np.float64), *(one.astype(np.float64) for one in found)])
 
     def _changed_arguments(self, copies: Copies, before: Sequence[Array], expected: Results) -> Results:
         """The outputs of a launcher that returns nothing: the arguments that it changed with this data or
@@ -283,7 +291,7 @@ class Subject:
                 files.append(values)
         answer: dict[str, Any] = {}
         if requests:
-            for request, path in zip(requests, write_expected(folder, files)):
+            for request, path in zip(requests, write_expected(folder, files, "expected")):
                 request["expected"] = path
             rules = {"accumulate": self.accumulate, "tf32": self.tf32, "rtol": self.rtol, "atol": self.atol}
             answer = oracle.compare({**rules, "outputs": requests})
@@ -327,7 +335,7 @@ class Subject:
         if writer is None and not oracle.changed_anything:
             reason = "no kernel was launched" if not oracle.launches else "no launch wrote it"
             return Output(**about, verdict="unwritten", reason=reason)
-        if writer is None or (writer.changed and oracle.read_storage(value) != writer.content):
+        if writer is None or (writer.content is not None and oracle.read_storage(value) != writer.content):
             if self.rtol is not None or self.atol is not None:
                 return self._compare_hosts(about, value, values)
             reason = "the host computes it from the kernel's results: give `rtol` or `atol` to compare it"
@@ -365,8 +373,14 @@ class Subject:
         writer = oracle.writer_of(value)
         assert writer is not None
         verdict, reason = str(answer["verdict"]), str(answer.get("reason") or "")
+        elements, undecided = int(answer.get("elements", 0)), int(answer.get("undecided", 0))
+        unwritten = int(answer.get("unwritten") or 0)
         if not writer.changed and verdict in ("wrong", "inaccurate"):
-            verdict, reason = "unwritten", "no launch changed its bytes"
+            verdict, reason = "unwritten", "no launch changed it"
+        elif unwritten:
+            verdict, reason = "unwritten", f"{unwritten} of {elements} elements"
+        elif verdict == "undecided" and reason:
+            undecided = elements
         shown = answer.get("example")
         example = None
         if shown:
@@ -382,10 +396,10 @@ class Subject:
             verdict,
             str(request["dtype"]),
             tuple(request["shape"]),
-            int(answer.get("elements", 0)),
+            elements,
             int(answer.get("wrong", 0)),
             int(answer.get("inaccurate", 0)),
-            int(answer.get("undecided", 0)),
+            undecided,
             answer.get("worst_ulps"),
             answer.get("allowed_ulps"),
             example,
@@ -400,8 +414,11 @@ def _describe_error(error: Exception) -> str:
 
 
 def _number(value: Any) -> float | int:
-    """A number of JSON, in which NaN and infinities are text."""
-    return float(value) if isinstance(value, str) else value
+    """A number that may be text: JSON has no NaN and no infinities."""
+    if isinstance(value, str):
+        return int(value) if value.lstrip("-").isdecimal() else float(value)
+    number: float | int = value
+    return number
 
 
 def _find_contract(accumulate: str) -> str:

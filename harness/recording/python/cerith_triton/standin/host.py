@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from typing import Any, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -35,6 +36,21 @@ class _Memory(Session):
 _memory = _Memory()
 
 
+# Called with each new stand-in that nothing wrote, while a launcher runs.
+_note_empty: Callable[[Any], None] | None = None
+
+
+@contextlib.contextmanager
+def watch_empty(note_empty: Callable[[Any], None]) -> Iterator[None]:
+    """A context in which a function is called with each new stand-in that nothing wrote."""
+    global _note_empty
+    before, _note_empty = _note_empty, note_empty
+    try:
+        yield
+    finally:
+        _note_empty = before
+
+
 class StandIn(Tensor):
     """A tensor without torch: dtype, shape, strides, views, copies, new tensors of its kind, and elements as
     NumPy arrays. It has no arithmetic.
@@ -49,9 +65,16 @@ class StandIn(Tensor):
         like._elements()[...] = bits
         return like
 
+    def new_empty(self, size: int | Sequence[int], **options: Any) -> Tensor:
+        """A tensor that nothing wrote, of this dtype unless `dtype` is given."""
+        made = super().new_empty(size, **options)
+        if _note_empty is not None:
+            _note_empty(made)
+        return made
+
     def new_zeros(self, size: int | Sequence[int], **options: Any) -> Tensor:
         """A tensor of zeros, of this dtype unless `dtype` is given."""
-        return self.new_empty(size, **options)
+        return self.new_empty(size, **options).zero_()
 
     def new_full(self, size: int | Sequence[int], value: float, **options: Any) -> Tensor:
         """A tensor whose elements are `value`, of this dtype unless `dtype` is given."""
@@ -92,7 +115,7 @@ class StandIn(Tensor):
         # A launcher written for NumPy makes its outputs with these.
         makers: dict[Any, Any] = {
             np.empty_like: lambda like, **_: like.new_empty(like.shape),
-            np.zeros_like: lambda like, **_: like.new_empty(like.shape),
+            np.zeros_like: lambda like, **_: like.new_zeros(like.shape),
             np.ones_like: lambda like, **_: like.new_full(like.shape, 1),
             np.full_like: lambda like, value, **_: like.new_full(like.shape, value),
         }

@@ -39,6 +39,11 @@ def wrong(x: Any) -> Any:
     return compared.launch(compared.wrong_double, x)
 
 
+def idle_in(x: Any, out: Any) -> Any:
+    compared.idle[(3,)](x, out, 35, BLOCK=16)
+    return out
+
+
 def twice(x: Any) -> Any:
     return x * 2
 
@@ -136,15 +141,15 @@ def test_outputs_that_no_launch_wrote_are_reported() -> None:
         return compared.launch(compared.idle, x)
 
     found = check(idle)
-    assert found.text.startswith(
-        "idle: `output 0` was not written by a launch: no launch changed its bytes\n"
-    )
+    assert found.text.startswith("idle: `output 0` was not written by a launch: no launch changed it\n")
     found = check(lambda x: x)
     assert found.text.startswith(
         "the launcher: `output 0` was not written by a launch: no kernel was launched\n"
     )
-    # Its bytes are right by chance, and no other data shows more.
-    assert check(idle, data="zeros").ok
+    # Its bytes are not right by chance.
+    assert check(idle, data="zeros").verdict == "unwritten"
+    cleared = check(lambda x: idle_in(x, x.new_zeros(x.shape)), data="zeros")
+    assert cleared.ok
 
 
 def test_a_launch_that_does_not_finish_fails_even_if_the_launcher_goes_on() -> None:
