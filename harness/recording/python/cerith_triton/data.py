@@ -21,12 +21,12 @@ def _signs(shape: Shape, random: Generator) -> Array:
     return random.integers(0, 2, tuple(shape)) * 2.0 - 1
 
 
-def zeros(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_zeros(shape: Shape, dtype: str, random: Generator) -> Array:
     """All zeros: a division by zero and a missing epsilon show."""
     return np.zeros(shape)
 
 
-def one_hot(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_one_hot(shape: Shape, dtype: str, random: Generator) -> Array:
     """A single 1 in each row, otherwise 0: a wrong stride, mask or lane shows, and its position."""
     values = np.zeros(shape)
     if values.ndim == 0:
@@ -37,43 +37,43 @@ def one_hot(shape: Shape, dtype: str, random: Generator) -> Array:
     return values
 
 
-def integers(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_integers(shape: Shape, dtype: str, random: Generator) -> Array:
     """Small integers from -4 to 4: sums are exact in any order, so that one wrong lane shows."""
     return random.integers(-4, 5, shape).astype(np.float64)
 
 
-def ties(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_ties(shape: Shape, dtype: str, random: Generator) -> Array:
     """Three values, each many times: an unstable order and a wrong index of equal elements show."""
     return np.array([-1.0, 0.5, 2.0])[random.integers(0, 3, tuple(shape))]
 
 
-def distinct(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_distinct(shape: Shape, dtype: str, random: Generator) -> Array:
     """Distinct values from -2 to 2: an element that is read in place of another shows."""
     count = math.prod(shape)
     step = 4 / (1 << max(count, 2).bit_length())
     return ((random.permutation(count) + 0.5) * step - 2).reshape(shape)
 
 
-def normal(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_normal(shape: Shape, dtype: str, random: Generator) -> Array:
     """Normally distributed values: ordinary data that no kernel has seen."""
     return random.standard_normal(shape)
 
 
-def tiny(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_tiny(shape: Shape, dtype: str, random: Generator) -> Array:
     """Tiny magnitudes: underflow, and an epsilon that is missing or misplaced, show."""
     low = FORMATS[dtype].smallest
     exponents = random.uniform(max(low, -48), max(low, -48) / 2, shape)
     return _signs(shape, random) * 2.0**exponents
 
 
-def large(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_large(shape: Shape, dtype: str, random: Generator) -> Array:
     """Large magnitudes: overflow, and a missing subtraction of the maximum, show."""
     high = min(FORMATS[dtype].largest - 2, 8 if dtype == "float16" else 10)
     exponents = random.uniform(high / 2, high, shape)
     return _signs(shape, random) * 2.0**exponents
 
 
-def cancelling(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_cancelling(shape: Shape, dtype: str, random: Generator) -> Array:
     """Rows of a common value and small differences: sums of squares and narrow sums that cancel show."""
     values = random.standard_normal(shape)
     if values.ndim == 0:
@@ -82,7 +82,7 @@ def cancelling(shape: Shape, dtype: str, random: Generator) -> Array:
     return common + values / 16
 
 
-def non_finite(shape: Shape, dtype: str, random: Generator) -> Array:
+def make_non_finite(shape: Shape, dtype: str, random: Generator) -> Array:
     """A NaN or an infinity in every second row: a value that is dropped or reaches other rows shows."""
     values = random.standard_normal(shape)
     if values.ndim and values.size:
@@ -94,16 +94,16 @@ def non_finite(shape: Shape, dtype: str, random: Generator) -> Array:
 
 
 KINDS: dict[str, Callable[[Shape, str, Generator], Array]] = {
-    "zeros": zeros,
-    "one-hot": one_hot,
-    "integers": integers,
-    "ties": ties,
-    "distinct": distinct,
-    "normal": normal,
-    "tiny": tiny,
-    "large": large,
-    "cancelling": cancelling,
-    "non-finite": non_finite,
+    "zeros": make_zeros,
+    "one-hot": make_one_hot,
+    "integers": make_integers,
+    "ties": make_ties,
+    "distinct": make_distinct,
+    "normal": make_normal,
+    "tiny": make_tiny,
+    "large": make_large,
+    "cancelling": make_cancelling,
+    "non-finite": make_non_finite,
 }
 """The kinds by name, the plainest first."""
 

@@ -24,7 +24,7 @@ class Format(NamedTuple):
     fraction: int
     """Bits of the fraction."""
     bias: int
-    """Of the exponent."""
+    """The bias of the exponent."""
     infinite: bool
     """Whether it has infinities."""
 

@@ -1,8 +1,8 @@
 """Launches that Cerith's reference interpreter executes in place of Triton, and comparisons of their results.
 
-While an `Oracle` is entered, no launch of this process reaches Triton. Each is written to a part file, as a
-recording has it; `cerith oracle` reads it there, executes it and answers, and the storages get the bytes that
-it stored. So launches need no GPU. See `checking` for how they are used.
+While an `Oracle` is entered, no launch of this process reaches Triton. Each is written to a part file, as in
+a recording. `cerith oracle` reads it there, executes it and answers, and the storages get the bytes that it
+stored. So launches need no GPU. See `checking` for how they are used.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Written(NamedTuple):
     launch: int
     storage: int
     content: bytes | None
-    """The bytes after it; None if nothing wrote them."""
+    """The bytes after it; `None` if nothing wrote them."""
     changed: bool
     """Whether some launch wrote to it."""
 
@@ -252,7 +252,7 @@ class Oracle:
         self._recorder.write_end(number, storages, list(zip(before, after)), None, 0.0)
 
     def writer_of(self, tensor: Any) -> Written | None:
-        """The last launch that had the storage of a tensor; None if there is none."""
+        """The last launch that had the storage of a tensor; `None` if there is none."""
         storage = ArrayTensor(tensor) if isinstance(tensor, np.ndarray) else tensor
         return self._written.get(int(storage.untyped_storage().data_ptr()))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
@@ -64,7 +63,7 @@ def read_result(value: Any) -> Array:
 def convert_expected(values: Array, dtype: str) -> Array | None:
     """Expected values as float64 for an output that holds floats, and otherwise as int64.
 
-    None if an output of integers is to hold fractions.
+    `None` if an output of integers is to hold fractions.
     """
     if formats.is_float(dtype):
         return values.astype(np.float64)
@@ -77,15 +76,19 @@ def convert_expected(values: Array, dtype: str) -> Array | None:
 
 
 def fit_shape(values: Array, shape: Sequence[int]) -> Array | None:
-    """Expected values in an output's shape, which may have other dimensions of one element; None if the
-    shapes differ otherwise."""
+    """Expected values in an output's shape, which may have more or fewer dimensions of one element.
+
+    `None` if the shapes differ otherwise.
+    """
     if [size for size in values.shape if size != 1] != [size for size in shape if size != 1]:
         return None
     return values.reshape(tuple(shape))
 
 
-def pair(outputs: Results, expected: Results, launcher: str, reference: str) -> list[tuple[str, Any, Any]]:
-    """Name, output and expected value of each output. The expected value is None if the reference function,
+def match_results(
+    outputs: Results, expected: Results, launcher: str, reference: str
+) -> list[tuple[str, Any, Any]]:
+    """Name, output and expected value of each output. The expected value is `None` if the reference function,
     which names its results, has none.
 
     Raises `ValueError` if the reference function returns other results than the launcher.
@@ -115,14 +118,18 @@ def find_outside(values: Array, expected: Array, rtol: float, atol: float) -> Ar
     return found
 
 
-def count_ulps(value: float, expected: float, dtype: str) -> float | None:
-    """The difference of two numbers in units of the last place of the expected one; None if there is no such
-    number."""
-    if not formats.is_float(dtype) or not (math.isfinite(value) and math.isfinite(expected)):
+def find_largest_ulps(values: Array, expected: Array, dtype: str) -> float | None:
+    """The largest difference of finite elements, in units of the last place of the expected one.
+
+    `None` if there are none, or `dtype` is not a float.
+    """
+    numbers = np.isfinite(values) & np.isfinite(expected)
+    if not formats.is_float(dtype) or not numbers.any():
         return None
     form = formats.FORMATS[dtype]
-    exponent = math.frexp(expected)[1] - 1 if expected else form.smallest
-    return abs(value - expected) / 2.0 ** (max(exponent, form.smallest) - form.fraction)
+    exponents = np.frexp(expected[numbers])[1] - 1
+    units = np.ldexp(1.0, np.maximum(exponents, form.smallest) - form.fraction)
+    return float((np.abs(values[numbers] - expected[numbers]) / units).max())
 
 
 def _count(results: Results) -> str:

@@ -242,7 +242,7 @@ class Subject:
             missing = len(expected.names) - len(found.names)
             if missing > 0 and not expected.named:
                 return self._trial(chosen, "unwritten", self._unwritten(found, expected, oracle), oracle)
-        pairs = outputs.pair(found, expected, self.name, self.reference)
+        pairs = outputs.match_results(found, expected, self.name, self.reference)
         return self._compare(oracle, chosen, pairs, folder)
 
     def _list_exact(self, copies: Copies) -> Array:
@@ -356,6 +356,7 @@ class Subject:
         """Compares an output of host code, with the tolerance that was given."""
         kernel = arguments.read_values(value).astype(expected.dtype)
         outside = outputs.find_outside(kernel, expected, self.rtol or 0.0, self.atol or 0.0)
+        about["worst_ulps"] = outputs.find_largest_ulps(kernel, expected, about["dtype"])
         if not outside.any():
             return Output(**about, verdict="agree")
         index = tuple(int(at) for at in np.argwhere(outside)[0])
@@ -431,7 +432,7 @@ def _find_contract(accumulate: str) -> str:
 
 
 def kernel_of(fn: Any) -> Any:
-    """The kernel in `kernel[grid]`; None if a function is not that."""
+    """The kernel in `kernel[grid]`; `None` if a function is not that."""
     held = [getattr(fn, "fn", None), getattr(getattr(fn, "func", None), "__self__", None)]
     if inspect.isfunction(fn) and fn.__name__ == "<lambda>":
         held += [cell.cell_contents for cell in fn.__closure__ or () if _is_filled(cell)]

@@ -274,7 +274,7 @@ class _Spelling(NamedTuple):
         return self._wrap(f"numpy.zeros({self.shape}")
 
     def write(self, values: Array) -> str | None:
-        """A tensor with these values; None if they would be too long."""
+        """A tensor with these values; `None` if they would be too long."""
         flat = values.reshape(-1)
         # torch's own default.
         spelled = "" if self.dtype == "float32" else f", dtype=torch.{self.dtype}"

@@ -131,13 +131,16 @@ def test_results_are_named(result: object, names: list[str], named: bool) -> Non
 
 def test_outputs_and_results_belong_together() -> None:
     two = outputs.flatten((1, 2))
-    assert outputs.pair(two, outputs.flatten([np.ones(1), np.ones(1)]), "f", "g")[1][:2] == ("output 1", 2)
-    by_name = outputs.pair(outputs.flatten({"a": 1, "b": 2}), outputs.flatten({"b": 3}), "f", "g")
+    assert outputs.match_results(two, outputs.flatten([np.ones(1), np.ones(1)]), "f", "g")[1][:2] == (
+        "output 1",
+        2,
+    )
+    by_name = outputs.match_results(outputs.flatten({"a": 1, "b": 2}), outputs.flatten({"b": 3}), "f", "g")
     assert by_name == [("a", 1, None), ("b", 2, 3)]
     with pytest.raises(ValueError, match=r"f has 2 outputs \(output 0, output 1\), and g returns 1 output"):
-        outputs.pair(two, outputs.flatten(1), "f", "g")
+        outputs.match_results(two, outputs.flatten(1), "f", "g")
     with pytest.raises(ValueError, match="g returns `c`, which f does not: its outputs are a, b"):
-        outputs.pair(outputs.flatten({"a": 1, "b": 2}), outputs.flatten({"c": 3}), "f", "g")
+        outputs.match_results(outputs.flatten({"a": 1, "b": 2}), outputs.flatten({"c": 3}), "f", "g")
 
 
 def test_expected_values_take_the_outputs_dtype_and_shape() -> None:
@@ -153,6 +156,11 @@ def test_expected_values_take_the_outputs_dtype_and_shape() -> None:
         np.array([1.0, 2.0, np.nan, np.inf]), np.array([1.0, 2.1, np.nan, np.inf]), 0, 0.05
     )
     assert outside.tolist() == [False, True, False, False]
+    ulps = outputs.find_largest_ulps(
+        np.array([1 + 2**-20, np.nan, 0]), np.array([1.0, np.nan, 2**-149]), "float32"
+    )
+    assert ulps == 8
+    assert outputs.find_largest_ulps(np.ones(1), np.ones(1), "int32") is None
 
 
 def test_copies_keep_layouts_and_shared_memory() -> None:

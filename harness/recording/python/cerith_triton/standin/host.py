@@ -13,7 +13,7 @@ from ..formats import Array
 from . import layout
 from .dtypes import DTYPES, dtype
 from .memory import CUDA, Session, UntypedStorage
-from .tensor import Tensor, lacking
+from .tensor import Tensor, make_lacking
 
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -121,7 +121,7 @@ class StandIn(Tensor):
         }
         make = makers.get(function)
         if make is None or kwargs.keys() - {"fill_value"} or not isinstance(args[0], StandIn):
-            raise lacking(f"numpy.{function.__name__}")
+            raise make_lacking(f"numpy.{function.__name__}")
         return make(*args, *kwargs.values())
 
 
@@ -159,12 +159,12 @@ def tensor(
     name = str(array.dtype) if dtype is None else getattr(dtype, "name", str(dtype)).rpartition(".")[2]
     if name not in DTYPES:
         raise TypeError(f"a tensor has no dtype `{name}`: use one of {', '.join(DTYPES)}")
-    made = empty(array.shape, name)
+    made = make_empty(array.shape, name)
     made._elements()[...] = _encode(array, name)
     return made
 
 
-def empty(shape: Sequence[int], name: str) -> StandIn:
+def make_empty(shape: Sequence[int], name: str) -> StandIn:
     """A contiguous stand-in of zeros."""
     sizes = tuple(int(size) for size in shape)
     kind = DTYPES[name]

@@ -16,7 +16,7 @@ class Lacking(AttributeError, TypeError):  # noqa: N818 (it is named in messages
     """Torch's tensors have what this stand-in has not."""
 
 
-def lacking(name: str) -> Lacking:
+def make_lacking(name: str) -> Lacking:
     return Lacking(
         f"`{name}` of a tensor: a host function gets stand-ins for tensors, which have dtype, shape, "
         "strides, device, copies and views, and no elements to compute with"
@@ -130,7 +130,7 @@ class Tensor:
         # Protocols are asked for by many, and torch's tensors have few of them.
         if name.startswith("__"):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        raise lacking(name)
+        raise make_lacking(name)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -178,7 +178,7 @@ class Tensor:
     def __getitem__(self, key: object) -> Tensor:
         parts = layout.spelled_out(key if isinstance(key, tuple) else (key,), self.ndim)
         if parts is None:
-            raise lacking("indexing other than by int, slice, None and `...`")
+            raise make_lacking("indexing other than by int, slice, None and `...`")
         return self._view(*layout.index_view(parts, self.shape, self._strides, self._offset))
 
     def select(self, dim: int, index: int) -> Tensor:
@@ -211,7 +211,7 @@ class Tensor:
     def view(self, *shape: Any) -> Tensor:
         sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
         if not all(isinstance(size, int) for size in sizes) or not self.is_contiguous():
-            raise lacking("view of another dtype, or of elements that are not in order")
+            raise make_lacking("view of another dtype, or of elements that are not in order")
         if -1 in sizes:
             rest = layout.numel([size for size in sizes if size != -1])
             sizes = tuple(self.numel() // max(rest, 1) if size == -1 else size for size in sizes)
@@ -323,7 +323,7 @@ def tensor_of(session: Session, spec: Sequence[Any]) -> Tensor:
 
 def _refuse(name: str) -> None:
     def refuse(self: Tensor, *_: object) -> Any:
-        raise lacking(name)
+        raise make_lacking(name)
 
     setattr(Tensor, name, refuse)
 
@@ -333,7 +333,7 @@ def _refuse_operator(name: str) -> None:
         # Torch leaves operands that it does not know to the other class.
         if type(other).__module__.partition(".")[0] == "triton":
             return NotImplemented
-        raise lacking(name)
+        raise make_lacking(name)
 
     setattr(Tensor, name, refuse)
 

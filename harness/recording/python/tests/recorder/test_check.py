@@ -294,6 +294,50 @@ def test_points_have_ids_and_fail_at_the_smallest_shape() -> None:
         broken.run()
 
 
+POINTS = """
+import cerith_triton
+import pytest
+conforms = cerith_triton.conforms
+
+import compared
+
+def twice(x):
+    return x * 2
+
+@conforms(like=twice, shapes=[(3, 29), (8,)], data=["zeros", "ties"])
+def doubled(x):
+    return compared.launch(compared.double, x)
+
+@conforms(like=twice, shapes=[(3, 29)], data="ties", seed=1)
+def broken(x):
+    return compared.launch(compared.wrong_double, x)
+
+skipped = pytest.mark.skip(broken)
+"""
+
+
+def test_pytest_has_a_test_for_each_point(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", ":".join(path for path in sys.path if path))
+    pytester.makepyfile(POINTS)
+    result = pytester.runpytest_subprocess(
+        "-p", "cerith_triton.pytest_plugin", "-p", "no:cacheprovider", "-v"
+    )
+    result.assert_outcomes(passed=4, skipped=2)
+    pytester.makepyfile(POINTS.replace("skipped =", "0 and "))
+    result = pytester.runpytest_subprocess(
+        "-p", "cerith_triton.pytest_plugin", "-p", "no:cacheprovider", "-v"
+    )
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*::doubled[[]shape=3x29-dtype=float32-data=zeros[]] PASSED*",
+            "*::broken[[]shape=3x29-dtype=float32-data=ties[]] FAILED*",
+            "broken does not compute twice: 1 of 1 elements of `output 0` are wrong",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*conforming.py*")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
