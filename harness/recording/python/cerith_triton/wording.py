@@ -221,7 +221,11 @@ class TestWriter:
         line = f"{side}={begin}{', '.join(items)}{end},"
         if len(line) + 8 <= COLUMNS:
             return [line]
-        return [f"{side}={begin}", *(f"    {item}," for item in items), f"{end},"]
+        return [
+            f"{side}={begin}",
+            *(line for item in items for line in _wrap_code(f"    {item},")),
+            f"{end},",
+        ]
 
     def _write_value(self, value: Any) -> str:
         if arguments.is_tensor(value):
@@ -311,6 +315,21 @@ def _write_function(fn: Any, name: str) -> str:
     if " " in name:
         return name.split()[1]
     return f"{name}[grid]" if kernel_of(fn) is not None else name
+
+
+def _wrap_code(line: str) -> list[str]:
+    """A line inside of brackets, which may end after each comma."""
+    if any(" " in text for text in re.findall(r"""\"[^"]*\"|'[^']*'""", line)):
+        # A line that ends inside of a string is an error.
+        return [line]
+    return textwrap.wrap(
+        line.strip(),
+        COLUMNS - 8,
+        initial_indent="    ",
+        subsequent_indent="        ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _write_nested(value: Any) -> str:
