@@ -71,6 +71,15 @@ def read_values(tensor: Any) -> Array:
     return bits.view(np.dtype(dtype)).reshape(bits.shape)
 
 
+def read_storage(tensor: Any) -> Array:
+    """All elements of a tensor's storage, in order: also those that the tensor does not show."""
+    size = int(tensor.untyped_storage().nbytes()) // tensor.element_size()
+    if isinstance(tensor, StandIn):
+        return read_values(StandIn(tensor.untyped_storage(), tensor.dtype, (size,), (1,), 0))
+    whole = torch_of().empty(0, dtype=tensor.dtype, device=tensor.device)
+    return read_values(whole.set_(tensor.untyped_storage(), 0, (size,), (1,)))
+
+
 def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
     """A value with each tensor in its lists, tuples and dicts replaced."""
     if is_tensor(value):

@@ -161,7 +161,7 @@ def _check(
         if not comparison.ok:
             return comparison
         judging.collect(subject.parts, folder / "recording", "every")
-        report = judging.judge(folder / "recording", engines, False, True)
+        report = judging.judge(folder / "recording", engines, False, True, base=["reference"])
         if report.failed:
             lines = [f"{subject.name}: engines disagree: {report.numbers()}", *report.words.splitlines()]
             text = wording.limit(lines, ())

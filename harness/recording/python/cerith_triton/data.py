@@ -123,7 +123,7 @@ class Data(NamedTuple):
         if self.kind == GIVEN:
             return "the values of the arguments as they were given"
         purpose = (KINDS[self.kind].__doc__ or "").strip().rstrip(".")
-        return purpose[:1].lower() + purpose[1:] if purpose[1:2].islower() else purpose
+        return purpose[:1].lower() + purpose[1:] if not purpose[1:2].isupper() else purpose
 
 
 def choose_kinds(data: str | Sequence[str], given: bool) -> list[str]:

@@ -104,7 +104,7 @@ class Trial:
     reason: str = ""
     """Why it was skipped."""
     operation: str = ""
-    """The operation that lost the value, and its location: `reduce at softmax.py:14`."""
+    """The operation that loses most accuracy, and its location: ``in `reduce` at softmax.py:14``."""
     launches: int = 0
     notes: tuple[str, ...] = ()
     text: str = ""
@@ -247,8 +247,9 @@ class Subject:
 
     def _list_exact(self, copies: Copies) -> Array:
         """The values of all arguments, which have no error."""
+        # Memory between the elements of a view too: a kernel may read it.
         scalars = [one for one in (*self.args, *self.kwargs.values()) if isinstance(one, (int, float))]
-        found = [arguments.read_values(copies.copy(one.tensor)).reshape(-1) for one in self.arguments]
+        found = [arguments.read_storage(copies.copy(one.tensor)) for one in self.arguments]
         return np.concatenate([np.array(scalars, np.float64), *(one.astype(np.float64) for one in found)])
 
     def _changed_arguments(self, copies: Copies, before: Sequence[Array], expected: Results) -> Results:
@@ -300,7 +301,10 @@ class Subject:
         ordered = tuple(found[name] for name, _, _ in pairs)
         verdict = max((one.verdict for one in ordered), key=SEVERITY.index, default="undecided")
         operation = answer.get("operation") or {}
-        location = f"{operation.get('name')} at {operation.get('file')}:{operation.get('line')}"
+        operator = operation.get("name")
+        # Rust's word for an operation that has no name in Triton's language.
+        location = "" if operator in (None, "operation") else f"in `{operator}` "
+        location += f"at {operation.get('file')}:{operation.get('line')}"
         return self._trial(
             chosen,
             verdict,
@@ -457,7 +461,7 @@ def name_of(fn: Any) -> str:
     """A function as a reader knows it: `torch.softmax`."""
     inner = getattr(fn, "func", fn)
     name = str(getattr(inner, "__name__", type(inner).__name__))
-    for module in ("torch", "numpy"):
+    for module in ("torch", "torch.nn.functional", "numpy"):
         loaded = sys.modules.get(module)
         if getattr(loaded, name, None) is inner:
             return f"{module}.{name}"

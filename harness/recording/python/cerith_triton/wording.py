@@ -111,9 +111,10 @@ def _describe_detail(failing: Trial) -> list[str]:
         return [f"  {one.kernel}"] if one.kernel else []
     if one.reason:
         lines.append(f"  {one.reason}")
-    where = [f"in {failing.operation}" if failing.operation else "", one.kernel]
-    if any(where):
-        lines.append(f"  {', '.join(part for part in where if part)}")
+    if failing.operation:
+        lines.append(f"  most of it is lost {failing.operation}")
+    if one.kernel:
+        lines.append(f"  {one.kernel}")
     if one.example is not None:
         lines += _describe_example(one, one.example)
     elif failing.text:
@@ -131,9 +132,6 @@ def _describe_example(one: Output, example: Example) -> list[str]:
     ]
     if example.low is not None and example.high is not None:
         lines.append(f"  allowed: {_number(example.low)} to {_number(example.high)}")
-    if one.worst_ulps is not None:
-        allowed = "" if one.allowed_ulps is None else f", {one.allowed_ulps:.3g} allowed"
-        lines.append(f"  worst: {one.worst_ulps:.3g} ulps{allowed}")
     return lines
 
 

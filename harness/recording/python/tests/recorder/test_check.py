@@ -74,7 +74,7 @@ def test_a_wrong_launcher_is_reported_with_the_plainest_data() -> None:
     assert [trial.data.kind for trial in found.trials] == ["given", "zeros", "integers"]
     for part in (
         "wrong does not compute twice: 1 of 35 elements of `output 0` are wrong\n",
-        "  in mul at k.py:14, launch 1 of wrong_double\n",
+        "  most of it is lost in `mul` at k.py:14\n  launch 1 of wrong_double\n",
         "  fails with given too\n  agrees with: zeros\n  seed: 5\n",
     ):
         assert part in found.text

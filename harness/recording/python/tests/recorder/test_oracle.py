@@ -8,6 +8,7 @@ from typing import Any
 import formulas
 import numpy as np
 import pytest
+import triton
 
 import cerith_triton
 from cerith_triton import binary
@@ -102,12 +103,25 @@ def test_an_undefined_launch_fails_at_its_line() -> None:
 
     found = check(launcher, lambda x: x[:40] * 2, RANDOM.standard_normal(50).astype("float32"))
     assert (found.verdict, found.trials[0].outcome.code) == ("undefined", "out-of-bounds")
-    assert found.trials[0].outcome.file == "formulas.py"
+    assert found.trials[0].outcome.file.endswith("formulas.py")
     assert "tl.store(out_ptr + at, x * factor, mask=at < n)" in found.text
 
 
 def test_other_engines_must_store_the_same_bytes() -> None:
     x = RANDOM.standard_normal(50).astype("float32")
-    assert check(
-        formulas.scale_twice, lambda x, first, second: x * first * second, x, 0.5, 2.0, engines=["reference"]
-    ).ok
+
+    def like(x: Any, first: float, second: float) -> Any:
+        return x * first * second
+
+    try:
+        engine = f"interpret@{triton.__version__}"
+        found = check(formulas.scale_twice, like, x, 0.5, 2.0, data="given", engines=[engine])
+    except binary.CerithError as error:
+        pytest.skip(f"no other engine: {error}")
+    assert found.ok, found.text
+
+
+def test_memory_between_the_elements_is_known() -> None:
+    whole = RANDOM.standard_normal((5, 40)).astype("float32")
+    found = check(formulas.copy_dense, lambda x: x.copy(), whole[:, :29])
+    assert found.verdict == "wrong", found.text
