@@ -16,7 +16,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from . import arguments, data, outputs
+from . import arguments, data, formats, outputs
 from .arguments import Argument, Copies
 from .binary import CerithError
 from .data import Data
@@ -359,6 +359,9 @@ class Subject:
     def _compare_hosts(self, about: dict[str, Any], value: Any, expected: Array) -> Output:
         """Compares an output of host code, with the tolerance that was given."""
         kernel = arguments.read_values(value).astype(expected.dtype)
+        if formats.is_float(about["dtype"]):
+            # A number below the smallest of the dtype has no relative precision.
+            expected = formats.round_to(expected, about["dtype"])
         outside = outputs.find_outside(kernel, expected, self.rtol or 0.0, self.atol or 0.0)
         about["worst_ulps"] = outputs.find_largest_ulps(kernel, expected, about["dtype"])
         if not outside.any():

@@ -131,7 +131,8 @@ def _describe_example(one: Output, example: Example) -> list[str]:
         )
     ]
     if example.low is not None and example.high is not None:
-        lines.append(f"  allowed: {_number(example.low)} to {_number(example.high)}")
+        what = "the kernel's formula has" if one.verdict == "wrong" else "the contract permits"
+        lines.append(f"  {what} {_number(example.low)} to {_number(example.high)}")
     return lines
 
 
@@ -142,7 +143,7 @@ def _number(value: float) -> str:
 def _describe_data(trials: Sequence[Trial], failing: Trial | None, seed: int) -> list[str]:
     lines = []
     if failing is not None:
-        lines.append(f"  data: {failing.data.kind}: {failing.data.purpose}")
+        lines.append(f"  data: {failing.data.kind} ({failing.data.purpose})")
     passed = [trial.data.kind for trial in trials if trial.verdict in ("agree", "undecided")]
     failed = [
         trial.data.kind

@@ -225,8 +225,8 @@ def test_a_text_has_the_problem_first_and_a_test_last() -> None:
     for part in (
         "  most of it is lost in `reduce` at k.py:14\n  launch 1 of k\n",
         "  output 0[0, 7] (float32): kernel 0.12, expected 0.11\n",
-        "  allowed: 0.1099 to 0.1101\n",
-        "  data: integers: small integers from -4 to 4",
+        "  the kernel's formula has 0.1099 to 0.1101\n",
+        "  data: integers (small integers from -4 to 4",
         "  agrees with: zeros\n",
         "  seed: 5\n",
         "  skipped ties: numpy.exp raised ValueError",
