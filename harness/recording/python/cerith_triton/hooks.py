@@ -13,7 +13,7 @@ import inspect
 import sys
 import threading
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Protocol, Sequence
 from weakref import WeakKeyDictionary
 
 from . import executed, tuner
@@ -27,6 +27,25 @@ if TYPE_CHECKING:
 
 # The recorders that are started.
 active: tuple[Recorder, ...] = ()
+
+
+class Executor(Protocol):
+    """Executes launches in place of Triton."""
+
+    def execute(self, call: Call, grid: Any) -> None:
+        """Executes a launch; its grid may be a function of the parameters."""
+
+    def refuse(self, reason: str) -> None:
+        """Raises for a launch that cannot be executed in place of Triton."""
+
+    def note_tuner(self, tuner: Any, name: str, chosen: Any, count: int) -> None:
+        """Notes the configuration that an autotuner takes without measuring, before its cache has it."""
+
+
+# While there is one, no launch reaches Triton or a recorder.
+executor: Executor | None = None
+# Whether tuners that are made without a GPU will be used by checks.
+_prepared = False
 
 _thread = threading.local()
 # Kernels by the functions that the interpreter made of them, from 3.2 on.
@@ -140,12 +159,29 @@ def _followed(launches: list[Launch], run: Callable[[], Any]) -> Any:
     return result
 
 
+def _execute(
+    to: Executor, kernel: Any, hooked: Any, launcher: str, args: Any, kwargs: Mapping[str, Any], grid: Any
+) -> None:
+    """Has a launch executed in place of Triton, which would refuse missing and unknown arguments."""
+    call = _call(kernel, launcher, args, kwargs)
+    if len(args) > len(call.values):
+        raise TypeError(f"{call.name}() takes {len(call.values)} arguments, but {len(args)} were given")
+    for name, value in call.values.items():
+        if value is inspect.Parameter.empty:
+            raise TypeError(f"{call.name}() has no value for `{name}`")
+    for hook in getattr(hooked, "pre_run_hooks", None) or ():
+        hook(*args, **{name: value for name, value in kwargs.items() if name not in ("grid", "warmup")})
+    to.execute(call, grid)
+
+
 def _patch_jit(module: ModuleType) -> None:
     kind = module.JITFunction
     original = kind.run
 
     @functools.wraps(original)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if executor is not None and not kwargs.get("warmup"):
+            return _execute(executor, self, self, "cuda", args, kwargs, kwargs.get("grid"))
         if _silent() or kwargs.get("warmup"):
             return original(self, *args, **kwargs)
         launches = _begun(lambda: _call(self, "cuda", args, kwargs))
@@ -180,6 +216,8 @@ def _patch_compiled(module: ModuleType) -> None:
 
         @functools.wraps(runner)
         def run(*args: Any, **kwargs: Any) -> Any:
+            if executor is not None:
+                return executor.execute(_ready(self, args, grid), grid)
             if _silent():
                 return runner(*args, **kwargs)
             return _followed(_begun(lambda: _ready(self, args, grid)), lambda: runner(*args, **kwargs))
@@ -195,14 +233,17 @@ def _patch_interpreter(module: ModuleType) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if executor is not None and not kwargs.get("warmup"):
+            kernel = _rewritten.get(self.fn, self.fn)
+            return _execute(executor, kernel, self, "interpret", args, kwargs, self.grid)
         if _silent() or kwargs.get("warmup"):
             return original(self, *args, **kwargs)
         launches = _begun(lambda: _call(_rewritten.get(self.fn, self.fn), "interpret", args, kwargs))
-        executor = self
+        observed = self
         if launches:
-            executor = copy.copy(self)
-            executor.grid = _watched(launches, self.grid, self)
-        return _followed(launches, lambda: original(executor, *args, **kwargs))
+            observed = copy.copy(self)
+            observed.grid = _watched(launches, self.grid, self)
+        return _followed(launches, lambda: original(observed, *args, **kwargs))
 
     kind.__call__ = call
 
@@ -232,6 +273,8 @@ def _patch_interpreter(module: ModuleType) -> None:
 
 def _can_measure() -> bool:
     """Whether there is a driver that a tuner could measure configurations with."""
+    if executor is not None:
+        return False
     try:
         from triton.runtime.driver import driver
 
@@ -254,14 +297,15 @@ def _patch_autotuner(module: ModuleType) -> None:
     @functools.wraps(initialise)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         # In 3.2 and 3.3 a tuner without a `do_bench` asks the driver for one.
-        at = names.index("do_bench") - 1 if "do_bench" in names else len(args)
-        if active and len(args) <= at and "do_bench" in names and not _can_measure():
-            kwargs.setdefault("do_bench", _unmeasured)
+        at = names.index("do_bench") - 1 if "do_bench" in names else -1
+        used = active or executor or _prepared
+        if used and len(args) <= at and kwargs.get("do_bench") is None and not _can_measure():
+            kwargs["do_bench"] = _unmeasured
         initialise(self, *args, **kwargs)
 
     @functools.wraps(original)
     def run_muted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if active and not _can_measure():
+        if (active or executor) and not _can_measure():
             return _unmeasured()
         with _Muted():
             return original(self, *args, **kwargs)
@@ -269,10 +313,13 @@ def _patch_autotuner(module: ModuleType) -> None:
     @functools.wraps(prune)
     def prune_observed(self: Any, *args: Any, **kwargs: Any) -> Any:
         configs = list(prune(self, *args, **kwargs))
-        if not active or len(configs) < 2 or _can_measure():
+        if not (active or executor) or len(configs) < 2 or _can_measure():
+            return configs
+        name = getattr(getattr(self, "base_fn", None), "__name__", "a kernel")
+        if executor is not None:
+            executor.note_tuner(self, name, configs[0], len(configs))
             return configs
         chosen = configs[min(active[0].options.config, len(configs) - 1)]
-        name = getattr(getattr(self, "base_fn", None), "__name__", "a kernel")
         for recorder in active:
             recorder.note(
                 f"there is no GPU to tune `{name}` with: it is launched with one of its {len(configs)} "
@@ -289,6 +336,8 @@ def _patch_inductor(module: ModuleType) -> None:
 
     @functools.wraps(original)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if executor is not None and not getattr(self, "triton_interpret", False):
+            return executor.refuse("it is a kernel of torch.compile")
         # Interpreted, it goes on to Triton's own launch.
         if _silent() or getattr(self, "triton_interpret", False) or kwargs.get("benchmark_run"):
             return original(self, *args, **kwargs)
@@ -369,6 +418,13 @@ def install() -> None:
         # One that is being imported is met at its end.
         if module is not None and not getattr(module.__spec__, "_initializing", False):
             _finder.add_hooks(name, module)
+
+
+def prepare() -> None:
+    """Puts the hooks in place for checks: from now on autotuners can be made without a GPU."""
+    global _prepared
+    _prepared = True
+    install()
 
 
 _targets: dict[int, int] = {}

@@ -121,9 +121,16 @@ def collect(parts: Path, out: Path, sample: str, data: bool = True) -> None:
 
 
 def judge(
-    recording: Path, engines: Sequence[str], undefined: bool, strict: bool, masked_zero: bool = False
+    recording: Path,
+    engines: Sequence[str],
+    undefined: bool,
+    strict: bool,
+    masked_zero: bool = False,
+    base: Sequence[str] = ENGINES,
 ) -> Report:
-    """Has engines run a recording. With `undefined`, a program without a defined meaning is let through; with
+    """Has engines run a recording, besides those in `base`.
+
+    With `undefined`, a program without a defined meaning is let through; with
     `strict`, what could not be recorded or judged is not. With `masked_zero`, the reference reads lanes that
     a load masks off, without `other`, as zero.
 
@@ -139,18 +146,20 @@ def judge(
     for row in about.get("skipped", []):
         _count(report, f"{row.get('kernel')}: {row.get('why')}", row.get("count", 1))
     if report.distinct:
-        _run(report, engines, undefined, masked_zero)
+        _run(report, engines, undefined, masked_zero, base)
     if strict and report.unjudged:
         report.failed = True
         report.words = "\n".join([*report.words.splitlines(), *report.reasons()])
     return report
 
 
-def _run(report: Report, engines: Sequence[str], undefined: bool, masked_zero: bool) -> None:
+def _run(
+    report: Report, engines: Sequence[str], undefined: bool, masked_zero: bool, base: Sequence[str]
+) -> None:
     wanted = [engines] if isinstance(engines, str) else list(engines)
     with tempfile.TemporaryDirectory(prefix="cerith-") as out:
         arguments = ["run", "--cases", str(report.recording), "--offline", "--format", "jsonl", "--out", out]
-        for engine in dict.fromkeys([*ENGINES, *wanted]):
+        for engine in dict.fromkeys([*base, *wanted]):
             arguments += ["--engine", engine]
         if masked_zero:
             arguments += ["--masked", "zero"]

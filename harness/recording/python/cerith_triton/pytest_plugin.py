@@ -6,6 +6,8 @@ meaning. A test is gated if it asks for the fixture `cerith`, has the marker `ce
 (`--cerith`, or `cerith = true` in the ini file). `@pytest.mark.cerith(off=True)` excepts one. The recording
 of a test that fails is kept below `.cerith`.
 
+A launcher with `conforms` has a test for each of its points (`pytest_points`).
+
 Under pytest-xdist every worker gates its own tests, and the numbers come together in the end.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generator
 
@@ -103,6 +106,20 @@ def pytest_configure(config: pytest.Config) -> None:
             binary.find()
         except CerithError as error:
             raise pytest.UsageError(f"--cerith: {error}") from error
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: Any
+) -> list[pytest.Item] | None:
+    """Makes tests of launchers with `conforms`, whatever their names are."""
+    # Without it, there is no such launcher.
+    conforming = sys.modules.get("cerith_triton.conforming")
+    if conforming is None or type(obj) is not conforming.Conformance:
+        return None
+    from cerith_triton.pytest_points import make_items
+
+    return [*make_items(collector, name, obj)]
 
 
 @pytest.fixture

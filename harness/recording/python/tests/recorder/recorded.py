@@ -145,3 +145,6 @@ if not INTERPRETED:
     from cerith_worker.recorder import prepare
 
     prepare()
+
+# Before kernels with tuners: see `hooks.prepare`. After the driver's own changes to these.
+import cerith_triton.checking  # noqa: E402, F401

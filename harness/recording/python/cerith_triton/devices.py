@@ -1,0 +1,94 @@
+"""Torch's functions while a launcher runs.
+
+On a machine without a GPU, tensors that it makes on one are on the CPU, and tensors of the CPU count as a
+GPU's: its launches are executed on the CPU. Tensors that nothing wrote are noted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from types import SimpleNamespace
+from typing import Any, Callable, Iterator
+
+from . import arguments
+
+# A common GPU, for launchers that choose a grid by its size.
+_PROPERTIES = SimpleNamespace(
+    name="CPU in place of a GPU",
+    major=9,
+    minor=0,
+    multi_processor_count=132,
+    shared_memory_per_block_optin=232448,
+    warp_size=32,
+    max_threads_per_multi_processor=2048,
+    regs_per_multiprocessor=65536,
+    total_memory=80 << 30,
+)
+
+
+# Functions of torch whose results nothing wrote.
+_EMPTY = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
+
+
+@contextlib.contextmanager
+def watch_torch(note_empty: Callable[[Any], None]) -> Iterator[None]:
+    """A context for a launcher, if this process has torch: `note_empty` is called with each new tensor that
+    nothing wrote, and without a GPU, the CPU takes its place."""
+    torch = arguments.torch_of()
+    if torch is None:
+        yield
+        return
+    on_cpu = not torch.cuda.is_available()
+    answers = {
+        "current_device": lambda: 0,
+        "device": lambda _device: contextlib.nullcontext(),
+        "device_of": lambda _tensor: contextlib.nullcontext(),
+        "get_device_capability": lambda _device=None: (_PROPERTIES.major, _PROPERTIES.minor),
+        "get_device_name": lambda _device=None: _PROPERTIES.name,
+        "get_device_properties": lambda _device=None: _PROPERTIES,
+        "synchronize": lambda _device=None: None,
+    }
+    before = {name: getattr(torch.cuda, name) for name in answers} if on_cpu else {}
+    try:
+        for name in before:
+            setattr(torch.cuda, name, answers[name])
+        with _make_mode(torch, on_cpu, note_empty):
+            yield
+    finally:
+        for name, function in before.items():
+            setattr(torch.cuda, name, function)
+
+
+def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None]) -> Any:
+    from torch.overrides import TorchFunctionMode
+
+    class LauncherMode(TorchFunctionMode):  # type: ignore[misc]
+        """Replaces devices in the arguments of torch's functions, and notes empty tensors."""
+
+        def __torch_function__(
+            self, function: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            name = getattr(function, "__name__", "")
+            given = kwargs or {}
+            if on_cpu:
+                if getattr(getattr(function, "__self__", None), "__name__", "") == "is_cuda":
+                    return True
+                if name == "cuda" and args and isinstance(args[0], torch.Tensor):
+                    return args[0]
+                if name == "to":
+                    args = tuple(torch.device("cpu") if _is_gpu(one) else one for one in args)
+                if _is_gpu(given.get("device")):
+                    given = {**given, "device": "cpu"}
+            result = function(*args, **given)
+            if name in _EMPTY and given.get("out") is None and isinstance(result, torch.Tensor):
+                note_empty(result)
+            return result
+
+    return LauncherMode()
+
+
+def _is_gpu(device: Any) -> bool:
+    torch = arguments.torch_of()
+    if isinstance(device, torch.device):
+        return bool(device.type == "cuda")
+    return isinstance(device, str) and device.partition(":")[0] == "cuda"
