@@ -152,9 +152,10 @@ class Kernel:
 
     def operations(self, *kinds: type[ast.operator]) -> Iterator[ast.BinOp]:
         for node in self.values:
-            if isinstance(node, ast.BinOp) and isinstance(node.op, kinds):
-                if not (self.is_index(node.left) and self.is_index(node.right)):
-                    yield node
+            if not isinstance(node, ast.BinOp) or not isinstance(node.op, kinds):
+                continue
+            if not (self.is_index(node.left) and self.is_index(node.right)):
+                yield node
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
         for node in self.values:
@@ -238,7 +239,7 @@ def _(k: Kernel) -> Iterator[Edit | None]:
 @rule("operands swapped")
 def _(k: Kernel) -> Iterator[Edit | None]:
     for node in k.operations(ast.Sub, ast.Div):
-        (a, b), (c, d) = k.span_of(node.left), k.span_of(node.right)
+        (a, _), (_, d) = k.span_of(node.left), k.span_of(node.right)
         start, end = k.span_of(node)
         whole = k.data[start:end].decode()
         if (a, d) == (start, end):
@@ -422,9 +423,10 @@ def _(k: Kernel) -> Iterator[Edit | None]:
 @rule("sign dropped")
 def _(k: Kernel) -> Iterator[Edit | None]:
     for node in k.values:
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            if not is_number(node.operand) and "inf" not in k.text_of(node):
-                yield k.replace(node, k.text_of(node.operand))
+        if not isinstance(node, ast.UnaryOp) or not isinstance(node.op, ast.USub):
+            continue
+        if not is_number(node.operand) and "inf" not in k.text_of(node):
+            yield k.replace(node, k.text_of(node.operand))
 
 
 @rule("absolute value dropped")
@@ -477,9 +479,10 @@ def find_accumulations(k: Kernel) -> Iterator[ast.AugAssign]:
 def is_float_accumulator(k: Kernel, target: ast.AST) -> bool:
     """Whether `target` begins as zeros of f32."""
     for node in ast.walk(k.function):
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == ast.unparse(target):
-            if is_call(node.value, "zeros") and "float32" in k.text_of(node.value):
-                return True
+        if not isinstance(node, ast.Assign) or ast.unparse(node.targets[0]) != ast.unparse(target):
+            continue
+        if is_call(node.value, "zeros") and "float32" in k.text_of(node.value):
+            return True
     return False
 
 
@@ -590,9 +593,10 @@ def _(k: Kernel) -> Iterator[Edit | None]:
 @rule("loop starts at one")
 def _(k: Kernel) -> Iterator[Edit | None]:
     for node in ast.walk(k.function):
-        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and len(node.iter.args) == 2:
-            if k.text_of(node.iter.args[0]) == "0":
-                yield k.replace(node.iter.args[0], "1")
+        if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+            continue
+        if len(node.iter.args) == 2 and k.text_of(node.iter.args[0]) == "0":
+            yield k.replace(node.iter.args[0], "1")
 
 
 @rule("scan reversed")
