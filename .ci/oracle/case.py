@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import torch
+import torch  # type: ignore[import-not-found]
 
 KERNELS = Path(__file__).resolve().parent / "kernels"
 

@@ -16,6 +16,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 HERE = Path(__file__).resolve().parent
 MAX_PLANTS = 30  # of one kind, unless `--all` asks for more
@@ -60,6 +64,7 @@ class Kernel:
         self.parameters = [a.arg for a in function.args.args]
         self.constants = {a.arg for a in function.args.args if a.annotation is not None}
         self.places = self.find_places()
+        self.place_ids = {id(p) for p in self.places}
         self.indices = self.find_indices()
         self.values = [
             n for s in function.body for n in ast.walk(s) if hasattr(n, "lineno") and self.is_value(n)
@@ -130,7 +135,7 @@ class Kernel:
     def is_value(self, node: ast.AST) -> bool:
         """Whether only results depend on `node`, and no place in memory."""
         while node is not self.function:
-            if node in self.places:
+            if id(node) in self.place_ids:
                 return False
             parent = self.parents[node]
             if isinstance(parent, ast.Assign) and all(
@@ -160,7 +165,6 @@ class Kernel:
     def calls(self, *names: str) -> Iterator[ast.Call]:
         for node in self.values:
             if is_call(node, *names):
-                assert isinstance(node, ast.Call)
                 yield node
 
     def comparisons(self) -> Iterator[ast.Compare]:
@@ -179,11 +183,11 @@ def name_of(node: ast.AST) -> str:
     return node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
 
 
-def is_call(node: ast.AST, *names: str) -> bool:
+def is_call(node: ast.AST, *names: str) -> TypeGuard[ast.Call]:
     return name_of(node) in names and ast.unparse(node.func.value) in ("tl", "tl.math")  # type: ignore[attr-defined]
 
 
-def is_number(node: ast.AST) -> bool:
+def is_number(node: ast.AST) -> TypeGuard[ast.Constant]:
     return (
         isinstance(node, ast.Constant)
         and isinstance(node.value, int | float)
@@ -275,7 +279,6 @@ def _(k: Kernel) -> Iterator[Edit | None]:
         return
     for node in ast.walk(k.function):
         if is_call(node, "load"):
-            assert isinstance(node, ast.Call)
             for keyword in node.keywords:
                 if keyword.arg == "other":
                     text = k.text_of(keyword.value)
@@ -439,7 +442,6 @@ def _(k: Kernel) -> Iterator[Edit | None]:
 def _(k: Kernel) -> Iterator[Edit | None]:
     for node in ast.walk(k.function):
         if is_call(node, "zeros"):
-            assert isinstance(node, ast.Call)
             rest = [k.text_of(a) for a in node.args[1:]] + [
                 f"{w.arg}={k.text_of(w.value)}" for w in node.keywords
             ]
@@ -517,8 +519,7 @@ def _(k: Kernel) -> Iterator[Edit | None]:
 def find_stores(k: Kernel) -> Iterator[tuple[ast.Call, ast.expr]]:
     """Stores of floats that the kernel computes."""
     for node in ast.walk(k.function):
-        if is_call(node, "store") and len(node.args) > 1:  # type: ignore[attr-defined]
-            assert isinstance(node, ast.Call)
+        if is_call(node, "store") and len(node.args) > 1:
             text = k.text_of(node.args[1])
             if not re.search(r"int(8|32|64)|arg|index|best_at|count|load", text) and "int32" not in k.text_of(
                 k.function
@@ -618,7 +619,6 @@ def _(k: Kernel) -> Iterator[Edit | None]:
 def _(k: Kernel) -> Iterator[Edit | None]:
     for node in ast.walk(k.function):
         if is_call(node, "atomic_add"):
-            assert isinstance(node, ast.Call)
             yield k.replace(node.func, "tl.atomic_max")
 
 
@@ -626,7 +626,7 @@ def _(k: Kernel) -> Iterator[Edit | None]:
 def _(k: Kernel) -> Iterator[Edit | None]:
     for node in k.operations(ast.RShift, ast.LShift, ast.BitAnd):
         if is_number(node.right):
-            value = node.right.value  # type: ignore[attr-defined]
+            value = ast.literal_eval(node.right)
             yield k.replace(node.right, str(value >> 1 if isinstance(node.op, ast.BitAnd) else value - 1))
 
 
@@ -658,20 +658,21 @@ def find_cases(tree: ast.Module) -> dict[str, list[str]]:
     return found
 
 
-def choose_sites(data: bytes, edits: list[Edit]) -> list[Edit]:
+def choose_sites(kernel: Kernel, edits: list[Edit]) -> list[Edit]:
     """The first and the last that leave a program."""
     unique = sorted(dict.fromkeys(edits), key=lambda e: (e.start, e.end, e.text))
-    first = next((e for e in unique if is_valid(data, e)), None)
-    last = next((e for e in reversed(unique) if is_valid(data, e)), None)
+    first = next((e for e in unique if is_valid(kernel, e)), None)
+    last = next((e for e in reversed(unique) if is_valid(kernel, e)), None)
     return list(dict.fromkeys(e for e in (first, last) if e is not None))
 
 
-def is_valid(data: bytes, edit: Edit) -> bool:
-    """Whether the planted file is Python, and has as many lines."""
-    if edit.text.count("\n") != data[edit.start : edit.end].count(b"\n"):
+def is_valid(kernel: Kernel, edit: Edit) -> bool:
+    """Whether the planted kernel is Python, and has as many lines."""
+    if edit.text.count("\n") != kernel.data[edit.start : edit.end].count(b"\n"):
         return False
+    start, end = kernel.span_of(kernel.function)
     try:
-        ast.parse(apply_edit(data, edit))
+        ast.parse(kernel.data[start : edit.start] + edit.text.encode() + kernel.data[edit.end : end])
     except SyntaxError:
         return False
     return True
@@ -689,7 +690,7 @@ def make_plants(path: Path, data: bytes) -> Iterator[dict[str, object]]:
         taken: set[Edit] = set()
         for kind, find in RULES.items():
             edits = [e for e in find(kernel) if e is not None and e not in taken]
-            for nth, edit in enumerate(choose_sites(data, edits)):
+            for nth, edit in enumerate(choose_sites(kernel, edits)):
                 taken.add(edit)
                 line = data[: edit.start].count(b"\n") + 1
                 yield {
