@@ -69,13 +69,13 @@ def run_row(row: Row, engine: str) -> Row:
 
 def judge(trials: list[Row]) -> str:
     """The first refusal, otherwise the first trial that is not judged, otherwise the verdict."""
-    verdicts: list[str] = [str(t["verdict"]) for t in trials]
+    verdicts = [str(t["verdict"]) for t in trials]
     for group in (REFUSED, ("differs",), ("close",)):
         for verdict in verdicts:
             if verdict in group:
-                return verdict
+                return str(verdict)
     silent = [v for v in verdicts if v not in ("agree", "same")]
-    return [*silent, *verdicts, "not run"][0]
+    return str([*silent, *verdicts, "not run"][0])
 
 
 def module_name(row: Row) -> str:
