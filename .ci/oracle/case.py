@@ -12,6 +12,19 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found]
 
+# The kinds of data of `cerith_triton.check`, without NaN and infinities. Triton's maximum drops a NaN, and torch's keeps it.
+FINITE = (
+    "given",
+    "zeros",
+    "one-hot",
+    "integers",
+    "ties",
+    "distinct",
+    "normal",
+    "tiny",
+    "large",
+    "cancelling",
+)
 KERNELS = Path(__file__).resolve().parent / "kernels"
 
 

@@ -17,6 +17,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -79,7 +80,7 @@ def judge(trials: list[Row]) -> str:
 
 
 def module_name(row: Row) -> str:
-    return "oracle_" + row["id"].replace("/", "_").replace("-", "_").replace(".", "_")
+    return "oracle_" + re.sub(r"\W", "_", str(row["id"]))
 
 
 def check_file(path: Path, row: Row) -> list[Row]:

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -202,13 +202,27 @@ def unary(make):
 
 
 CASES = [
-    Case("relu", relu, F.relu, unary),
-    Case("leaky_relu", leaky_relu, F.leaky_relu, lambda make: [[make(200), 0.125], [make(5, 7), 0.01]]),
-    Case("elu", elu, F.elu, lambda make: [[make(200), 1.0], [make(5, 7, dtype=torch.float16), 0.5]]),
-    Case("selu", selu, F.selu, lambda make: [[make(200)], [make(5, 7)]]),
-    Case("hardswish", hardswish, F.hardswish, lambda make: [[make(200, scale=3.0)], [make(5, 7)]]),
-    Case("hardtanh", hardtanh, F.hardtanh, lambda make: [[make(200), -0.75, 1.25]]),
-    Case("softplus", softplus, F.softplus, lambda make: [[make(200, scale=4.0), 2.0, 20.0]]),
+    Case("relu", relu, F.relu, unary, data=FINITE),
+    Case(
+        "leaky_relu",
+        leaky_relu,
+        F.leaky_relu,
+        lambda make: [[make(200), 0.125], [make(5, 7), 0.01]],
+        data=FINITE,
+    ),
+    Case(
+        "elu",
+        elu,
+        F.elu,
+        lambda make: [[make(200), 1.0], [make(5, 7, dtype=torch.float16), 0.5]],
+        data=FINITE,
+    ),
+    Case("selu", selu, F.selu, lambda make: [[make(200)], [make(5, 7)]], data=FINITE),
+    Case(
+        "hardswish", hardswish, F.hardswish, lambda make: [[make(200, scale=3.0)], [make(5, 7)]], data=FINITE
+    ),
+    Case("hardtanh", hardtanh, F.hardtanh, lambda make: [[make(200), -0.75, 1.25]], data=FINITE),
+    Case("softplus", softplus, F.softplus, lambda make: [[make(200, scale=4.0), 2.0, 20.0]], data=FINITE),
     Case("sigmoid", sigmoid, torch.sigmoid, unary),
     Case("silu", silu, F.silu, unary),
     Case(
@@ -218,5 +232,5 @@ CASES = [
         lambda make: [[make(130), make(130)]],
     ),
     Case("tanh", tanh, torch.tanh, lambda make: [[make(300, scale=2.0)]]),
-    Case("prelu", prelu, F.prelu, lambda make: [[make(2, 3, 11), make.uniform(3)]]),
+    Case("prelu", prelu, F.prelu, lambda make: [[make(2, 3, 11), make.uniform(3)]], data=FINITE),
 ]

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -123,7 +123,9 @@ CASES = [
             [make(65, dtype=torch.float16), make(65, dtype=torch.float16), -1.5],
         ],
     ),
-    Case("lerp", lerp, torch.lerp, lambda make: [[make(7, 31), make(7, 31), make.uniform(7, 31)]]),
+    Case(
+        "lerp", lerp, torch.lerp, lambda make: [[make(7, 31), make(7, 31), make.uniform(7, 31)]], data=FINITE
+    ),
     Case(
         "addcmul",
         addcmul,

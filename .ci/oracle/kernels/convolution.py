@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -188,5 +188,6 @@ CASES = [
         box_blur,
         lambda x: F.avg_pool2d(x[None, None], 3, 1, 1, count_include_pad=False)[0, 0],
         lambda make: [[make(6, 13)]],
+        data=FINITE,
     ),
 ]

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -166,14 +166,22 @@ CASES = [
             [make(5, 29), torch.tensor([0, 28, -100, 3, 7]), 0.1],
             [make(3, 32), make.ints(3, high=32), 0.0],
         ],
+        data=FINITE,
     ),
     Case(
         "cross_entropy_backward",
         cross_entropy_backward,
         cross_entropy_backward_reference,
         lambda make: [[make(5), make(5, 29), make.ints(5, high=29)]],
+        data=FINITE,
     ),
-    Case("z_loss", z_loss, lambda x, w: w * torch.logsumexp(x, -1) ** 2, lambda make: [[make(5, 29), 0.01]]),
+    Case(
+        "z_loss",
+        z_loss,
+        lambda x, w: w * torch.logsumexp(x, -1) ** 2,
+        lambda make: [[make(5, 29), 0.01]],
+        data=FINITE,
+    ),
     Case(
         "nll",
         nll,

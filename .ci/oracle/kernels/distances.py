@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -46,8 +46,9 @@ def cosine_kernel(x_ptr, y_ptr, out_ptr, width, eps, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + row * width + cols, mask=mask, other=0.0)
     y = tl.load(y_ptr + row * width + cols, mask=mask, other=0.0)
     dot = tl.sum(x * y, axis=0)
-    norms = tl.sqrt(tl.sum(x * x, axis=0)) * tl.sqrt(tl.sum(y * y, axis=0))
-    tl.store(out_ptr + row, dot / tl.maximum(norms, eps))
+    x_norm = tl.maximum(tl.sqrt(tl.sum(x * x, axis=0)), eps)
+    y_norm = tl.maximum(tl.sqrt(tl.sum(y * y, axis=0)), eps)
+    tl.store(out_ptr + row, dot / (x_norm * y_norm))
 
 
 def cosine(x, y):
@@ -118,8 +119,9 @@ CASES = [
         pairwise,
         lambda x, y: ((x[:, None] - y) ** 2).sum(-1),
         lambda make: [[make(17, 20), make(19, 20)]],
+        data=FINITE,
     ),
-    Case("cosine", cosine, F.cosine_similarity, lambda make: [[make(5, 21), make(5, 21)]]),
+    Case("cosine", cosine, F.cosine_similarity, lambda make: [[make(5, 21), make(5, 21)]], data=FINITE),
     Case(
         "manhattan",
         manhattan,

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -85,6 +85,7 @@ CASES = [
         dropout,
         lambda x, keep, p: torch.where(keep != 0, x / (1 - p), 0.0),
         lambda make: [[make(99), make.ints(99, high=2), 0.25]],
+        data=FINITE,
     ),
     Case(
         "dropout_residual",
@@ -94,6 +95,7 @@ CASES = [
             [make(99), make(99), make.ints(99, high=2), 2.0],
             [make(64, dtype=torch.float16), make(64, dtype=torch.float16), make.ints(64, high=2), 1.25],
         ],
+        data=FINITE,
     ),
     Case(
         "bias_dropout_add",

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -217,16 +217,17 @@ CASES = [
     Case("exp", exp, torch.exp, lambda make: [[make(99)]]),
     Case("log1p", log1p, torch.log1p, lambda make: [[make.uniform(99, high=3.0)]], data="given"),
     Case("hypot", hypot, torch.hypot, lambda make: [[make(99), make(99)]]),
-    Case("clamp", clamp, torch.clamp, lambda make: [[make(99), -0.5, 0.75]]),
+    Case("clamp", clamp, torch.clamp, lambda make: [[make(99), -0.5, 0.75]], data=FINITE),
     Case("sincos", sincos, lambda x: (torch.sin(x), torch.cos(x)), lambda make: [[make(99, scale=3.0)]]),
     Case(
         "round_both",
         round_both,
         lambda x: (torch.floor(x), torch.ceil(x)),
         lambda make: [[make(99, scale=3.0)]],
+        data=FINITE,
     ),
     Case("horner", horner, horner_reference, lambda make: [[make(50), make(5)]]),
-    Case("logaddexp", logaddexp, torch.logaddexp, lambda make: [[make(99), make(99)]]),
+    Case("logaddexp", logaddexp, torch.logaddexp, lambda make: [[make(99), make(99)]], data=FINITE),
     Case(
         "complex_multiply",
         complex_multiply,

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -130,5 +130,11 @@ CASES = [
     ),
     Case("geglu", geglu, geglu_reference, lambda make: [[make(3, 38)], [make(2, 64, dtype=torch.bfloat16)]]),
     Case("glu", glu, F.glu, lambda make: [[make(5, 22)], [make(2, 64, dtype=torch.float16)]]),
-    Case("reglu", reglu, lambda gate, up: F.relu(gate) * up, lambda make: [[make(5, 22), make(5, 22)]]),
+    Case(
+        "reglu",
+        reglu,
+        lambda gate, up: F.relu(gate) * up,
+        lambda make: [[make(5, 22), make(5, 22)]],
+        data=FINITE,
+    ),
 ]

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -228,6 +228,7 @@ CASES = [
         masked_fill,
         lambda x, mask, value: x.masked_fill(mask != 0, value),
         lambda make: [[make(5, 13), make.ints(5, 13, high=2), -1.5]],
+        data=FINITE,
     ),
     Case(
         "one_hot",

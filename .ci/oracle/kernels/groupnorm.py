@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -156,8 +156,15 @@ CASES = [
         groupnorm,
         lambda x, groups, w, b: F.group_norm(x, groups, w, b),
         lambda make: [[make(2, 6, 5), 3, make(6), make(6)], [make(1, 4, 8), 2, make(4), make(4)]],
+        data=FINITE,
     ),
-    Case("instancenorm", instancenorm, lambda x: F.instance_norm(x), lambda make: [[make(2, 3, 21)]]),
+    Case(
+        "instancenorm",
+        instancenorm,
+        lambda x: F.instance_norm(x),
+        lambda make: [[make(2, 3, 21)]],
+        data=FINITE,
+    ),
     Case(
         "batchnorm_eval",
         batchnorm_eval,
@@ -170,17 +177,20 @@ CASES = [
         batchnorm_stats,
         lambda x: (x.mean((0, 2)), x.var((0, 2))),
         lambda make: [[make(3, 5, 7)], [make(2, 4, 8)]],
+        data=FINITE,
     ),
     Case(
         "standardise",
         standardise,
         lambda x: (x - x.mean(0)) / (x.std(0) + 1e-3),
         lambda make: [[make(13, 7)]],
+        data=FINITE,
     ),
     Case(
         "minmax",
         minmax,
         lambda x: (x - x.amin(-1, True)) / (x.amax(-1, True) - x.amin(-1, True) + 1e-3),
         lambda make: [[make(5, 21)]],
+        data=FINITE,
     ),
 ]

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -196,24 +196,33 @@ def affine(make):
 
 
 CASES = [
-    Case("layernorm", layernorm, lambda x, w, b, eps: F.layer_norm(x, (x.shape[-1],), w, b, eps), affine),
+    Case(
+        "layernorm",
+        layernorm,
+        lambda x, w, b, eps: F.layer_norm(x, (x.shape[-1],), w, b, eps),
+        affine,
+        data=FINITE,
+    ),
     Case(
         "layernorm_looped",
         layernorm_looped,
         layernorm_looped_reference,
         lambda make: [[make(3, 29), make(29), make(29), 1e-5], [make(2, 48), make(48), make(48), 1e-2]],
+        data=FINITE,
     ),
     Case(
         "layernorm_plain",
         layernorm_plain,
         lambda x: F.layer_norm(x, (x.shape[-1],), eps=1e-3),
         lambda make: [[make(3, 29)], [make(5, 32)]],
+        data=FINITE,
     ),
     Case(
         "layernorm_dx",
         layernorm_dx,
         layernorm_dx_reference,
         lambda make: [[make(3, 29), make(3, 29), make(29), make(3), make.uniform(3, low=0.5, high=2.0)]],
+        data=FINITE,
     ),
     Case(
         "layernorm_dwdb",
@@ -226,5 +235,6 @@ CASES = [
         add_layernorm,
         add_layernorm_reference,
         lambda make: [[make(3, 29), make(3, 29), make(29), make(29)]],
+        data=FINITE,
     ),
 ]

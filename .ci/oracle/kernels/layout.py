@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -208,10 +208,16 @@ CASES = [
     Case("permute", permute, lambda x: x.permute(2, 0, 1), lambda make: [[make(3, 5, 7)]]),
     Case("flip", flip, lambda x: x.flip(-1), lambda make: [[make(3, 13)]]),
     Case("roll", roll, torch.roll, lambda make: [[make(50), 7]]),
-    Case("concat", concat, lambda a, b: torch.cat([a, b], 1), lambda make: [[make(3, 7), make(3, 11)]]),
+    Case(
+        "concat",
+        concat,
+        lambda a, b: torch.cat([a, b], 1),
+        lambda make: [[make(3, 7), make(3, 11)]],
+        data=FINITE,
+    ),
     Case("pad", pad, lambda x, a, b, v: F.pad(x, (a, b), value=v), lambda make: [[make(3, 13), 2, 5, 1.5]]),
-    Case("tril", tril, torch.tril, lambda make: [[make(13, 11), 1], [make(8, 8), 0]]),
-    Case("diag", diag, torch.diag, lambda make: [[make(13)]]),
+    Case("tril", tril, torch.tril, lambda make: [[make(13, 11), 1], [make(8, 8), 0]], data=FINITE),
+    Case("diag", diag, torch.diag, lambda make: [[make(13)]], data=FINITE),
     Case(
         "interleave",
         interleave,

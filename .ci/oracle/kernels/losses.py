@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -221,12 +221,14 @@ CASES = [
         huber,
         lambda x, y, d: F.huber_loss(x, y, reduction="none", delta=d),
         lambda make: [[make(99), make(99), 0.75]],
+        data=FINITE,
     ),
     Case(
         "smooth_l1",
         smooth_l1,
         lambda x, y, b: F.smooth_l1_loss(x, y, reduction="none", beta=b),
         lambda make: [[make(99), make(99), 0.5]],
+        data=FINITE,
     ),
     Case(
         "bce",
@@ -261,6 +263,7 @@ CASES = [
         triplet,
         lambda a, p, n, m: ((a - p).norm(dim=-1) - (a - n).norm(dim=-1) + m).clamp(min=0),
         lambda make: [[make(5, 13), make(5, 13), make(5, 13), 1.0]],
+        data=FINITE,
     ),
     Case(
         "focal",
@@ -274,5 +277,6 @@ CASES = [
         dpo,
         lambda c, r, rc, rr, b: -F.logsigmoid(b * ((c - r) - (rc - rr))),
         lambda make: [[make(21), make(21), make(21), make(21), 0.1]],
+        data=FINITE,
     ),
 ]

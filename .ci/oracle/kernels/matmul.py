@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -386,6 +386,7 @@ CASES = [
         linear_relu,
         lambda x, w, b: F.relu(F.linear(x, w, b)),
         lambda make: [[make(17, 20), make(21, 20), make(21)]],
+        data=FINITE,
     ),
     Case(
         "matmul_int8",
@@ -408,6 +409,12 @@ CASES = [
         lambda c, a, b, alpha, beta: beta * c + alpha * (a @ b),
         lambda make: [[make(17, 18), make(17, 20), make(20, 18), 0.5, 2.0]],
     ),
-    Case("matmul_leaky", matmul_leaky, lambda a, b: F.leaky_relu(a @ b), pairs),
-    Case("gram", gram, lambda x: x @ x.t() / x.shape[1], lambda make: [[make(19, 24)], [make(32, 16)]]),
+    Case("matmul_leaky", matmul_leaky, lambda a, b: F.leaky_relu(a @ b), pairs, data=FINITE),
+    Case(
+        "gram",
+        gram,
+        lambda x: x @ x.t() / x.shape[1],
+        lambda make: [[make(19, 24)], [make(32, 16)]],
+        data=FINITE,
+    ),
 ]

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -158,22 +158,24 @@ def searchsorted(edges, x):
 
 
 CASES = [
-    Case("argmax", argmax, lambda x: x.argmax(-1), lambda make: [[make(5, 29)], [make(3, 32)]]),
-    Case("argmin", argmin, lambda x: x.argmin(-1), lambda make: [[make(5, 29)], [make(3, 32)]]),
-    Case("max_index", max_index, lambda x: tuple(x.max(-1)), lambda make: [[make(5, 29)]]),
-    Case("sort", sort, lambda x: x.sort(-1).values, lambda make: [[make(3, 29)], [make(2, 16)]]),
+    Case("argmax", argmax, lambda x: x.argmax(-1), lambda make: [[make(5, 29)], [make(3, 32)]], data=FINITE),
+    Case("argmin", argmin, lambda x: x.argmin(-1), lambda make: [[make(5, 29)], [make(3, 32)]], data=FINITE),
+    Case("max_index", max_index, lambda x: tuple(x.max(-1)), lambda make: [[make(5, 29)]], data=FINITE),
+    Case("sort", sort, lambda x: x.sort(-1).values, lambda make: [[make(3, 29)], [make(2, 16)]], data=FINITE),
     Case(
         "sort_descending",
         sort_descending,
         lambda x: x.sort(-1, descending=True).values,
         lambda make: [[make.ints(3, 29, low=-100, high=100)]],
+        data=FINITE,
     ),
-    Case("topk", topk, lambda x, k: x.topk(k).values, lambda make: [[make(3, 29), 4]]),
+    Case("topk", topk, lambda x, k: x.topk(k).values, lambda make: [[make(3, 29), 4]], data=FINITE),
     Case(
         "rank",
         rank,
         lambda x: x.argsort(stable=True).argsort(),
         lambda make: [[make(29)], [make.ints(16, high=5).float()]],
+        data=FINITE,
     ),
     Case(
         "searchsorted",

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -148,9 +148,15 @@ def pixel_shuffle(x, r):
 
 
 CASES = [
-    Case("maxpool1d", maxpool1d, F.max_pool1d, lambda make: [[make(3, 29), 3, 2]]),
+    Case("maxpool1d", maxpool1d, F.max_pool1d, lambda make: [[make(3, 29), 3, 2]], data=FINITE),
     Case("avgpool1d", avgpool1d, F.avg_pool1d, lambda make: [[make(3, 29), 3]]),
-    Case("maxpool2d", maxpool2d, lambda x: F.max_pool2d(x, 3, 2, 1), lambda make: [[make(2, 9, 11)]]),
+    Case(
+        "maxpool2d",
+        maxpool2d,
+        lambda x: F.max_pool2d(x, 3, 2, 1),
+        lambda make: [[make(2, 9, 11)]],
+        data=FINITE,
+    ),
     Case(
         "global_avgpool",
         global_avgpool,
@@ -168,6 +174,7 @@ CASES = [
         lerp1d,
         lambda x, n: F.interpolate(x[None, None], n, mode="linear", align_corners=True)[0, 0],
         lambda make: [[make(9), 29]],
+        data=FINITE,
     ),
     Case("pixel_shuffle", pixel_shuffle, F.pixel_shuffle, lambda make: [[make(8, 3, 5), 2]]),
 ]

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -155,7 +155,13 @@ def dequantise_fp8_reference(x, scale):
 
 
 CASES = [
-    Case("quantise_rows", quantise_rows, quantise_rows_reference, lambda make: [[make(5, 29)]], data="given"),
+    Case(
+        "quantise_rows",
+        quantise_rows,
+        quantise_rows_reference,
+        lambda make: [[make(5, 29, scale=0.25)]],
+        data="given",
+    ),
     Case(
         "dequantise_rows",
         dequantise_rows,
@@ -192,6 +198,7 @@ CASES = [
         scale_to_half,
         lambda x, inverse: (x * inverse).clamp(-448, 448),
         lambda make: [[make(99, scale=100.0), 4.0]],
+        data=FINITE,
     ),
     Case(
         "dequantise_fp8",

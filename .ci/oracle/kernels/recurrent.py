@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -201,13 +201,15 @@ CASES = [
         "linear_attention",
         linear_attention,
         lambda q, k, v: (q @ k.mT).tril() @ v,
-        lambda make: [[make(2, 21, 16), make(2, 21, 16), make(2, 21, 16)]],
+        lambda make: [[make(2, 37, 16), make(2, 37, 16), make(2, 37, 16)]],
+        data=FINITE,
     ),
     Case(
         "retention",
         retention,
         retention_reference,
         lambda make: [[make(2, 13, 16), make(2, 13, 16), make(2, 13, 16), 0.9]],
+        data=FINITE,
     ),
     Case(
         "delta_rule",

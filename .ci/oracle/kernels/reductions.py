@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -237,7 +237,7 @@ CASES = [
     ),
     Case("sum_columns", sum_columns, lambda x: x.sum(0), lambda make: [[make(13, 21)], [make(8, 8)]]),
     Case("mean_middle", mean_middle, lambda x: x.mean(1), lambda make: [[make(2, 7, 13)]]),
-    Case("amax", amax, lambda x: x.amax(-1), lambda make: [[make(7, 21)]]),
+    Case("amax", amax, lambda x: x.amax(-1), lambda make: [[make(7, 21)]], data=FINITE),
     Case("amin_columns", amin_columns, lambda x: x.amin(0), lambda make: [[make(13, 5)]]),
     Case("prod", prod, lambda x: x.prod(-1), lambda make: [[make.uniform(5, 13, low=0.5, high=1.5)]]),
     Case("any_above", any_above, lambda x, t: (x > t).any(-1), lambda make: [[make(9, 5), 1.0]]),
@@ -254,6 +254,7 @@ CASES = [
         clip_norm,
         lambda x, m: x * (m / (x.norm() + 1e-6)).clamp(max=1),
         lambda make: [[make(29), 1.0], [make(16, scale=0.01), 1.0]],
+        data=FINITE,
     ),
     Case("trace", trace, torch.trace, lambda make: [[make(13, 13)]]),
     Case(

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -209,8 +209,8 @@ CASES = [
     ),
     Case(
         "cumprod", cumprod, lambda x: x.cumprod(-1), lambda make: [[make.uniform(3, 13, low=0.5, high=1.5)]]
-    ),
-    Case("cummax", cummax, lambda x: x.cummax(-1).values, lambda make: [[make(3, 29)]]),
+    data=FINITE),
+    Case("cummax", cummax, lambda x: x.cummax(-1).values, lambda make: [[make(3, 29)]], data=FINITE),
     Case(
         "recurrence",
         recurrence,

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -214,12 +214,14 @@ CASES = [
         lambda make: [
             [torch.tensor([0, 2, 2, 9, 11], dtype=torch.int32), make.ints(11, high=7), make(11), make(7)]
         ],
+        data=FINITE,
     ),
     Case(
         "block_sparse",
         block_sparse,
         block_sparse_reference,
         lambda make: [[make(32, 48), make(48, 20), torch.tensor([[1, 0, 1], [0, 1, 1]], dtype=torch.int32)]],
+        data=FINITE,
     ),
     Case("router", router, router_reference, lambda make: [[make(5, 13)]], data="given"),
     Case(
@@ -253,5 +255,6 @@ CASES = [
                 torch.tensor([9, 4], dtype=torch.int32),
             ]
         ],
+        data=FINITE,
     ),
 ]

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.autotune(
@@ -127,6 +127,7 @@ CASES = [
         fused_mlp,
         lambda x, w1, w2: F.relu(x @ w1) ** 2 @ w2,
         lambda make: [[make(19, 16), make(16, 40), make(40, 16)]],
+        data=FINITE,
     ),
-    Case("hadamard", hadamard, hadamard_reference, lambda make: [[make(3, 16)]]),
+    Case("hadamard", hadamard, hadamard_reference, lambda make: [[make(3, 16)]], data=FINITE),
 ]

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from case import Case
+from case import FINITE, Case
 
 
 @triton.jit
@@ -100,8 +100,15 @@ CASES = [
         variance,
         lambda x: x.var(-1),
         lambda make: [[make(5, 29)], [make(3, 32, dtype=torch.float16)]],
+        data=FINITE,
     ),
-    Case("welford", welford, lambda x: (x.mean(-1), x.var(-1, unbiased=False)), lambda make: [[make(3, 29)]]),
+    Case(
+        "welford",
+        welford,
+        lambda x: (x.mean(-1), x.var(-1, unbiased=False)),
+        lambda make: [[make(3, 29)]],
+        data=FINITE,
+    ),
     Case(
         "running_variance",
         running_variance,
@@ -113,5 +120,6 @@ CASES = [
         covariance,
         lambda x, y: ((x - x.mean()) * (y - y.mean())).sum() / (x.numel() - 1),
         lambda make: [[make(29), make(29)]],
+        data=FINITE,
     ),
 ]
