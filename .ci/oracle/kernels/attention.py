@@ -299,16 +299,22 @@ CASES = [
         attention_causal,
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
         qkv,
-    data=FINITE),
+        data=FINITE,
+    ),
     Case(
-        "gqa", gqa, gqa_reference, lambda make: [[make(1, 4, 21, 16), make(1, 2, 21, 16), make(1, 2, 21, 16)]]
-    data=FINITE),
+        "gqa",
+        gqa,
+        gqa_reference,
+        lambda make: [[make(1, 4, 21, 16), make(1, 2, 21, 16), make(1, 2, 21, 16)]],
+        data=FINITE,
+    ),
     Case(
         "window_attention",
         window_attention,
         window_reference,
         lambda make: [[make(2, 21, 16), make(2, 21, 16), make(2, 21, 16), 5]],
-    data=FINITE),
+        data=FINITE,
+    ),
     Case(
         "decode",
         decode,
@@ -316,20 +322,28 @@ CASES = [
         lambda make: [
             [make(3, 16), make(3, 21, 16), make(3, 21, 16), torch.tensor([1, 13, 21], dtype=torch.int32)]
         ],
-    data=FINITE),
+        data=FINITE,
+    ),
     Case(
         "alibi_attention",
         alibi_attention,
         alibi_reference,
         lambda make: [[make(2, 13, 16), make(2, 13, 16), make(2, 13, 16), torch.tensor([0.5, 0.25])]],
-    data=FINITE),
+        data=FINITE,
+    ),
     Case(
         "capped_scores",
         capped_scores,
         lambda q, k, cap: cap * torch.tanh(q @ k.t() * q.shape[1] ** -0.5 / cap),
         lambda make: [[make(19, 16, scale=3.0), make(19, 16), 4.0]],
     ),
-    Case("merge", merge, merge_reference, lambda make: [[make(5, 16), make(5), make(5, 16), make(5)]], data=FINITE),
+    Case(
+        "merge",
+        merge,
+        merge_reference,
+        lambda make: [[make(5, 16), make(5), make(5, 16), make(5)]],
+        data=FINITE,
+    ),
     Case(
         "attention_delta",
         attention_delta,

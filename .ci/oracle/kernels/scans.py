@@ -208,8 +208,12 @@ CASES = [
         lambda make: [[make(3, 29)]],
     ),
     Case(
-        "cumprod", cumprod, lambda x: x.cumprod(-1), lambda make: [[make.uniform(3, 13, low=0.5, high=1.5)]]
-    data=FINITE),
+        "cumprod",
+        cumprod,
+        lambda x: x.cumprod(-1),
+        lambda make: [[make.uniform(3, 13, low=0.5, high=1.5)]],
+        data=FINITE,
+    ),
     Case("cummax", cummax, lambda x: x.cummax(-1).values, lambda make: [[make(3, 29)]], data=FINITE),
     Case(
         "recurrence",
