@@ -178,7 +178,13 @@ CASES = [
         lambda make: [[make(99), make(99), make(99), make.uniform(99)]],
         data="given",
     ),
-    Case("lion", lion, lion_reference, lambda make: [[make(99), make(99), make(99)]], data="given"),
+    Case(
+        "lion",
+        lion,
+        lion_reference,
+        lambda make: [[make(99), make(99), make(99)]],
+        data=("given", "zeros", "integers"),
+    ),
     Case(
         "rmsprop",
         rmsprop,

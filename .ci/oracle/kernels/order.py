@@ -158,9 +158,21 @@ def searchsorted(edges, x):
 
 
 CASES = [
-    Case("argmax", argmax, lambda x: x.argmax(-1), lambda make: [[make(5, 29)], [make(3, 32)]], data=FINITE),
+    Case(
+        "argmax",
+        argmax,
+        lambda x: x.argmax(-1),
+        lambda make: [[make(5, 29)], [-make.uniform(3, 13)]],
+        data=FINITE,
+    ),
     Case("argmin", argmin, lambda x: x.argmin(-1), lambda make: [[make(5, 29)], [make(3, 32)]], data=FINITE),
-    Case("max_index", max_index, lambda x: tuple(x.max(-1)), lambda make: [[make(5, 29)]], data=FINITE),
+    Case(
+        "max_index",
+        max_index,
+        lambda x: tuple(x.max(-1)),
+        lambda make: [[make(5, 29)], [-make.uniform(3, 13)]],
+        data=FINITE,
+    ),
     Case("sort", sort, lambda x: x.sort(-1).values, lambda make: [[make(3, 29)], [make(2, 16)]], data=FINITE),
     Case(
         "sort_descending",

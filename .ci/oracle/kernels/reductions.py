@@ -237,8 +237,16 @@ CASES = [
     ),
     Case("sum_columns", sum_columns, lambda x: x.sum(0), lambda make: [[make(13, 21)], [make(8, 8)]]),
     Case("mean_middle", mean_middle, lambda x: x.mean(1), lambda make: [[make(2, 7, 13)]]),
-    Case("amax", amax, lambda x: x.amax(-1), lambda make: [[make(7, 21)]], data=FINITE),
-    Case("amin_columns", amin_columns, lambda x: x.amin(0), lambda make: [[make(13, 5)]]),
+    Case(
+        "amax", amax, lambda x: x.amax(-1), lambda make: [[make(7, 21)], [-make.uniform(3, 13)]], data=FINITE
+    ),
+    Case(
+        "amin_columns",
+        amin_columns,
+        lambda x: x.amin(0),
+        lambda make: [[make(13, 5)], [make.uniform(5, 3)]],
+        data=FINITE,
+    ),
     Case("prod", prod, lambda x: x.prod(-1), lambda make: [[make.uniform(5, 13, low=0.5, high=1.5)]]),
     Case("any_above", any_above, lambda x, t: (x > t).any(-1), lambda make: [[make(9, 5), 1.0]]),
     Case(
@@ -247,7 +255,7 @@ CASES = [
         lambda x: (x != 0).sum(-1),
         lambda make: [[make.ints(5, 29, low=-1, high=2)]],
     ),
-    Case("logsumexp", logsumexp, lambda x: torch.logsumexp(x, -1), lambda make: [[make(5, 29)]]),
+    Case("logsumexp", logsumexp, lambda x: torch.logsumexp(x, -1), lambda make: [[make(5, 29)]], data=FINITE),
     Case("norm", norm, lambda x: x.norm(), lambda make: [[make(99)], [make(64, dtype=torch.float16)]]),
     Case(
         "clip_norm",

@@ -114,6 +114,7 @@ CASES = [
         running_variance,
         lambda x: (x.mean(0), x.std(0, unbiased=False)),
         lambda make: [[make(13, 11)]],
+        data=FINITE,
     ),
     Case(
         "covariance",
