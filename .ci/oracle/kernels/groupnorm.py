@@ -190,7 +190,11 @@ CASES = [
         "minmax",
         minmax,
         lambda x: (x - x.amin(-1, True)) / (x.amax(-1, True) - x.amin(-1, True) + 1e-3),
-        lambda make: [[make(5, 21)], [make.uniform(3, 13, low=1.0, high=2.0)]],
+        lambda make: [
+            [make(5, 21)],
+            [make.uniform(3, 13, low=1.0, high=2.0)],
+            [-make.uniform(3, 13, low=1.0, high=2.0)],
+        ],
         data=FINITE,
     ),
 ]
