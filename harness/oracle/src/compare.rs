@@ -11,6 +11,9 @@ use super::rounding::last_place;
 /// add up. It is 2^-16 of a unit of `f32`.
 const REFERENCE_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
 
+/// The same for differences of large numbers, as a part of the output's largest value.
+const CANCELLATION_ERROR: f64 = 1.0 / (1u64 << 44) as f64;
+
 /// A tolerance that the caller gives, which replaces the bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
@@ -133,9 +136,9 @@ impl Bounds {
     }
 
     /// Whether the reference's value is in the range, up to its own error.
-    fn admits(&self, expected: f64, dtype: DType) -> bool {
+    fn admits(&self, expected: f64, scale: f64, dtype: DType) -> bool {
         let stored = decode(dtype, encode(dtype, expected, Rounding::NearestEven));
-        let error = expected.abs() * REFERENCE_ERROR;
+        let error = (expected.abs() * REFERENCE_ERROR).max(scale * CANCELLATION_ERROR);
         self.contains(expected)
             || self.contains(stored)
             || error.is_finite() && self.low <= expected + error && expected - error <= self.high
@@ -160,6 +163,12 @@ pub fn compare(
 ) -> Comparison {
     let mut comparison = Comparison::default();
     let mut gravest = None;
+    let elements: Vec<Element> = elements.into_iter().collect();
+    let finite = elements
+        .iter()
+        .map(|element| element.expected.abs())
+        .filter(|x| x.is_finite());
+    let scale = finite.fold(0.0, f64::max);
     for (index, element) in elements.into_iter().enumerate() {
         comparison.elements += 1;
         let (kernel, expected) = (read_number(dtype, element.kernel), element.expected);
@@ -171,7 +180,7 @@ pub fn compare(
         if let Some(bounds) = bounds.filter(|_| dtype.is_float() && expected.is_finite()) {
             comparison.allowed_ulps = comparison.allowed_ulps.max(bounds.reach(expected, dtype));
         }
-        let Some(finding) = find(dtype, kernel, expected, bounds, tolerance) else {
+        let Some(finding) = find(dtype, kernel, (expected, scale), bounds, tolerance) else {
             continue;
         };
         *match finding {
@@ -204,7 +213,7 @@ pub fn compare(
 fn find(
     dtype: DType,
     kernel: f64,
-    expected: f64,
+    (expected, scale): (f64, f64),
     bounds: Option<Bounds>,
     tolerance: Option<Tolerance>,
 ) -> Option<Finding> {
@@ -220,12 +229,19 @@ fn find(
     };
     let Some(bounds) = bounds else {
         let same = kernel == stored || kernel.is_nan() && stored.is_nan();
-        return (!same).then_some(Finding::Undecided);
+        // It overflowed on the way, which leaves no bounds either.
+        let overflowed = dtype.is_float() && !kernel.is_finite() && stored.is_finite();
+        let finding = if overflowed {
+            Finding::Inaccurate
+        } else {
+            Finding::Undecided
+        };
+        return (!same).then_some(finding);
     };
     if !dtype.is_float() {
         return (kernel != expected).then_some(Finding::Wrong);
     }
-    if !bounds.admits(expected, dtype) {
+    if !bounds.admits(expected, scale, dtype) {
         Some(Finding::Wrong)
     } else if bounds.contains(kernel) || kernel == stored {
         None

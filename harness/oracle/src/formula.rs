@@ -40,6 +40,7 @@ pub fn rewrite(function: &Function, contract: Contract) -> Function {
         contract,
         renamed: HashMap::new(),
         stored: find_stored(&function.body),
+        narrowest: find_narrowest(function),
         ops: Vec::new(),
         loc: LocId(0),
     };
@@ -62,6 +63,14 @@ fn find_stored(body: &Block) -> HashMap<ValueId, bool> {
     stored
 }
 
+/// Bits of the narrowest float that a parameter points to. A kernel that casts to a narrower one rounds more than its data.
+fn find_narrowest(function: &Function) -> i32 {
+    let pointee = |value| function.ty(value).elem.pointee()?.num();
+    let floats = function.params.iter().filter_map(|param| pointee(param.value));
+    let bits = floats.filter(|dtype| dtype.is_float()).map(rounding::count_bits);
+    bits.min().unwrap_or(0)
+}
+
 struct Rewriter<'a> {
     original: &'a Function,
     formula: Function,
@@ -69,6 +78,8 @@ struct Rewriter<'a> {
     /// Values of the formula in place of the kernel's.
     renamed: HashMap<ValueId, ValueId>,
     stored: HashMap<ValueId, bool>,
+    /// Bits of the narrowest float that a parameter points to.
+    narrowest: i32,
     /// The operations of the block so far.
     ops: Vec<Operation>,
     loc: LocId,
@@ -301,6 +312,15 @@ impl Rewriter<'_> {
         }
     }
 
+    /// The dtype whose rounding a cast to `to` may have.
+    fn round_cast(&self, to: DType) -> DType {
+        if rounding::count_bits(to) < self.narrowest {
+            self.contract.widen_dtype(to)
+        } else {
+            to
+        }
+    }
+
     fn rewrite_cast(
         &mut self,
         op: &Operation,
@@ -312,9 +332,14 @@ impl Rewriter<'_> {
         let (from, to) = (self.float(op.operands[0]), self.float(result));
         match (kind, from, to) {
             (CastKind::Bits, from, to) if from.is_some() || to.is_some() => {
-                self.push_narrowed(op, &[operand])
+                self.push_narrowed(op, &[operand]);
+            }
+            // It saturates.
+            (CastKind::Value, Some(_), Some(to)) if to.is_fp8() && self.round_cast(to) == to => {
+                self.push_narrowed(op, &[operand]);
             }
             (CastKind::Value, Some(from), Some(to)) => {
+                let to = self.round_cast(to);
                 // A value that is only stored is rounded by the store.
                 let only_stored = self.stored.get(&result).copied().unwrap_or(false);
                 if only_stored || rounding::is_wider(from, to) {
@@ -325,7 +350,7 @@ impl Rewriter<'_> {
                 }
             }
             (CastKind::Value, None, Some(to)) => {
-                let err = rounding::round_to(to, rounding, 1);
+                let err = rounding::round_to(self.round_cast(to), rounding, 1);
                 self.push_rounded(EXACT_CAST, &[operand], result, err, false);
             }
             _ => self.push(op.kind.clone(), &[operand], &[result]),

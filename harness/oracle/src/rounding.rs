@@ -91,12 +91,31 @@ fn widen(range: Range, below: f64, above: f64) -> Range {
     }
 }
 
+/// A number that is beyond a dtype's largest may be an infinity there.
+fn overflow(range: Range, dtype: DType) -> Range {
+    let largest = decode(dtype, encode(dtype, f64::MAX, Rounding::TowardZero));
+    Range {
+        low: if range.low < -largest {
+            f64::NEG_INFINITY
+        } else {
+            range.low
+        },
+        high: if range.high > largest {
+            f64::INFINITY
+        } else {
+            range.high
+        },
+        nan: range.nan,
+    }
+}
+
 fn widen_by_units(range: Range, dtype: DType, units: f64) -> Range {
-    widen(
+    let widened = widen(
         range,
         units * last_place(range.low, dtype),
         units * last_place(range.high, dtype),
-    )
+    );
+    overflow(widened, dtype)
 }
 
 /// The first operand, rounded to a dtype so many times, to nearest or toward zero.
