@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import compared
@@ -9,10 +10,14 @@ import pytest
 from test_check import check, fake, twice
 
 import cerith_triton
+from cerith_triton.trials import list_held
 
 torch = pytest.importorskip("torch")
 
 __all__ = ["fake"]
+
+
+FACTOR = torch.tensor(0.3)
 
 
 def right(x: Any) -> Any:
@@ -70,6 +75,45 @@ def test_parameters_of_a_module_are_float64_too() -> None:
     module = Twice()
     assert check(right, module, args=[tensor()]).ok
     assert module.factor.dtype == torch.float32
+
+
+def test_tensors_that_a_launcher_holds_are_known() -> None:
+    weight = torch.tensor([0.1, 0.2])
+    module = torch.nn.Linear(2, 1)
+
+    def closure(x: Any) -> Any:
+        return x * weight.sum() * len(list(module.parameters()))
+
+    assert any(one is weight for one in list_held(closure))
+    assert len(list_held(closure)) == 3
+    assert len(list_held(module)) == len(list_held(module.forward)) == 2
+    assert [one is weight for one in list_held(functools.partial(closure, weight))] == [True]
+    assert list_held(torch.add) == []
+    assert any(one is FACTOR for one in list_held(lambda x: x * FACTOR))
+
+
+def test_gradients_are_outputs() -> None:
+    class Twice(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            return right(x)
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> Any:
+            return right(gradient.contiguous())
+
+    def launcher(x: Any, weight: Any) -> Any:
+        out = Twice.apply(x)
+        (gradient,) = torch.autograd.grad(out, x, weight)
+        return out.detach(), gradient
+
+    def like(x: Any, weight: Any) -> Any:
+        out = x * 2
+        return out, torch.autograd.grad(out, x, weight)[0]
+
+    found = check(launcher, like, args=[tensor().requires_grad_(True), tensor() + 1])
+    assert found.ok, found.text
+    assert found.trials[0].launches == 2
 
 
 def test_layouts_and_shared_memory_stay() -> None:
