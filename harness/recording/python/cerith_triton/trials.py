@@ -456,7 +456,7 @@ def kernel_of(fn: Any) -> Any:
 
 
 def list_held(fn: Any) -> list[Any]:
-    """The tensors that a function holds: its module's parameters, bound arguments, its closure and globals."""
+    """The tensors that a function holds: its module's parameters, bound arguments, closure and globals."""
     code, names = getattr(fn, "__code__", None), getattr(fn, "__globals__", {})
     values = [fn, getattr(fn, "__self__", None)]
     values += [cell.cell_contents for cell in getattr(fn, "__closure__", None) or () if _is_filled(cell)]
