@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from types import SimpleNamespace
 from typing import Any
 
 import compared
@@ -10,7 +11,9 @@ import pytest
 from test_check import check, fake, twice
 
 import cerith_triton
-from cerith_triton.trials import list_held
+from cerith_triton.data import Data
+from cerith_triton.trials import Subject, list_held
+from cerith_triton.wording import CodeWriter
 
 torch = pytest.importorskip("torch")
 
@@ -130,6 +133,22 @@ def test_layouts_and_shared_memory_stay() -> None:
     assert (strides, distance, wide_strides) == ((14, 2), 56, (1, 0))
     assert all(len(set(row)) == 1 for row in rows)
     assert not whole.any()
+
+
+def test_a_test_keeps_the_strides_of_a_view() -> None:
+    def wrong(x: Any) -> Any:
+        return compared.launch(compared.wrong_double, x)
+
+    x = torch.zeros(5, 14)[:, 1::2]
+    for kind in ("given", "zeros"):
+        data: Any = Data(kind, 0)
+        test = CodeWriter(Subject(wrong, twice, [x], {}, [x], {}), data, None).write({})
+        scope = {"cerith_triton": SimpleNamespace(check=lambda fn, **more: more), "torch": torch}
+        scope.update(wrong=wrong, twice=twice)
+        exec("\n".join(test).replace("    cerith_triton.check", "    return cerith_triton.check"), scope)  # noqa: S102
+        made = scope["test_wrong"]()["args"][0]
+        assert (made.shape, made.stride(), made.storage_offset()) == (x.shape, (14, 2), 1)
+        assert bool(made.any()) == (kind == "zeros")
 
 
 def test_outputs_of_the_host_need_a_tolerance() -> None:
