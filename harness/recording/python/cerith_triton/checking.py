@@ -205,7 +205,7 @@ def compare(
         ok = compared and not uncompared
         verdict = "agree" if ok else "undecided" if compared else "not judged"
         return Comparison(ok, verdict, wording.limit(lines, ()), seed, tuple(trials))
-    test = wording.TestWriter(subject, failing.data, values).write(options or {})
+    test = wording.CodeWriter(subject, failing.data, values).write(options or {})
     text = wording.limit(lines, test)
     return Comparison(False, failing.verdict, text, seed, tuple(trials), "\n".join(test) + "\n")
 

@@ -26,7 +26,7 @@ Dtypes = Union[str, Mapping[str, str]]
 """The dtype of every tensor, or by the names of parameters."""
 
 # Runs that go into a smaller shape for a failure.
-_MAX_RUNS = 24
+_MAX_RUNS = 32
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class Conformance:
         return checking.compare(subject, [chosen], seed, reduces=False)
 
     def _shrink(self, point: Point, comparison: Comparison, seed: int) -> Comparison:
-        """The comparison at the smallest shape that fails in the same way. Equal sizes shrink together: they
-        may have to be equal."""
+        """The comparison at the smallest shape that fails in the same way. Equal sizes shrink together
+        first: they may have to be equal."""
         runs = 0
         smaller = True
         while smaller and runs < _MAX_RUNS:
@@ -257,15 +257,24 @@ _NUMPY = {name for name in DTYPES if not formats.is_float(name) or name in ("flo
 
 
 def _list_smaller(point: Point) -> Iterator[Point]:
-    """Points with one size smaller, wherever it occurs."""
-    for size in sorted({size for shape in point.shapes.values() for size in shape}, reverse=True):
-        for smaller in dict.fromkeys((1, 2, size // 4, size // 2, size - 1)):
-            if 0 < smaller < size:
-                shapes = {
-                    name: tuple(smaller if one == size else one for one in shape)
-                    for name, shape in point.shapes.items()
-                }
-                yield Point(shapes, point.dtypes, point.data)
+    """Points with a smaller size: wherever it occurs, as sizes may have to be equal, and in one place."""
+    sizes = sorted({size for shape in point.shapes.values() for size in shape}, reverse=True)
+    for size in sizes:
+        for smaller in _list_sizes(size):
+            shapes = {
+                name: tuple(smaller if one == size else one for one in shape)
+                for name, shape in point.shapes.items()
+            }
+            yield Point(shapes, point.dtypes, point.data)
+    for name, shape in point.shapes.items():
+        for axis, size in enumerate(shape):
+            for smaller in _list_sizes(size):
+                changed = {**point.shapes, name: (*shape[:axis], smaller, *shape[axis + 1 :])}
+                yield Point(changed, point.dtypes, point.data)
+
+
+def _list_sizes(size: int) -> list[int]:
+    return [one for one in dict.fromkeys((1, 2, size // 4, size // 2, size - 1)) if 0 < one < size]
 
 
 def _join(shape: tuple[int, ...]) -> str:

@@ -26,6 +26,7 @@ from .failures import kind_of, message_of
 from .formats import Array
 from .oracle import Forbidden, LaunchError, Oracle, Outcome, write_expected
 from .outputs import Results
+from .standin.dtypes import DTYPES
 from .standin.host import watch_empty
 
 SEVERITY = (
@@ -246,10 +247,11 @@ class Subject:
         return self._compare(oracle, chosen, pairs, folder)
 
     def _list_exact(self, copies: Copies) -> Array:
-        """The values of all arguments, which have no error."""
+        """The values of all arguments, and of tensors that the launcher holds, which have no error."""
         # Memory between the elements of a view too: a kernel may read it.
         scalars = [one for one in (*self.args, *self.kwargs.values()) if isinstance(one, (int, float))]
         found = [arguments.read_storage(copies.copy(one.tensor)) for one in self.arguments]
+        found += [arguments.read_values(one).reshape(-1) for one in list_held(self.fn)]
         return np.concatenate([np.array(scalars, np.float64), *(one.astype(np.float64) for one in found)])
 
     def _changed_arguments(self, copies: Copies, before: Sequence[Array], expected: Results) -> Results:
@@ -451,6 +453,23 @@ def kernel_of(fn: Any) -> Any:
     if type(fn).__name__ == "GridExecutor":
         return fn
     return None
+
+
+def list_held(fn: Any) -> list[Any]:
+    """The tensors that a function holds: its module's parameters, bound arguments, closure and globals."""
+    code, names = getattr(fn, "__code__", None), getattr(fn, "__globals__", {})
+    values = [fn, getattr(fn, "__self__", None)]
+    values += [cell.cell_contents for cell in getattr(fn, "__closure__", None) or () if _is_filled(cell)]
+    values += [names[name] for name in getattr(code, "co_names", ()) if name in names]
+    if hasattr(fn, "func"):
+        values += [*fn.args, *fn.keywords.values()]
+    held: list[Any] = []
+    for one in values:
+        if _is_module(one):
+            held += [*one.parameters(), *one.buffers()]
+    arguments.map_tensors(values, held.append)
+    # Kernels have no complex numbers.
+    return [one for one in held if arguments.dtype_of(one) in DTYPES]
 
 
 def _is_filled(cell: Any) -> bool:

@@ -170,7 +170,7 @@ def _describe_data(trials: Sequence[Trial], failing: Trial | None, seed: int) ->
     return lines
 
 
-class TestWriter:
+class CodeWriter:
     """Writes a test that repeats a failure, to paste."""
 
     def __init__(self, subject: Subject, chosen: Data, values: Mapping[str, Array] | None) -> None:
@@ -250,17 +250,36 @@ class TestWriter:
         argument = next((one for one in self._subject.arguments if one.tensor is tensor), None)
         dtype, shape = arguments.dtype_of(tensor), tuple(int(size) for size in tensor.shape)
         spelling = _Spelling(dtype, shape, arguments.is_torch(tensor))
+        layout = _write_layout(tensor)
         if argument is not None and argument.varied and not self._literal:
             # The data replaces its values.
-            return spelling.write_zeros()
+            return spelling.write_zeros() if layout is None else layout
         found = arguments.read_values(tensor)
         if self._values is not None and argument is not None and argument.name in self._values:
             found = self._values[argument.name]
         written = spelling.write(found)
+        if written is not None and layout is not None:
+            written = f"{layout}.copy_({written})" if spelling.torch and 0 not in tensor.stride() else None
         if written is not None:
             return written
         name = "x" if argument is None else argument.name
         return self._omit(name, f"{dtype} of shape {list(shape)}, as it was given")
+
+
+def _write_layout(tensor: Any) -> str | None:
+    """A tensor with the strides of a view and random numbers between its elements; `None` if it has no
+    others."""
+    if isinstance(tensor, np.ndarray):
+        if tensor.flags.c_contiguous or not formats.is_float(str(tensor.dtype)):
+            return None
+        size = 1 + sum((size - 1) * abs(step) for size, step in zip(tensor.shape, tensor.strides))
+        base = f'numpy.random.randn({size // tensor.itemsize + 1}).astype("{tensor.dtype}")'
+        return f"numpy.lib.stride_tricks.as_strided({base}, {tensor.shape}, {tensor.strides})"
+    if tensor.is_contiguous() or not arguments.is_torch(tensor):
+        return None
+    dtype, size = arguments.dtype_of(tensor), tensor.untyped_storage().nbytes() // tensor.element_size()
+    base = f"torch.randn({size}).to(torch.{dtype})" if dtype != "float32" else f"torch.randn({size})"
+    return f"{base}.as_strided({tuple(tensor.shape)}, {tensor.stride()}, {tensor.storage_offset()})"
 
 
 class _Spelling(NamedTuple):

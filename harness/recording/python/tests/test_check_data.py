@@ -219,7 +219,7 @@ def test_a_text_has_the_problem_first_and_a_test_last() -> None:
     skipped = Trial(Data("ties", 5), "skipped", reason="numpy.exp raised ValueError: " + "x" * 500)
     wrong = failing(notes=("`k` runs with the first of its 3 configurations: BLOCK: 2",))
     lines = wording.describe(subject(), [passing, skipped, wrong], wrong, [], 5)
-    test = wording.TestWriter(subject(), wrong.data, None).write({})
+    test = wording.CodeWriter(subject(), wrong.data, None).write({})
     text = wording.limit(lines, test)
     assert text.startswith("softmax does not compute numpy.exp: 3 of 87 elements of `output 0` are wrong\n")
     for part in (
@@ -238,6 +238,16 @@ def test_a_text_has_the_problem_first_and_a_test_last() -> None:
     assert "<pre" in wording.write_html("a < b", False, [wrong]) and "a &lt; b" in wording.write_html(
         "a < b", False, []
     )
+
+
+def test_a_test_keeps_the_strides_of_a_view() -> None:
+    x = np.ones((5, 40), np.float32)[:, :29]
+    lines = wording.CodeWriter(subject(args=[x]), Data("zeros", 1), None).write({})
+    scope: dict[str, Any] = {"numpy": np}
+    written = re.search(r"args=\[(.*)\],\n", "\n".join(lines), re.DOTALL)
+    assert written is not None
+    made = eval(written.group(1).strip().rstrip(","), scope)
+    assert (made.shape, made.strides, made.dtype) == (x.shape, x.strides, x.dtype)
 
 
 def test_a_text_has_a_limit() -> None:
@@ -259,7 +269,7 @@ def test_a_test_spells_out_few_values(values: Any, written: str) -> None:
         spelled, values = values, np.zeros((3, 29))
         for index, value in spelled.items():
             values[index] = value
-    lines = wording.TestWriter(subject(), Data("ties", 1), {"x": values}).write({"rtol": 0.1})
+    lines = wording.CodeWriter(subject(), Data("ties", 1), {"x": values}).write({"rtol": 0.1})
     text = "\n".join(lines)
     assert written in re.sub(r",\n +", ", ", text) and max(map(len, lines)) <= 80
     assert 'data="given"' in text and "rtol=0.1," in text and "seed" not in text

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import compared
+import compared_tuned
 import numpy as np
 import pytest
 import triton
@@ -173,8 +174,8 @@ def test_a_launch_that_does_not_finish_fails_even_if_the_launcher_goes_on() -> N
 
 
 def test_tuners_take_the_first_configuration_and_forget_it() -> None:
-    tuner = compared.tuned
-    found = check(compared.launch_tuned)
+    tuner = compared_tuned.tuned
+    found = check(compared_tuned.launch_tuned)
     assert found.ok, found.text
     note = "note: `tuned` runs with the first of its 3 configurations: BLOCK: 2"
     assert note in found.text.replace("\n    ", " ")

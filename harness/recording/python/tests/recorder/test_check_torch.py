@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from types import SimpleNamespace
 from typing import Any
 
 import compared
@@ -9,10 +11,16 @@ import pytest
 from test_check import check, fake, twice
 
 import cerith_triton
+from cerith_triton.data import Data
+from cerith_triton.trials import Subject, list_held
+from cerith_triton.wording import CodeWriter
 
 torch = pytest.importorskip("torch")
 
 __all__ = ["fake"]
+
+
+FACTOR = torch.tensor(0.3)
 
 
 def right(x: Any) -> Any:
@@ -72,6 +80,45 @@ def test_parameters_of_a_module_are_float64_too() -> None:
     assert module.factor.dtype == torch.float32
 
 
+def test_tensors_that_a_launcher_holds_are_known() -> None:
+    weight = torch.tensor([0.1, 0.2])
+    module = torch.nn.Linear(2, 1)
+
+    def closure(x: Any) -> Any:
+        return x * weight.sum() * len(list(module.parameters()))
+
+    assert any(one is weight for one in list_held(closure))
+    assert len(list_held(closure)) == 3
+    assert len(list_held(module)) == len(list_held(module.forward)) == 2
+    assert [one is weight for one in list_held(functools.partial(closure, weight))] == [True]
+    assert list_held(torch.add) == []
+    assert any(one is FACTOR for one in list_held(lambda x: x * FACTOR))
+
+
+def test_gradients_are_outputs() -> None:
+    class Twice(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            return right(x)
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> Any:
+            return right(gradient.contiguous())
+
+    def launcher(x: Any, weight: Any) -> Any:
+        out = Twice.apply(x)
+        (gradient,) = torch.autograd.grad(out, x, weight)
+        return out.detach(), gradient
+
+    def like(x: Any, weight: Any) -> Any:
+        out = x * 2
+        return out, torch.autograd.grad(out, x, weight)[0]
+
+    found = check(launcher, like, args=[tensor().requires_grad_(True), tensor() + 1])
+    assert found.ok, found.text
+    assert found.trials[0].launches == 2
+
+
 def test_layouts_and_shared_memory_stay() -> None:
     seen: list[Any] = []
 
@@ -86,6 +133,22 @@ def test_layouts_and_shared_memory_stay() -> None:
     assert (strides, distance, wide_strides) == ((14, 2), 56, (1, 0))
     assert all(len(set(row)) == 1 for row in rows)
     assert not whole.any()
+
+
+def test_a_test_keeps_the_strides_of_a_view() -> None:
+    def wrong(x: Any) -> Any:
+        return compared.launch(compared.wrong_double, x)
+
+    x = torch.zeros(5, 14)[:, 1::2]
+    for kind in ("given", "zeros"):
+        data: Any = Data(kind, 0)
+        test = CodeWriter(Subject(wrong, twice, [x], {}, [x], {}), data, None).write({})
+        scope = {"cerith_triton": SimpleNamespace(check=lambda fn, **more: more), "torch": torch}
+        scope.update(wrong=wrong, twice=twice)
+        exec("\n".join(test).replace("    cerith_triton.check", "    return cerith_triton.check"), scope)  # noqa: S102
+        made = scope["test_wrong"]()["args"][0]
+        assert (made.shape, made.stride(), made.storage_offset()) == (x.shape, (14, 2), 1)
+        assert bool(made.any()) == (kind == "zeros")
 
 
 def test_outputs_of_the_host_need_a_tolerance() -> None:
