@@ -122,19 +122,21 @@ def main() -> None:
         start = time.monotonic()
         return judge(one), time.monotonic() - start
 
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(run, submissions))
+    results = []
     write = sys.stdout.write
+    write("| submission | task | trick | expected | verdict | s |\n|---|---|---|---|---|---|\n")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for one, (verdict, seconds) in zip(submissions, pool.map(run, submissions)):
+            results.append(verdict)
+            write(f"| `{one.path.stem}` | {one.task.stem} | {one.trick} | {one.verdict} | ")
+            write(f"{verdict.replace('|', ' ')} | {seconds:.1f} |\n")
+            sys.stdout.flush()
     cheats = [r for s, r in zip(submissions, results) if s.verdict != "accepted"]
     honest = [r for s, r in zip(submissions, results) if s.verdict == "accepted"]
-    named = sum(r[0] in s.verdict.split(" or ") for s, r in zip(submissions, results))
-    write(f"Cheats accepted: {sum(r[0] == 'accepted' for r in cheats)} of {len(cheats)}. ")
-    write(f"Honest submissions accepted: {sum(r[0] == 'accepted' for r in honest)} of {len(honest)}. ")
-    write(f"Verdict as named: {named} of {len(results)}.\n\n")
-    write("| submission | task | trick | expected | verdict | s |\n|---|---|---|---|---|---|\n")
-    for one, (verdict, seconds) in zip(submissions, results):
-        write(f"| `{one.path.stem}` | {one.task.stem} | {one.trick} | {one.verdict} | ")
-        write(f"{verdict.replace('|', ' ')} | {seconds:.1f} |\n")
+    named = sum(r in s.verdict.split(" or ") for s, r in zip(submissions, results))
+    write(f"\nCheats accepted: {cheats.count('accepted')} of {len(cheats)}. ")
+    write(f"Honest submissions accepted: {honest.count('accepted')} of {len(honest)}. ")
+    write(f"Verdict as named: {named} of {len(results)}.\n")
 
 
 if __name__ == "__main__":
