@@ -22,7 +22,10 @@ const OWN: Contract = Contract {
 };
 
 fn read_bits(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
 /// The elements of a case that are outside of their bounds.
@@ -33,12 +36,16 @@ fn find_outside(case: &Case, kernel: &Memory, formula: &FormulaMemory) -> Vec<St
         let size = dtype.size();
         let (bytes, states) = (kernel.bytes(id), kernel.states(id));
         for place in (0..bytes.len().saturating_sub(size - 1)).step_by(size) {
-            if states[place..place + size].iter().any(|state| *state != ByteState::Init) {
+            if states[place..place + size]
+                .iter()
+                .any(|state| *state != ByteState::Init)
+            {
                 continue;
             }
             let bits = read_bits(&bytes[place..place + size]);
             let own = read_bits(&formula.memory.bytes(id)[place..place + size]);
-            let same = bits == own || dtype.is_float() && decode(dtype, bits).is_nan() && decode(dtype, own).is_nan();
+            let same = bits == own
+                || dtype.is_float() && decode(dtype, bits).is_nan() && decode(dtype, own).is_nan();
             let accepted = formula.ranges.accepted_at(id, place).1;
             let within = match accepted {
                 Accepted::Exact => {
@@ -49,8 +56,15 @@ fn find_outside(case: &Case, kernel: &Memory, formula: &FormulaMemory) -> Vec<St
             };
             if !within {
                 let name = &case.tensors[nth].name;
-                let value = if dtype.is_float() { decode(dtype, bits) } else { bits as f64 };
-                outside.push(format!("{name}[{}] is {value:e}, {accepted:?}, formula {own:#x}", place / size));
+                let value = if dtype.is_float() {
+                    decode(dtype, bits)
+                } else {
+                    bits as f64
+                };
+                outside.push(format!(
+                    "{name}[{}] is {value:e}, {accepted:?}, formula {own:#x}",
+                    place / size
+                ));
             }
         }
     }
@@ -59,7 +73,9 @@ fn find_outside(case: &Case, kernel: &Memory, formula: &FormulaMemory) -> Vec<St
 
 /// The first elements of a case that are outside of their bounds, and whether it has bounds at all.
 fn check(entry: &Entry, reference: &Reference) -> (String, bool) {
-    let case = entry.resolve().unwrap_or_else(|problems| panic!("{}: {problems:#?}", entry.id));
+    let case = entry
+        .resolve()
+        .unwrap_or_else(|problems| panic!("{}: {problems:#?}", entry.id));
     let rules = Rules::default();
     let Ok(run) = reference.run(&case, rules) else {
         return (String::new(), false);
@@ -98,12 +114,19 @@ fn values_of_the_corpus_are_within_the_bounds_of_their_formulas() {
         let work = || check(entry, &reference);
         thread::scope(|scope| {
             let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-            thread.expect("a thread").join().unwrap_or_else(|_| (format!("{}: a panic\n", entry.id), false))
+            thread
+                .expect("a thread")
+                .join()
+                .unwrap_or_else(|_| (format!("{}: a panic\n", entry.id), false))
         })
     };
     let results: Vec<(String, bool)> = entries.iter().map(|entry| run(entry)).collect();
     let bounded = results.iter().filter(|(_, bounded)| *bounded).count();
     let outside: String = results.iter().map(|(outside, _)| outside.as_str()).collect();
-    assert!(outside.is_empty(), "{bounded} of {} have bounds\n{outside}", results.len());
+    assert!(
+        outside.is_empty(),
+        "{bounded} of {} have bounds\n{outside}",
+        results.len()
+    );
     assert!(bounded * 2 > results.len(), "{bounded} of {}", results.len());
 }
