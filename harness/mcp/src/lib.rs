@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::ServiceExt as _;
-use rmcp::service::ServerInitializeError;
 
 use self::confinement::confine;
 use self::frames::Frames;
@@ -72,10 +71,9 @@ pub fn serve(options: &ServeOptions, stop: &AtomicBool) -> Result<Ended, ServeEr
         let server = Server::new(folder, options.clone());
         let frames = Frames::start(options.timeout)?;
         let session = async {
-            match server.clone().serve(frames).await {
-                Ok(running) => drop(running.waiting().await),
-                // Everything else about the first request has been answered.
-                Err(ServerInitializeError::ConnectionClosed(_)) | Err(_) => {}
+            // If there is no session, the input was closed: everything else about the first request is answered.
+            if let Ok(running) = server.clone().serve(frames).await {
+                drop(running.waiting().await);
             }
             Ended::Closed
         };

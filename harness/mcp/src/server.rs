@@ -42,6 +42,9 @@ const INSTRUCTIONS: &str = "Cerith checks Triton kernels without a GPU. Call `ch
     condition that callers must keep, and \"nothing found\" proves nothing, least of all about formulas. `explain` with a finding's code \
     explains it, `reduce` makes the kernel of a finding small, `list` lists kernels. Paths start from the server's folder.";
 
+/// A call that runs: the request to stop it, and its result.
+type Started = (Arc<Interrupt>, oneshot::Receiver<Result<Answer, String>>);
+
 /// The server.
 #[derive(Clone)]
 pub struct Server {
@@ -124,11 +127,7 @@ impl Server {
     }
 
     /// Starts a tool in a thread.
-    fn start(
-        &self,
-        tool: &'static ToolEntry,
-        arguments: JsonObject,
-    ) -> Result<(Arc<Interrupt>, oneshot::Receiver<Result<Answer, String>>), String> {
+    fn start(&self, tool: &'static ToolEntry, arguments: JsonObject) -> Result<Started, String> {
         let interrupt = Arc::new(Interrupt::new());
         {
             let mut running = self.shared.running.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,6 @@
 //! `check`: the findings in the kernels of a file, a folder or a text, by the reference alone.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use cerith_check::baseline::Baseline;
@@ -112,7 +113,7 @@ fn check(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String>
             continue;
         }
         let done = check_target(request, &means, &named, target, &mut |_, _, report| {
-            reports.add(report)
+            reports.add(report);
         });
         if let Err(message) = done {
             if named.targets.len() == 1 {
@@ -211,18 +212,20 @@ impl Reports {
             "{total} kernels: {found} with findings, {clean} with nothing found, {not_judged} not judged, {not_tried} not tried\n"
         );
         if self.omitted > 0 {
-            summary.push_str(&format!(
-                "{} kernels are omitted, because the answer is long: name a file or a kernel\n",
+            let _ = writeln!(
+                summary,
+                "{} kernels are omitted, because the answer is long: name a file or a kernel",
                 self.omitted
-            ));
+            );
         }
         if is_stopped {
             summary.push_str("stopped before all kernels were checked: name a file or a kernel\n");
         }
         if let Some(code) = &self.first_code {
-            summary.push_str(&format!(
-                "`explain` with the code `{code}` explains the first finding\n"
-            ));
+            let _ = writeln!(
+                summary,
+                "`explain` with the code `{code}` explains the first finding"
+            );
         }
         for (file, message) in errors {
             self.blocks

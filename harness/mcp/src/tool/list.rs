@@ -1,5 +1,7 @@
 //! `list`: the kernels of files, or the cases of a corpus.
 
+use std::fmt::Write as _;
+
 use cerith_case::Shard;
 use cerith_check::text::CheckedText;
 use cerith_module::excerpt::rename_jit;
@@ -58,12 +60,16 @@ fn list(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String> 
             ),
         };
     let shown: Vec<&String> = names.iter().take(MAX_NAMES).collect();
-    let mut text: String = shown.iter().map(|name| format!("{name}\n")).collect();
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    for name in &shown {
+        let _ = writeln!(text, "{name}");
+    }
     if names.len() > MAX_NAMES {
         text.push_str("…\n");
     }
     if names.is_empty() {
-        text.push_str(&format!("there are no {key}\n"));
+        let _ = writeln!(text, "there are no {key}");
     }
     Ok(Answer {
         blocks: vec![text],
