@@ -1,6 +1,7 @@
 //! `cerith reduce`: makes a case as small as possible while its difference stays. See `cerith_gen::reduce` for the candidates.
 
 mod candidate_tester;
+mod fault;
 mod mark;
 
 use std::fmt::Write as _;
@@ -20,6 +21,7 @@ use cerith_runner::exit::Exit;
 use cerith_runner::pipeline;
 
 use self::candidate_tester::{CandidateTester, Tally};
+pub use self::fault::reduce_fault;
 use self::mark::Mark;
 use cerith_runner::host::{Console, Host};
 use cerith_runner::options::EngineChoice;
@@ -88,6 +90,11 @@ pub enum Unreduced {
          a machine where {0} runs"
     )]
     OnRecord(String),
+    /// The reference reports nothing.
+    #[error(
+        "the reference reports nothing for it\n  = help: `cerith reduce` with `--engine ID` reduces a difference between engines"
+    )]
+    NoFault,
     /// There is no kernel to make smaller.
     #[error(
         "the case launches nothing, or kernels of several files\n  = help: reduce a case that launches kernels of one file"

@@ -189,7 +189,7 @@ impl Archive {
             Err(Missing::Unreadable(why) | Missing::Skipped(why)) => return Err(unreadable(why)),
             Ok(Place::Memory(bytes)) => (Bytes::Memory(Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
             Ok(Place::File(path)) => {
-                let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+                let opened = cerith_files::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
                 let (len, file) = opened.map_err(|error| unreadable(&error.to_string()))?;
                 (Bytes::File(file), len)
             }

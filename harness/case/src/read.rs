@@ -4,7 +4,6 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -198,7 +197,7 @@ fn escape_name(name: &OsStr) -> String {
 /// A file's content, up to one byte more than a corpus reads: enough to see that the file is too long.
 fn read_content(place: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    let file = File::open(place)?;
+    let file = cerith_files::open(place)?;
     file.take(MAX_TEXT as u64 + 1).read_to_end(&mut content)?;
     Ok(content)
 }

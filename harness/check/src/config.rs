@@ -27,7 +27,7 @@ const MAX_CONFIG: u64 = 1 << 20;
 const MAX_ENTRIES: usize = 1000;
 
 /// Names of the file, the preferred one first.
-const NAMES: [&str; 2] = ["cerith.toml", "pyproject.toml"];
+pub const NAMES: [&str; 2] = ["cerith.toml", "pyproject.toml"];
 
 const KEYS: [&str; 8] = [
     "paths", "exclude", "engines", "timeout", "strict", "baseline", "kernel", "ignore",
@@ -159,7 +159,19 @@ impl Config {
     /// # Errors
     /// The message for the user.
     pub fn find() -> Result<Self, String> {
-        for folder in list_folders() {
+        Self::find_in(list_folders())
+    }
+
+    /// Reads the configuration of the current folder, and not of a folder above it.
+    ///
+    /// # Errors
+    /// The message for the user.
+    pub fn find_here() -> Result<Self, String> {
+        Self::find_in(vec![PathBuf::from(".")])
+    }
+
+    fn find_in(folders: Vec<PathBuf>) -> Result<Self, String> {
+        for folder in folders {
             for name in NAMES {
                 let shown = folder.join(name);
                 let shown = shown.strip_prefix(".").unwrap_or(&shown).display().to_string();

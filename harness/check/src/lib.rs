@@ -3,6 +3,7 @@
 //! `cerith` for the command.
 
 pub mod baseline;
+pub mod checker;
 pub mod code;
 pub mod config;
 mod declared;

@@ -13,12 +13,17 @@ const MAX_TEXT: usize = 1400;
 impl KernelReport<'_> {
     /// The text for the terminal.
     pub fn render(&self, palette: Palette) -> String {
+        self.render_parts(palette).concat()
+    }
+
+    /// The text in parts: the headline, each finding, warning and precondition, and the notes about all launches.
+    pub fn render_parts(&self, palette: Palette) -> Vec<String> {
         let (file, kernel) = (self.file, self.kernel);
         let name = palette.paint(Tone::Name, &format!("{file}:{kernel}"));
         let launches = format!("{} launches", self.launches);
         let mut text = String::new();
         let result = match self.standing() {
-            Standing::NotTried(why) => return format!("{name}  not tried: {why}\n"),
+            Standing::NotTried(why) => return vec![format!("{name}  not tried: {why}\n")],
             Standing::NotJudged => palette.paint(Tone::Warn, "not judged"),
             Standing::Clean if self.hidden.is_empty() => palette.paint(Tone::Good, "nothing found"),
             Standing::Clean => palette.paint(Tone::Good, "nothing new found"),
@@ -36,7 +41,9 @@ impl KernelReport<'_> {
             count => format!(", {count} hidden"),
         };
         let _ = writeln!(text, "{name}  {launches}: {result}{warned}{hidden}");
+        let mut parts = vec![text];
         for shown in self.findings.iter().filter(|one| one.wrong).chain(&self.warned) {
+            let mut text = String::new();
             add_text(&mut text, &shown.text());
             let launched = describe_launches(&shown.launches);
             let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
@@ -51,13 +58,25 @@ impl KernelReport<'_> {
                     "  = also here: {first}\n    in {count} of {launches}: {launched}"
                 );
             }
+            parts.push(text);
         }
         for one in &self.preconditions {
+            let mut text = String::new();
             add_text(&mut text, &one.text());
             let unless = one.precondition.unless.join(", ");
             let _ = writeln!(text, "  = precondition: unless {unless}");
             add_lines(&mut text, &one.precondition.launch);
+            parts.push(text);
         }
+        parts.push(self.render_notes());
+        parts
+    }
+
+    /// The launches that were not made or not judged, and what was covered.
+    fn render_notes(&self) -> String {
+        let launches = format!("{} launches", self.launches);
+        let (file, kernel) = (self.file, self.kernel);
+        let mut text = String::new();
         if !self.untried.is_empty() {
             let names: Vec<&str> = self.untried.iter().map(String::as_str).collect();
             let _ = writeln!(

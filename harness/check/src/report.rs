@@ -85,6 +85,11 @@ pub struct KernelFinding<'a> {
 }
 
 impl KernelFinding<'_> {
+    /// The id of the case of the first launch that shows it.
+    pub fn case_id(&self, survey: &Survey) -> String {
+        format_case_id(survey, self.first)
+    }
+
     /// Its message: an error if it fails the check, even if engines only warn of it.
     pub fn text(&self) -> Cow<'_, str> {
         if self.wrong {

@@ -1,6 +1,7 @@
 //! A file whose kernels are checked: the kernels are extracted from their package, with the launches to try.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -39,6 +40,22 @@ pub(crate) const INDUCTOR: [&str; 2] = [
     "torch/_inductor/triton_helpers.py",
 ];
 
+/// The files that decide the result of a check: those that were read, and those that were looked for.
+#[derive(Debug, Default)]
+pub struct FilesRead(RefCell<BTreeSet<PathBuf>>);
+
+impl FilesRead {
+    /// Adds a file.
+    pub fn add(&self, file: &Path) {
+        self.0.borrow_mut().insert(file.to_owned());
+    }
+
+    /// The files, in the order of their paths.
+    pub fn into_list(self) -> Vec<PathBuf> {
+        self.0.into_inner().into_iter().collect()
+    }
+}
+
 /// A file with kernels.
 pub struct Subject {
     /// The file as the user names it.
@@ -68,8 +85,13 @@ pub struct Subject {
 
 impl Subject {
     /// Reads a file; `None` if it was found in a folder and has no kernels. Fails with a message for the user. `edited` replaces
-    /// the text of the file.
-    pub fn open(asked: &CheckTarget, config: &Config, edited: Option<&str>) -> Result<Option<Self>, String> {
+    /// the text of the file. The files that are read are added to `files`.
+    pub fn open(
+        asked: &CheckTarget,
+        config: &Config,
+        edited: Option<&str>,
+        files: &FilesRead,
+    ) -> Result<Option<Self>, String> {
         let is_stdin = asked.file == Path::new(STDIN);
         let name = if is_stdin {
             "<stdin>".to_owned()
@@ -143,7 +165,9 @@ impl Subject {
             if other == path {
                 return Some(text.clone());
             }
-            let file = cerith_files::read_text(root.join(other), MAX_TEXT as u64).ok();
+            let path = root.join(other);
+            files.add(&path);
+            let file = cerith_files::read_text(path, MAX_TEXT as u64).ok();
             file.or_else(|| INDUCTOR.contains(&other).then(|| INDUCTOR_HELPERS.to_owned()))
         };
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();

@@ -10,6 +10,8 @@ mod gate;
 mod gpu;
 mod help;
 mod known_detail;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod merge;
 mod noise;
 mod output;
@@ -32,6 +34,8 @@ pub use self::fuzz::{FuzzArgs, FuzzCommand, KeepArgs, PromoteArgs, RangeArgs, Re
 pub use self::gate::{BaselineArgs, Gate};
 pub use self::gpu::{AcceptArgs, BundleArgs, ExecArgs};
 pub use self::help::{CompletionsArgs, HelpArgs, ManArgs, SchemaArgs};
+#[cfg(feature = "mcp")]
+pub use self::mcp::McpArgs;
 pub use self::merge::{MergeArgs, ReportCommand};
 pub use self::record::{ImportArgs, RecordArgs};
 pub use self::report::{ReportArgs, ReportFormat};
@@ -80,6 +84,9 @@ pub enum Command {
     List(ListArgs),
     /// Try the kernels of a file with many sizes, layouts and dtypes, and say what is wrong with them.
     Check(CheckArgs),
+    /// Serve agents and editors with the Model Context Protocol on standard input and output.
+    #[cfg(feature = "mcp")]
+    Mcp(McpArgs),
     /// Write a first case file for a kernel, for you to edit.
     Import(ImportArgs),
     /// Run a program and make a case of every Triton kernel that it launches.

@@ -9,6 +9,8 @@ mod help;
 mod interrupt;
 mod list;
 mod manual;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod options;
 mod report;
 mod terminal;
@@ -23,8 +25,8 @@ use cerith_campaign::{covered, hunt, keep, promote, range, reduce, trophies};
 use cerith_cuda::child;
 use cerith_engine::catch_panic;
 use cerith_runner::{
-    Exit, Interrupt, accept, bisect, bump, bundle, compare, coverage, exec, expect, explain, gate, import,
-    matrix, merge, oracle, preflight, record, run, sweep,
+    Exit, accept, bisect, bump, bundle, compare, coverage, exec, expect, explain, gate, import, matrix,
+    merge, oracle, preflight, record, run, sweep,
 };
 use clap::Parser;
 use mimalloc::MiMalloc;
@@ -49,8 +51,8 @@ fn main() -> ExitCode {
     }
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     terminal::use_colours(cli.color);
-    let interrupt = interrupt::listen();
-    let done = catch_panic(|| run_command(cli.command, interrupt));
+    interrupt::listen();
+    let done = catch_panic(|| run_command(cli.command));
     let exit = done.unwrap_or_else(|panic| {
         Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Cerith."));
         Exit::Unexpected
@@ -63,12 +65,12 @@ fn main() -> ExitCode {
 }
 
 /// Runs a command, and returns how it ends.
-fn run_command(command: Command, interrupt: &'static Interrupt) -> Exit {
+fn run_command(command: Command) -> Exit {
     let terminal = Terminal::new();
     let host = build_host(&terminal);
     match command {
         Command::Run(args) => run::run(&args.into(), host),
-        Command::Check(args) => check::check(&args, interrupt.flag()),
+        Command::Check(args) => check::check(&args, &terminal),
         Command::Import(args) => import::import(&args.into(), &terminal),
         Command::Record(args) => record::record(&args.into(), host),
         Command::Preflight { part } => {
@@ -108,6 +110,8 @@ fn run_command(command: Command, interrupt: &'static Interrupt) -> Exit {
         Command::Reduce(args) => reduce::reduce(&args.into(), host),
         Command::Help(args) => help::help(&args),
         Command::Completions(args) => manual::print_completions(&args),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => mcp::serve_client(&args, host),
         Command::Man(args) => manual::print_manual(&args),
         Command::Schema(_) => manual::print_schema(),
     }

@@ -1,7 +1,7 @@
 //! Standard output and standard error, the progress bar included. The only place in Cerith that prints.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,8 @@ pub struct Terminal {
     /// The progress of an installation, while there is one.
     installation: Mutex<Option<ProgressBar>>,
     is_broken: AtomicBool,
+    /// How many lines of a screen were printed, by both outputs.
+    lines: AtomicUsize,
 }
 
 /// How far a run is.
@@ -68,6 +70,7 @@ impl Terminal {
             }),
             installation: Mutex::new(None),
             is_broken: AtomicBool::new(false),
+            lines: AtomicUsize::new(0),
         }
     }
 
@@ -132,6 +135,7 @@ impl Terminal {
         if text.is_empty() || self.is_gone() {
             return;
         }
+        self.lines.fetch_add(count_lines(text), Ordering::Relaxed);
         let bar = self.progress().bar.clone();
         let result = bar.suspend(|| {
             let mut out = io::stdout().lock();
@@ -149,11 +153,22 @@ impl Terminal {
     /// Prints a line to standard error.
     pub fn note(&self, text: &str) {
         let text = safe::escape_log(text, self.palette.colour);
+        let lines = count_lines(&format!("{text}\n"));
+        self.lines.fetch_add(lines, Ordering::Relaxed);
         let bar = self.progress().bar.clone();
         bar.suspend(|| {
             // Nothing is left to tell when standard error is gone.
             let _ = writeln!(io::stderr().lock(), "{text}");
         });
+    }
+
+    /// Removes everything that was printed so far from the screen, as far as it is still there. Outside of a terminal it stays.
+    pub fn erase(&self) {
+        let lines = self.lines.swap(0, Ordering::Relaxed);
+        if lines > 0 && io::stdout().is_terminal() && io::stderr().is_terminal() {
+            // Up so many lines, and clear from there to the end of the screen.
+            let _ = write!(io::stderr().lock(), "\x1b[{lines}F\x1b[0J");
+        }
     }
 
     /// Whether standard output was closed by its reader.
@@ -168,6 +183,27 @@ impl Terminal {
     fn installation(&self) -> MutexGuard<'_, Option<ProgressBar>> {
         self.installation.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How many lines of a screen a text fills: its lines, and more for those that are wider than the screen.
+fn count_lines(text: &str) -> usize {
+    let width = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+    let count = |line: &str| match width {
+        0 => 1,
+        width => count_columns(line).div_ceil(width).max(1),
+    };
+    text.split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .map(count)
+        .sum()
+}
+
+/// The columns of a line, without colours. Characters that are wider than others count as one.
+fn count_columns(line: &str) -> usize {
+    let mut parts = line.trim_end().split('\x1b');
+    let first = parts.next().unwrap_or_default().chars().count();
+    let rest = parts.map(|part| part.split_once('m').map_or(0, |(_, text)| text.chars().count()));
+    first + rest.sum::<usize>()
 }
 
 impl Console for Terminal {
@@ -248,5 +284,22 @@ impl Console for Terminal {
             Ok(0) | Err(_) => None,
             Ok(_) => Some(line),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: usize) {
+        assert_eq!(count_columns(line), expected, "{line:?}");
+    }
+
+    #[test]
+    fn colours_have_no_columns() {
+        check("", 0);
+        check("abc\n", 3);
+        check("\x1b[1ma\x1b[0mbc", 3);
+        check("é…", 2);
     }
 }

@@ -100,7 +100,7 @@ fn every_call_of_cerith_in_the_documentation_is_one_that_it_takes() {
     let docs = fs::read_dir(root.join("docs")).expect("docs");
     let pages = docs
         .map(|page| page.expect("a page").path())
-        .chain([root.join("README.md")]);
+        .chain([root.join("README.md"), root.join("skills/cerith/SKILL.md")]);
     let mut count = 0;
     for path in pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
         let page = fs::read_to_string(&path).expect("a page");
@@ -117,6 +117,29 @@ fn every_call_of_cerith_in_the_documentation_is_one_that_it_takes() {
         }
     }
     assert!(count > 40, "{count} calls of cerith in the documentation");
+}
+
+/// The calls of a skill between backquotes, and in its blocks.
+#[test]
+fn every_call_of_cerith_in_the_skill_is_one_that_it_takes() {
+    let page = read(&find_root().join("skills/cerith/SKILL.md"));
+    assert!(
+        page.starts_with("---\nname: cerith\ndescription: "),
+        "front matter"
+    );
+    assert!(page.lines().count() < 120, "a skill is short");
+    let quoted = page.split('`').skip(1).step_by(2);
+    let quoted: Vec<Vec<String>> = quoted
+        .filter(|code| code.starts_with("cerith ") && !code.contains('\n'))
+        .flat_map(find_calls)
+        .collect();
+    let shown = find_calls(&shell_lines(&page));
+    assert!(shown.len() >= 8 && !quoted.is_empty(), "{shown:?} {quoted:?}");
+    for call in shown.iter().chain(&quoted) {
+        if let Err(error) = Cli::try_parse_from(call) {
+            panic!("SKILL.md: {call:?}: {error}");
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! A file is written under a random name in its folder, opened once, and renamed into place, so that a reader never sees half of
 //! it and a failed write leaves the old file as it was. A link, a pipe, a device or a folder in its place is an [`Obstacle`].
 
+mod confined;
 mod folder;
 mod obstacle;
 mod open;
@@ -14,6 +15,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+pub use confined::{ReadRoot, confine_reads};
 pub use folder::{Folder, FolderLock};
 pub use obstacle::Obstacle;
 pub use open::distrust;
@@ -28,12 +30,12 @@ pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()
 /// The most bytes of a file that Cerith itself wrote, such as a record or a campaign.
 pub const MAX_FILE: u64 = 1 << 28;
 
-/// Opens a file to read it. Links are followed. Anything other than a regular file is an error: a pipe may have no writer, and
+/// Opens a file to read it. Links are followed, inside the folder that [`confine_reads`] was called for. Anything other than a regular file is an error: a pipe may have no writer, and
 /// a device no end.
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     // Without it, opening a pipe waits for a writer.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path.as_ref(), flags, rustix::fs::Mode::empty())?);
+    let file = confined::open_to_read(path.as_ref(), flags)?;
     if file.metadata()?.is_file() {
         Ok(file)
     } else {

@@ -217,18 +217,17 @@ fn find(
     bounds: Option<Bounds>,
     tolerance: Option<Tolerance>,
 ) -> Option<Finding> {
-    if let Some(Tolerance { relative, absolute }) = tolerance {
-        let same = kernel == expected || kernel.is_nan() && expected.is_nan();
-        let near = (kernel - expected).abs() <= absolute + relative * expected.abs();
-        return (!same && !near).then_some(Finding::Wrong);
-    }
     let stored = if dtype.is_float() {
         decode(dtype, encode(dtype, expected, Rounding::NearestEven))
     } else {
         expected
     };
+    let same = kernel == stored || kernel.is_nan() && stored.is_nan();
+    if let Some(Tolerance { relative, absolute }) = tolerance {
+        let near = (kernel - expected).abs() <= absolute + relative * expected.abs();
+        return (!same && !near).then_some(Finding::Wrong);
+    }
     let Some(bounds) = bounds else {
-        let same = kernel == stored || kernel.is_nan() && stored.is_nan();
         // It overflowed on the way, which leaves no bounds either.
         let overflowed = dtype.is_float() && !kernel.is_finite() && stored.is_finite();
         let finding = if overflowed {

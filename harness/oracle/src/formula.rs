@@ -221,7 +221,7 @@ impl Rewriter<'_> {
                 }
             }
             (OpKind::Binary(binary), Some(result), Some(dtype)) => {
-                self.rewrite_binary(*binary, &operands, result, dtype)
+                self.rewrite_binary(*binary, &operands, result, dtype);
             }
             (OpKind::Ternary(ternary), Some(result), Some(dtype)) => {
                 if *ternary == TernaryOp::Fma {
@@ -231,19 +231,20 @@ impl Rewriter<'_> {
                     self.push(op.kind.clone(), &operands, &[result]);
                 }
             }
-            // The library for `f32` flushes subnormal operands. Its bounds are those of acceptance.
-            (OpKind::Library(_) | OpKind::Foreign(_), ..) => self.push_narrowed(op, &operands),
             (OpKind::Cast { kind, rounding }, Some(result), _) => {
                 self.rewrite_cast(op, *kind, *rounding, operands[0], result);
             }
+            // Memory keeps its dtypes. The library for `f32` flushes subnormal operands, and has the bounds of acceptance.
             (
-                OpKind::Load { .. }
+                OpKind::Library(_)
+                | OpKind::Foreign(_)
+                | OpKind::Load { .. }
+                | OpKind::Store { .. }
                 | OpKind::AtomicRmw { .. }
                 | OpKind::AtomicCas { .. }
                 | OpKind::AtomicPoll { .. },
                 ..,
             ) => self.push_narrowed(op, &operands),
-            (OpKind::Store { .. }, ..) => self.push_narrowed(op, &operands),
             (
                 OpKind::Dot {
                     precision,

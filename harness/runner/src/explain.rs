@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use cerith_case::{Case, Problems, Shard};
 use cerith_engine::{Reference, catch_panic};
+use cerith_report::event::Verdict;
 use cerith_report::{PageCase, Palette, Tone, describe, render_page};
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Stopped, Trial, try_case};
@@ -135,11 +136,7 @@ pub fn explain(options: &ExplainOptions, host: Host<'_>) -> Exit {
         if nth > 0 {
             console.print("\n");
         }
-        console.print(&verdict::render_headline(&case, &event, palette));
-        console.print(&verdict::render_outcomes(&case, &trial, palette));
-        console.print(&verdict::render_differences(&event, palette));
-        console.print(&room::render_room(&case, &trial, &reference, palette));
-        console.print(&layout::render_layout(&case, palette));
+        console.print(&render_trial(&case, &trial, &event, &reference, palette));
         if options.ir {
             let ir = ir_text(&case, &reference, &panel, palette);
             console.print(&ir);
@@ -178,6 +175,24 @@ pub fn explain(options: &ExplainOptions, host: Host<'_>) -> Exit {
         console.note(&describe::to_problem(&problem, selected.corpus.sources()).rendered);
     }
     exit
+}
+
+/// A judged case in full: the verdict, the outcomes, the differences, the storages, tensors and launches.
+pub fn render_trial(
+    case: &Case,
+    trial: &Trial,
+    event: &Verdict,
+    reference: &Reference,
+    palette: Palette,
+) -> String {
+    [
+        verdict::render_headline(case, event, palette),
+        verdict::render_outcomes(case, trial, palette),
+        verdict::render_differences(event, palette),
+        room::render_room(case, trial, reference, palette),
+        layout::render_layout(case, palette),
+    ]
+    .concat()
 }
 
 /// Describes the results of the stages for a case, and of the passes if `passes` is set.

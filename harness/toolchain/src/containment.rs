@@ -129,6 +129,18 @@ pub(crate) fn spawn(mut command: Command, reach: &Reach) -> io::Result<Child> {
     })
 }
 
+/// Restricts the calling thread and the threads that it starts, for good: they read files of one folder, write none, execute none, and
+/// open no network connection. Returns whether the system can do it; without Landlock nothing is restricted.
+pub fn restrict_to_reading(folder: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    return linux::restrict_to_reading(folder);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        false
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn probe() -> Containment {
     let (files, calls) = std::thread::spawn(|| {

@@ -69,6 +69,10 @@ pub struct CheckArgs {
     #[arg(long, short)]
     pub verbose: bool,
 
+    /// Check again whenever a file that decides the result changes: the named files, and the modules that they import. Ctrl-C ends it.
+    #[arg(long, conflicts_with = "write_baseline")]
+    pub watch: bool,
+
     /// Apply suggested edits. Without it, they are printed.
     #[arg(long)]
     pub fix: bool,

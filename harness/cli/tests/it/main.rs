@@ -18,6 +18,8 @@ mod gate;
 mod help;
 mod known_bugs;
 mod links;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod merge;
 mod name;
 mod names;
@@ -28,3 +30,4 @@ mod recorded;
 mod slips;
 mod streams;
 mod views;
+mod watch;

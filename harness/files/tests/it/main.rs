@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
-use cerith_files::{Folder, Obstacle};
+use cerith_files::{Folder, Obstacle, ReadRoot};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
@@ -243,4 +243,40 @@ fn a_folder_is_locked_by_one() {
     assert!(other.lock().expect("asked").is_none());
     drop(lock);
     assert!(other.lock().expect("asked").is_some());
+}
+
+#[track_caller]
+fn check_read(root: &ReadRoot, path: &Path, expected: Result<(), ErrorKind>) {
+    let opened = root.open_file(path);
+    assert_eq!(
+        opened.map(drop).map_err(|error| error.kind()),
+        expected,
+        "{}",
+        path.display()
+    );
+}
+
+#[test]
+fn only_files_of_a_root_are_read() {
+    let place = place();
+    let repo = place.path().join("repo");
+    fs::create_dir(repo.join("package")).expect("a folder");
+    fs::write(repo.join("package/own.py"), "").expect("a file");
+    symlink("../home", repo.join("out")).expect("a link");
+    symlink("../home/settings", repo.join("settings.py")).expect("a link");
+    symlink("package", repo.join("alias")).expect("a link");
+    let root = ReadRoot::open(&repo).expect("a folder");
+    for (path, expected) in [
+        ("package/own.py", Ok(())),
+        ("alias/own.py", Ok(())),
+        ("package/../package/own.py", Ok(())),
+        ("../home/settings", Err(ErrorKind::PermissionDenied)),
+        ("out/settings", Err(ErrorKind::PermissionDenied)),
+        ("settings.py", Err(ErrorKind::PermissionDenied)),
+        ("/etc/passwd", Err(ErrorKind::PermissionDenied)),
+        ("missing.py", Err(ErrorKind::NotFound)),
+        ("", Err(ErrorKind::IsADirectory)),
+    ] {
+        check_read(&root, &repo.join(path), expected);
+    }
 }

@@ -126,7 +126,7 @@ impl Session {
         })?;
         let finished = match run.outcome {
             Outcome::Finished(finished) => finished,
-            outcome => return Err(Box::new(describe_outcome(&case, outcome))),
+            outcome => return Err(Box::new(describe_outcome(&case, &outcome))),
         };
         let before = case.memory();
         let mut changed = Vec::new();
@@ -257,9 +257,9 @@ impl Session {
     }
 
     /// Computes the formulas of all launches again if the contract is another one.
-    pub(super) fn use_contract(&mut self, contract: Contract) -> Result<(), RequestError> {
+    pub(super) fn use_contract(&mut self, contract: Contract) {
         if contract == self.contract {
-            return Ok(());
+            return;
         }
         self.contract = contract;
         for nth in 0..self.launches.len() {
@@ -275,7 +275,6 @@ impl Session {
             };
             self.launches[nth] = (number, Rc::new(again));
         }
-        Ok(())
     }
 
     /// Compares an output with the values of the reference function.
@@ -422,13 +421,13 @@ impl Session {
     }
 }
 
-fn describe_outcome(case: &Case, outcome: Outcome) -> LaunchAnswer {
+fn describe_outcome(case: &Case, outcome: &Outcome) -> LaunchAnswer {
     let kernel = find_kernel_name(case);
     let failed = |complaint: &_, word: &str| {
         let text = describe_undefined(&kernel, complaint).replacen(" is undefined", word, 1);
         Failed::from_complaint(text, complaint)
     };
-    match &outcome {
+    match outcome {
         Outcome::Trapped(Trap::Undefined, complaint) => {
             LaunchAnswer::Undefined(failed(complaint, " is undefined"))
         }

@@ -12,6 +12,7 @@ pub(super) fn render(value: f64, dtype: DType) -> String {
     match dtype {
         _ if dtype.is_int() || value.is_nan() || value.is_infinite() => format!("{value}"),
         DType::F64 => format!("{value:?}"),
+        _ if value != 0.0 && value as f32 == 0.0 => format!("{value:.3e}"),
         _ => format!("{:?}", value as f32),
     }
 }

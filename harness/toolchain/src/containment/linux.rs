@@ -1,11 +1,11 @@
 //! Restricts files, signals and devices by Landlock, and the capabilities of a worker that root starts. Both apply to
 //! the calling thread and to its children.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
-    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
@@ -111,6 +111,20 @@ pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
     }
     ruleset.restrict_self()?;
     Ok(())
+}
+
+/// Restricts the thread to reading the files of a folder. Returns whether the kernel does it.
+pub(super) fn restrict_to_reading(folder: &Path) -> bool {
+    let look = AccessFs::ReadFile | AccessFs::ReadDir;
+    let machine = MACHINE.iter().map(PathBuf::from);
+    let restrict = || {
+        new_ruleset()?
+            .create()?
+            .add_rules(build_rules(machine.collect(), look))?
+            .add_rules(build_rules(vec![folder.to_owned()], look))?
+            .restrict_self()
+    };
+    restrict().is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
 }
 
 /// All that a worker with a GPU goes on writing once it runs, besides the names of its own threads.

@@ -1,0 +1,62 @@
+//! The tools that clients call. Each has its schema and its work; see `server` for limits and cancellation.
+
+mod arguments;
+mod check;
+mod explain;
+mod list;
+mod reduce;
+mod text;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use cerith_runner::Host;
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+/// A tool.
+pub struct ToolEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its purpose, and when to call it.
+    pub description: &'static str,
+    /// The JSON schema of its arguments.
+    pub build_schema: fn() -> Value,
+    /// Its work. Fails with the message for the client.
+    pub run: fn(&Request<'_>, JsonObject) -> Result<Answer, String>,
+}
+
+/// The tools, in the order of their use. `cerith judge` becomes the next entry once it exists: it needs workers, which this process
+/// may not start, so its entry also needs a process of its own.
+pub const TOOLS: [ToolEntry; 4] = [check::TOOL, explain::TOOL, reduce::TOOL, list::TOOL];
+
+/// A call of a tool.
+pub struct Request<'a> {
+    /// The real path of the folder that may be read.
+    pub root: &'a Path,
+    /// The console for messages, and the request to stop.
+    pub host: Host<'a>,
+    /// When the call must end.
+    pub deadline: Instant,
+    /// How many launches run at once.
+    pub jobs: Option<u16>,
+}
+
+impl Request<'_> {
+    /// The time that is left: the requested seconds, or less.
+    fn measure_remaining(&self, seconds: Option<u64>) -> Duration {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        seconds.map_or(left, |seconds| left.min(Duration::from_secs(seconds)))
+    }
+}
+
+/// The result of a call.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The text, in blocks.
+    pub blocks: Vec<String>,
+    /// The data of the text.
+    pub data: Value,
+}
