@@ -34,6 +34,8 @@ OUT = Path(os.environ.get("CERITH_ORACLE", "target/oracle"))
 LIMIT = 120  # seconds of one row
 SEEDS = (1, 2)
 Row = dict[str, Any]
+# Well-known kernels, whose accuracy the report shows.
+KNOWN = (HERE / "known.txt").read_text().split()
 # Verdicts of `check` that refuse a kernel. The others accept it, or say that nothing was judged.
 REFUSED = ("wrong", "inaccurate", "unwritten", "undefined", "rejected")
 
@@ -103,10 +105,18 @@ def check_file(path: Path, row: Row) -> list[Row]:
                 accumulate=case.accumulate,
                 raises=False,
             )
-            trials.append({"case": case.name, "set": nth, "verdict": report.verdict, "text": report.text})
+            trial = {"case": case.name, "set": nth, "verdict": report.verdict, "text": report.text}
+            trials.append({**trial, "accuracy": measure_accuracy(report)})
             if "start" in row and report.verdict in REFUSED:
                 return trials
     return trials
+
+
+def measure_accuracy(report: Any) -> list[Any]:
+    """For each output the dtype, and in units of its last place the largest error with normal data, and the contract's bound."""
+    normal = [t for t in report.trials if t.data.kind == "normal"]
+    outputs = [o for t in normal for o in t.outputs if o.worst_ulps is not None and o.allowed_ulps]
+    return [[o.name, o.dtype, o.worst_ulps, o.allowed_ulps] for o in outputs]
 
 
 def interpret_file(path: Path, row: Row) -> list[Row]:
@@ -249,6 +259,7 @@ def write_tables(rows: list[Row]) -> Iterable[str]:
             if row not in accepted:
                 yield f"| `{row['id']}` | {row['result']} | {first_line(row)} |"
         yield ""
+    yield from write_accuracy(correct)
     if planted:
         refused = [r for r in planted if is_refused(r)]
         yield "## Wrong formulas\n"
@@ -268,6 +279,19 @@ def write_tables(rows: list[Row]) -> Iterable[str]:
                     " ".join(row[k].split())[:60].replace("|", "\\|") for k in ("before", "after")
                 )
                 yield f"| `{row['id']}` | {row['result']} | `{before}` | `{after}` |"
+
+
+def write_accuracy(rows: list[Row]) -> Iterable[str]:
+    """A table of the error of well-known kernels. A kernel with several outputs or sets of arguments has its worst one."""
+    yield "## Accuracy\n"
+    yield "| kernel | dtype | ulp | of |\n|---|---|---|---|"
+    for row in rows:
+        found = [a for t in row["trials"] for a in t.get("accuracy", []) if row["id"] in KNOWN]
+        for dtype in sorted({a[1] for a in found}):
+            mine = [a for a in found if a[1] == dtype]
+            _, _, worst, allowed = max(mine, key=lambda a: a[2] / a[3])
+            yield f"| `{row['id']}` | {dtype} | {worst:.3g} | {allowed:.3g} |"
+    yield ""
 
 
 def is_refused(row: Row) -> bool:

@@ -140,7 +140,7 @@ fn values_of_the_corpus_are_within_the_bounds_of_their_formulas() {
                 .unwrap_or_else(|_| (format!("{}: a panic\n", entry.id), false))
         })
     };
-    let results: Vec<(String, bool)> = entries.iter().map(|entry| run(entry)).collect();
+    let results: Vec<(String, bool)> = entries.iter().map(run).collect();
     let bounded = results.iter().filter(|(_, bounded)| *bounded).count();
     let outside: String = results.iter().map(|(outside, _)| outside.as_str()).collect();
     assert!(

@@ -1,0 +1,141 @@
+//! Elements against the values of a reference function.
+
+use std::fmt::Write as _;
+
+use cerith_accept::Accepted;
+use cerith_oracle::{Element, Finding, Tolerance, compare};
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::encode;
+
+fn within(low: f64, high: f64, nan: bool) -> Accepted {
+    Accepted::Within {
+        dtype: DType::F32,
+        low,
+        high,
+        infinities: [false; 2],
+        nan,
+    }
+}
+
+/// One element of `f32`: the formula's bounds and value, the kernel's value, and the expected one.
+fn find(
+    bounds: Accepted,
+    [formula, kernel, expected]: [f64; 3],
+    tolerance: Option<Tolerance>,
+) -> Option<Finding> {
+    let bits = |value| encode(DType::F32, value, Rounding::NearestEven);
+    let element = Element {
+        bounds,
+        formula: bits(formula),
+        kernel: bits(kernel),
+        expected,
+    };
+    compare(DType::F32, [element], tolerance).finding()
+}
+
+#[track_caller]
+fn check(bounds: Accepted, values: [f64; 3], expected: Option<Finding>) {
+    assert_eq!(find(bounds, values, None), expected, "{bounds:?}, {values:?}");
+}
+
+#[test]
+fn bounds_decide() {
+    let (wrong, inaccurate, undecided) = (
+        Some(Finding::Wrong),
+        Some(Finding::Inaccurate),
+        Some(Finding::Undecided),
+    );
+    let nan = f64::NAN;
+    check(Accepted::Exact, [1.0, 1.0, 1.0], None);
+    check(Accepted::Exact, [1.0, 1.0, 1.0 + 1e-14], None);
+    check(Accepted::Exact, [1.0, 1.0, 1.0 + 1e-9], None);
+    check(Accepted::Exact, [1.0, 1.0, 1.0 + 1e-6], wrong);
+    check(within(0.9, 1.1, false), [1.0, 1.05, 0.95], None);
+    check(within(0.9, 1.1, false), [1.0, 1.2, 1.0], inaccurate);
+    check(within(0.9, 1.1, false), [1.0, 1.0, 1.2], wrong);
+    // NaN equals NaN, and nothing else.
+    check(Accepted::Exact, [nan, nan, nan], None);
+    check(Accepted::Exact, [nan, nan, 1.0], wrong);
+    check(within(0.9, 1.1, true), [1.0, nan, 1.0], None);
+    check(within(0.9, 1.1, false), [1.0, 1.0, nan], wrong);
+    // Without bounds, only the expected value itself is right.
+    check(Accepted::Unknown, [0.0, 1.0, 1.0 + 1e-9], None);
+    check(Accepted::Unknown, [0.0, 2.0, 1.0], undecided);
+    check(Accepted::Unknown, [0.0, nan, 1.0], inaccurate);
+    // A number that the dtype lacks is an infinity there, or zero.
+    check(Accepted::Exact, [f64::INFINITY, f64::INFINITY, 1e300], None);
+    check(Accepted::Exact, [0.0, 0.0, 1e-300], None);
+}
+
+#[test]
+fn a_reference_that_cancels_is_off_by_a_part_of_its_largest_value() {
+    let element = |formula: f32, expected| Element {
+        bounds: Accepted::Exact,
+        formula: u64::from(formula.to_bits()),
+        kernel: u64::from(formula.to_bits()),
+        expected,
+    };
+    let compared = compare(DType::F32, [element(2.5, 2.5), element(0.0, 2.5e-16)], None);
+    assert_eq!(compared.finding(), None);
+    let alone = compare(DType::F32, [element(0.0, 2.5e-16)], None);
+    assert_eq!(alone.finding(), Some(Finding::Wrong));
+}
+
+#[test]
+fn a_tolerance_replaces_the_bounds() {
+    let tolerance = Some(Tolerance {
+        relative: 0.1,
+        absolute: 0.0,
+    });
+    assert_eq!(find(Accepted::Exact, [1.0, 1.0, 1.05], tolerance), None);
+    assert_eq!(
+        find(Accepted::Unknown, [1.0, 1.2, 1.0], tolerance),
+        Some(Finding::Wrong)
+    );
+    assert_eq!(find(Accepted::Unknown, [0.0, 0.0, 1e-300], tolerance), None);
+}
+
+#[test]
+fn the_gravest_element_is_shown() {
+    let element = |kernel: f32, expected| Element {
+        bounds: within(0.5, 1.5, false),
+        formula: u64::from(1.0_f32.to_bits()),
+        kernel: u64::from(kernel.to_bits()),
+        expected,
+    };
+    let elements = [
+        element(9.0, 1.0),
+        element(1.0, 2.0),
+        element(1.0, 3.0),
+        element(1.0, 1.0),
+    ];
+    let compared = compare(DType::F32, elements, None);
+    let mut text = String::new();
+    let worst = compared.worst.expect("one is wrong");
+    let _ = write!(
+        text,
+        "{} {} {}",
+        compared.elements, compared.wrong, compared.inaccurate
+    );
+    assert_eq!(text, "4 2 1");
+    assert_eq!(
+        (worst.finding, worst.index, worst.expected),
+        (Finding::Wrong, 2, 3.0)
+    );
+}
+
+#[test]
+fn integers_are_equal_or_wrong() {
+    let element = |kernel: i32, expected| Element {
+        bounds: Accepted::Exact,
+        formula: u64::from(kernel as u32),
+        kernel: u64::from(kernel as u32),
+        expected,
+    };
+    assert_eq!(compare(DType::I32, [element(-3, -3.0)], None).finding(), None);
+    assert_eq!(
+        compare(DType::I32, [element(-3, 3.0)], None).finding(),
+        Some(Finding::Wrong)
+    );
+}

@@ -1,0 +1,4 @@
+//! The integration tests of this crate, as one binary: a module for each topic.
+
+mod compare;
+mod formula;
