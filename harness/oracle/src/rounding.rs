@@ -3,6 +3,7 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Foreign, Rounding, UnaryOp};
 use cerith_tile::numeric::{Accuracy, Range, decode, encode};
+use smallvec::SmallVec;
 
 /// More than 1, for the rounding of a bound's own computation.
 const SLACK: f64 = 1.0 + 1.0 / (1u64 << 40) as f64;
@@ -68,7 +69,20 @@ pub(crate) fn last_place(value: f64, dtype: DType) -> f64 {
 /// A function that returns its first operand, with bounds.
 fn bounded(name: &str, bounds: impl Fn(&[Range]) -> Range + Send + Sync + 'static) -> Foreign {
     let first = |operands: &[u64]| operands.first().copied().unwrap_or(0);
-    Foreign::new(name, first).with_bounds(bounds)
+    Foreign::new(name, first).with_bounds(move |operands| {
+        let operands: SmallVec<[Range; 3]> = operands.iter().map(|&range| snap_zero(range)).collect();
+        bounds(&operands)
+    })
+}
+
+/// Zero for a range that is zero up to the rounding of `f64`: a sum of zeros is widened by the least number.
+fn snap_zero(range: Range) -> Range {
+    let nothing = f64::MIN_POSITIVE;
+    if range.low > -nothing && range.high < nothing && !range.nan {
+        Range::from_value(0.0)
+    } else {
+        range
+    }
 }
 
 fn is_point(range: Range) -> bool {

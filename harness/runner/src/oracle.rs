@@ -1,7 +1,7 @@
 //! Executes the launches of a program that is compared with a reference function (`cerith oracle`): one after the other, as the
 //! program makes them. Then it compares outputs. `cerith_triton.check` is the other side.
 //!
-//! A request is a line of JSON; so is an answer, which may name bytes that follow it. See [`session`] for the state.
+//! A request is a line of JSON; so is an answer, which may name bytes that follow it. See `session` for the state.
 
 mod session;
 mod text;

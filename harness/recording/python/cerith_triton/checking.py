@@ -27,6 +27,10 @@ hooks.prepare()
 # Runs and seconds that go into plainer data for a failure, and the elements of tensors that are worth it.
 _MAX_RUNS, _MAX_SECONDS, _MAX_ELEMENTS = 40, 5.0, 1 << 14
 
+# Kinds of data with which a right kernel may have no bounds: rounding decides which of several large scores a
+# softmax picks.
+_ILL_CONDITIONED = ("large", "non-finite")
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -218,10 +222,11 @@ def _choose(given: Trial | None, trial: Trial) -> Trial:
 
 
 def _find_uncompared(trials: Sequence[Trial]) -> list[str]:
-    """Outputs without one element that was compared. Outputs that the reference function leaves out on
-    purpose, by naming the others, are not among them."""
+    """Outputs without one element that was compared, and outputs with an element that has neither bounds nor
+    the reference's value. Outputs that the reference function leaves out on purpose, by naming the others,
+    are not among them."""
     decided: dict[str, int] = {}
-    empty = set()
+    empty, unbounded = set(), set()
     for trial in trials:
         for one in trial.outputs:
             if one.verdict == "undecided" and one.reason.endswith(f"returns no `{one.name}`"):
@@ -229,7 +234,9 @@ def _find_uncompared(trials: Sequence[Trial]) -> list[str]:
             decided[one.name] = decided.get(one.name, 0) + one.decided
             if one.verdict == "agree" and not one.elements:
                 empty.add(one.name)
-    return [name for name, count in decided.items() if not count and name not in empty]
+            if one.undecided and trial.data.kind not in _ILL_CONDITIONED:
+                unbounded.add(one.name)
+    return [name for name, count in decided.items() if (not count and name not in empty) or name in unbounded]
 
 
 def reduce_values(subject: Subject, failing: Trial) -> tuple[Trial, dict[str, Array] | None]:
