@@ -145,7 +145,7 @@ def _encode_byte(values: Array, dtype: str) -> Array:
     tie = (codes < len(middles)) & (size == middles[np.minimum(codes, len(middles) - 1)])
     codes = np.where(tie & (codes % 2 == 1), codes + 1, codes)
     codes = np.minimum(codes, count if FORMATS[dtype].infinite else count - 1)
-    found = (codes + np.where(np.signbit(values), 0x80, 0)).astype(np.uint8)
+    found: Array = (codes + np.where(np.signbit(values), 0x80, 0)).astype(np.uint8)
     if dtype.endswith("fnuz"):
         found[codes == 0] = 0
     found[np.isnan(values)] = 0x80 if dtype.endswith("fnuz") else 0x7F
