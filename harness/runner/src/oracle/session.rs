@@ -179,16 +179,19 @@ impl Session {
         {
             return Source::Exact;
         }
+        let dtype_in = |case: &Case, storage: StorageId| {
+            let declared = case.declared.get(storage.0 as usize);
+            declared.map(|declared| declared.dtype)
+        };
+        let dtype = dtype_in(case, storage);
+        // Zeros of another dtype are not a copy.
         if let Some(&(number, earlier)) = self.left.get(&hash_bytes(bytes))
             && let Some(executed) = self.find_executed(number)
             && executed.kernel.bytes(earlier) == bytes
+            && dtype_in(&executed.case, earlier) == dtype
         {
             return Source::Launch(number, earlier);
         }
-        let dtype = case
-            .declared
-            .get(storage.0 as usize)
-            .map(|declared| declared.dtype);
         let Some((exact, dtype)) = self.exact.as_ref().zip(dtype.filter(|dtype| dtype.is_float())) else {
             return Source::Exact;
         };
