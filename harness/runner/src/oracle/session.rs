@@ -293,11 +293,15 @@ impl Session {
             list_places(&tensor, bytes.len()).ok_or_else(|| RequestError::Outside(output.name.clone()))?;
         let expected = read_expected(output, dtype, places.len())?;
         let states = executed.kernel.states(storage);
-        let written = |place: usize| {
-            let states = states.get(place..place + dtype.size()).unwrap_or(&[]);
-            states.iter().all(|state| *state == ByteState::Init)
+        let count_state = |wanted: ByteState| {
+            let has_state = |place: usize| {
+                let states = states.get(place..place + dtype.size()).unwrap_or(&[]);
+                states.contains(&wanted)
+            };
+            places.iter().filter(|&&place| has_state(place)).count()
         };
-        let unwritten = places.iter().filter(|&&place| !written(place)).count();
+        let unwritten = count_state(ByteState::Uninit);
+        let undefined = count_state(ByteState::Poison);
         let formula = executed.formula.as_ref().ok();
         let elements = places.iter().zip(&expected).map(|(&place, &expected)| Element {
             bounds: formula.map_or(cerith_accept::Accepted::Unknown, |formula| {
@@ -332,8 +336,13 @@ impl Session {
         }
         if unwritten > 0 {
             verdict = Verdict::Wrong;
+        } else if undefined > 0 {
+            verdict = Verdict::Wrong;
+            reason = Some(format!(
+                "{undefined} of {elements} elements have no defined value"
+            ));
         }
-        let example = worst.map(|worst| Example {
+        let example = worst.filter(|_| undefined == 0).map(|worst| Example {
             index: unravel(worst.index, &output.shape),
             kernel: text::render(worst.kernel, dtype),
             expected: text::render(worst.expected, dtype),
@@ -344,7 +353,7 @@ impl Session {
             name: output.name.clone(),
             verdict,
             elements,
-            wrong,
+            wrong: wrong.max(undefined),
             inaccurate,
             undecided,
             unwritten,

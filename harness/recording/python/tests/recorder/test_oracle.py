@@ -60,6 +60,13 @@ def test_a_softmax_with_a_wrong_fill_does_not() -> None:
     ).ok
 
 
+def test_lanes_without_a_value_are_named() -> None:
+    x = RANDOM.standard_normal(29).astype("float32")
+    found = check(formulas.total_of_masked_lanes, lambda x: x.sum(keepdims=True), x, data="given")
+    assert found.verdict == "wrong", found.text
+    assert "1 of 1 elements have no defined value" in found.text
+
+
 def test_a_narrow_sum_is_less_accurate_than_the_contract() -> None:
     x = RANDOM.standard_normal(16 * 64).astype("float16")
 

@@ -68,3 +68,15 @@ def copy_dense(x):
     out = x.new_empty(x.shape)
     copy_kernel[(x.shape[0],)](x, out, x.shape[1], BLOCK=32)
     return out
+
+
+@triton.jit
+def total_kernel(out_ptr, x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr, tl.sum(tl.load(x_ptr + at, mask=at < n), axis=0))
+
+
+def total_of_masked_lanes(x):
+    out = x.new_empty((1,))
+    total_kernel[(1,)](out, x, x.numel(), BLOCK=triton.next_power_of_2(x.numel()))
+    return out
