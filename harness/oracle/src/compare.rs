@@ -5,13 +5,13 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, encode};
 use cerith_tile::{DType, numeric};
 
-use super::rounding::last_place;
+use super::rounding::{find_largest, last_place};
 
 /// The part of a value by which a reference function may be off in `f64`: its functions are not correctly rounded, and their errors
 /// add up. It is 2^-16 of a unit of `f32`.
 const REFERENCE_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
 
-/// The same for differences of large numbers, as a part of the output's largest value.
+/// The part of an output's largest value by which a reference function may be off where it cancels.
 const CANCELLATION_ERROR: f64 = 1.0 / (1u64 << 44) as f64;
 
 /// A tolerance that the caller gives, which replaces the bounds.
@@ -34,6 +34,8 @@ pub struct Element {
     pub kernel: u64,
     /// The reference function's value.
     pub expected: f64,
+    /// The same for an integer, of which an `f64` lacks those beyond 2^53. An unsigned one wraps.
+    pub integer: Option<i64>,
 }
 
 /// A difference between a kernel and its reference function.
@@ -180,7 +182,7 @@ pub fn compare(
         if let Some(bounds) = bounds.filter(|_| dtype.is_float() && expected.is_finite()) {
             comparison.allowed_ulps = comparison.allowed_ulps.max(bounds.reach(expected, dtype));
         }
-        let Some(finding) = find(dtype, kernel, (expected, scale), bounds, tolerance) else {
+        let Some(finding) = find(dtype, &element, (kernel, scale), bounds, tolerance) else {
             continue;
         };
         *match finding {
@@ -212,17 +214,21 @@ pub fn compare(
 
 fn find(
     dtype: DType,
-    kernel: f64,
-    (expected, scale): (f64, f64),
+    element: &Element,
+    (kernel, scale): (f64, f64),
     bounds: Option<Bounds>,
     tolerance: Option<Tolerance>,
 ) -> Option<Finding> {
+    let expected = element.expected;
     let stored = if dtype.is_float() {
         decode(dtype, encode(dtype, expected, Rounding::NearestEven))
     } else {
         expected
     };
-    let same = kernel == stored || kernel.is_nan() && stored.is_nan();
+    let same = match element.integer {
+        Some(integer) => numeric::decode_int(dtype, element.kernel) as i64 == integer,
+        None => kernel == stored || kernel.is_nan() && stored.is_nan(),
+    };
     if let Some(Tolerance { relative, absolute }) = tolerance {
         let near = (kernel - expected).abs() <= absolute + relative * expected.abs();
         return (!same && !near).then_some(Finding::Wrong);
@@ -238,10 +244,13 @@ fn find(
         return (!same).then_some(finding);
     };
     if !dtype.is_float() {
-        return (kernel != expected).then_some(Finding::Wrong);
+        return (!same).then_some(Finding::Wrong);
     }
     if !bounds.admits(expected, scale, dtype) {
         Some(Finding::Wrong)
+    } else if !kernel.is_finite() && expected.abs() <= find_largest(dtype) / 2.0 {
+        // It overflowed on the way: its bounds have an infinity, and the reference a number.
+        Some(Finding::Inaccurate)
     } else if bounds.contains(kernel) || kernel == stored {
         None
     } else {

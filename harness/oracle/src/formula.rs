@@ -342,7 +342,8 @@ impl Rewriter<'_> {
             (CastKind::Value, Some(from), Some(to)) => {
                 let to = self.round_cast(to);
                 // A value that is only stored is rounded by the store.
-                let only_stored = self.stored.get(&result).copied().unwrap_or(false);
+                let is_nearest = rounding == Rounding::NearestEven;
+                let only_stored = is_nearest && self.stored.get(&result).copied().unwrap_or(false);
                 if only_stored || rounding::is_wider(from, to) {
                     self.renamed.insert(result, operand);
                 } else {
@@ -500,7 +501,8 @@ impl Rewriter<'_> {
             }
             Some(Combine::Mul) if count > 1 => {
                 let exact = self.fold_like(op, BinaryOp::Mul, Combine::Mul, operand, result);
-                let err = rounding::round_to(dtype, Rounding::NearestEven, count);
+                // Half a unit of the product may be half of a factor's relative error.
+                let err = rounding::round_to(dtype, Rounding::NearestEven, 2 * count);
                 self.push(OpKind::Foreign(err), &[exact], &[result]);
             }
             // Extrema are exact.

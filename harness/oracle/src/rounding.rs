@@ -38,13 +38,19 @@ pub(crate) fn has_bits(value: f64, bits: i32) -> bool {
     value == 0.0 || !value.is_finite() || value.to_bits().trailing_zeros() as i32 >= 53 - bits
 }
 
-/// Whether a number is one of a dtype. Overflow does not count: the formula's values do not overflow.
+/// The largest number of a dtype.
+pub(crate) fn find_largest(dtype: DType) -> f64 {
+    decode(dtype, encode(dtype, f64::MAX, Rounding::TowardZero))
+}
+
+/// Whether a number is one of a dtype.
 fn is_number_of(value: f64, dtype: DType) -> bool {
     let bits = count_bits(dtype);
     has_bits(value, bits)
         && (value == 0.0
             || !value.is_finite()
-            || find_lowest_bit(value) >= power_of_two(least_exponent(dtype)))
+            || value.abs() <= find_largest(dtype)
+                && find_lowest_bit(value) >= power_of_two(least_exponent(dtype)))
 }
 
 /// The value of the lowest bit that is set; infinity of zero, so that it does not count in a minimum.
@@ -77,8 +83,8 @@ fn bounded(name: &str, bounds: impl Fn(&[Range]) -> Range + Send + Sync + 'stati
 
 /// Zero for a range that is zero up to the rounding of `f64`: a sum of zeros is widened by the least number.
 fn snap_zero(range: Range) -> Range {
-    let nothing = f64::MIN_POSITIVE;
-    if range.low > -nothing && range.high < nothing && !range.nan {
+    let nothing = f64::from_bits(1 << 16);
+    if -nothing < range.low && range.low < 0.0 && 0.0 < range.high && range.high < nothing && !range.nan {
         Range::from_value(0.0)
     } else {
         range
@@ -105,19 +111,20 @@ fn widen(range: Range, below: f64, above: f64) -> Range {
     }
 }
 
-/// A number that is beyond a dtype's largest may be an infinity there.
-fn overflow(range: Range, dtype: DType) -> Range {
-    let largest = decode(dtype, encode(dtype, f64::MAX, Rounding::TowardZero));
+/// A range after its widening, in a dtype: a number that rounds to an infinity may be one, and any other is at most the largest.
+fn admit_overflow(range: Range, widened: Range, dtype: DType) -> Range {
+    let largest = find_largest(dtype);
+    let limit = (largest + last_place(largest, dtype) / 2.0) * SLACK * SLACK;
     Range {
-        low: if range.low < -largest {
+        low: if range.low < -limit {
             f64::NEG_INFINITY
         } else {
-            range.low
+            widened.low.max(-largest)
         },
-        high: if range.high > largest {
+        high: if range.high > limit {
             f64::INFINITY
         } else {
-            range.high
+            widened.high.min(largest)
         },
         nan: range.nan,
     }
@@ -129,7 +136,7 @@ fn widen_by_units(range: Range, dtype: DType, units: f64) -> Range {
         units * last_place(range.low, dtype),
         units * last_place(range.high, dtype),
     );
-    overflow(widened, dtype)
+    admit_overflow(range, widened, dtype)
 }
 
 /// The first operand, rounded to a dtype so many times, to nearest or toward zero.
@@ -157,9 +164,13 @@ pub(crate) fn to_dtype(dtype: DType) -> Foreign {
 
 /// The first operand, a constant that stands for a number which the dtype may lack. One of few bits is meant as it is.
 pub(crate) fn stand_for(dtype: DType, short: i32) -> Foreign {
+    let short = short.min(count_bits(dtype) / 2);
     bounded(&format!("meant as {dtype}"), move |operands| match *operands {
         [value, ..] if is_point(value) && has_bits(value.low, short) => value,
-        [value, ..] => widen_by_units(value, dtype, 0.5),
+        [value, ..] => {
+            let unit = last_place(value.high, dtype);
+            widen(value, unit / 2.0, unit / 2.0)
+        }
         [] => Range::FULL,
     })
 }
@@ -259,13 +270,14 @@ pub(crate) fn err_sum(dtype: DType, count: usize) -> Foreign {
             [sum, magnitude, lowest] => {
                 let exact = is_point(sum) && is_point(magnitude) && is_point(lowest);
                 if exact
+                    && magnitude.high <= find_largest(dtype)
                     && magnitude.high <= largest * lowest.low
                     && lowest.low >= power_of_two(least_exponent(dtype))
                 {
                     return sum;
                 }
                 let error = magnitude.high * unit + least;
-                widen(sum, error, error)
+                admit_overflow(sum, widen(sum, error, error), dtype)
             }
             _ => Range::FULL,
         },

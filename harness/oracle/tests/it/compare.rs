@@ -30,6 +30,7 @@ fn find(
         formula: bits(formula),
         kernel: bits(kernel),
         expected,
+        integer: None,
     };
     compare(DType::F32, [element], tolerance).finding()
 }
@@ -57,7 +58,12 @@ fn bounds_decide() {
     // NaN equals NaN, and nothing else.
     check(Accepted::Exact, [nan, nan, nan], None);
     check(Accepted::Exact, [nan, nan, 1.0], wrong);
-    check(within(0.9, 1.1, true), [1.0, nan, 1.0], None);
+    check(within(0.9, 1.1, true), [1.0, nan, 1.0], inaccurate);
+    check(
+        within(99.0, f64::INFINITY, false),
+        [100.0, f64::INFINITY, 100.0],
+        inaccurate,
+    );
     check(within(0.9, 1.1, false), [1.0, 1.0, nan], wrong);
     // Without bounds, only the expected value itself is right.
     check(Accepted::Unknown, [0.0, 1.0, 1.0 + 1e-9], None);
@@ -75,6 +81,7 @@ fn a_reference_that_cancels_is_off_by_a_part_of_its_largest_value() {
         formula: u64::from(formula.to_bits()),
         kernel: u64::from(formula.to_bits()),
         expected,
+        integer: None,
     };
     let compared = compare(DType::F32, [element(2.5, 2.5), element(0.0, 2.5e-16)], None);
     assert_eq!(compared.finding(), None);
@@ -103,6 +110,7 @@ fn the_gravest_element_is_shown() {
         formula: u64::from(1.0_f32.to_bits()),
         kernel: u64::from(kernel.to_bits()),
         expected,
+        integer: None,
     };
     let elements = [
         element(9.0, 1.0),
@@ -127,15 +135,16 @@ fn the_gravest_element_is_shown() {
 
 #[test]
 fn integers_are_equal_or_wrong() {
-    let element = |kernel: i32, expected| Element {
+    let element = |kernel: i64, expected: i64| Element {
         bounds: Accepted::Exact,
-        formula: u64::from(kernel as u32),
-        kernel: u64::from(kernel as u32),
-        expected,
+        formula: kernel as u64,
+        kernel: kernel as u64,
+        expected: expected as f64,
+        integer: Some(expected),
     };
-    assert_eq!(compare(DType::I32, [element(-3, -3.0)], None).finding(), None);
+    assert_eq!(compare(DType::I64, [element(-3, -3)], None).finding(), None);
     assert_eq!(
-        compare(DType::I32, [element(-3, 3.0)], None).finding(),
+        compare(DType::I64, [element(-3, 3)], None).finding(),
         Some(Finding::Wrong)
     );
 }

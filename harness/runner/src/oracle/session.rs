@@ -27,6 +27,9 @@ use crate::preflight::{describe_undefined, find_kernel_name};
 /// Numbers of at most this many significant bits are constants that a program may write itself: `0`, `1`, `-inf`, `0.125`.
 const CONSTANT_BITS: u32 = 12;
 
+/// The most elements of an output.
+const MAX_ELEMENTS: usize = 1 << 26;
+
 /// A launch that was executed.
 #[derive(Debug)]
 struct Executed {
@@ -44,7 +47,7 @@ struct Executed {
 /// The origin of a storage's contents.
 #[derive(Clone, Debug)]
 enum Source {
-    /// Arguments, constants and what nobody wrote.
+    /// Arguments, constants and uninitialised memory.
     Exact,
     /// A storage of an earlier launch.
     Launch(u64, StorageId),
@@ -195,10 +198,14 @@ impl Session {
         let Some((exact, dtype)) = self.exact.as_ref().zip(dtype.filter(|dtype| dtype.is_float())) else {
             return Source::Exact;
         };
+        // Every number of a narrow dtype has few bits.
+        let limit = dtype
+            .float_format()
+            .map_or(CONSTANT_BITS, |(fraction, _)| CONSTANT_BITS.min(fraction / 2));
         let is_exact = |bytes: &[u8]| {
             let value = decode(dtype, read_bits(bytes));
             let bits = u64::BITS - 12 - value.to_bits().trailing_zeros().min(52);
-            value == 0.0 || !value.is_finite() || bits < CONSTANT_BITS || exact.contains(&value.to_bits())
+            value == 0.0 || !value.is_finite() || bits < limit || exact.contains(&value.to_bits())
         };
         if bytes.chunks_exact(dtype.size()).all(is_exact) {
             Source::Exact
@@ -303,7 +310,7 @@ impl Session {
         let unwritten = count_state(ByteState::Uninit);
         let undefined = count_state(ByteState::Poison);
         let formula = executed.formula.as_ref().ok();
-        let elements = places.iter().zip(&expected).map(|(&place, &expected)| Element {
+        let elements = places.iter().zip(&expected).map(|(&place, expected)| Element {
             bounds: formula.map_or(cerith_accept::Accepted::Unknown, |formula| {
                 formula.ranges.accepted_at(storage, place).1
             }),
@@ -311,7 +318,8 @@ impl Session {
                 read_element(formula.memory.bytes(storage), place, dtype)
             }),
             kernel: read_element(bytes, place, dtype),
-            expected,
+            expected: expected.value,
+            integer: expected.integer,
         });
         let comparison = cerith_oracle::compare(dtype, elements, tolerance);
         let Comparison {
@@ -381,8 +389,8 @@ impl Session {
         let places =
             list_places(&tensor, bytes.len()).ok_or_else(|| RequestError::Outside(output.name.clone()))?;
         let expected = read_expected(output, tensor.dtype, places.len())?;
-        let distance = |(&place, &expected): (&usize, &f64)| {
-            (decode(tensor.dtype, read_element(bytes, place, tensor.dtype)) - expected).abs()
+        let distance = |(&place, expected): (&usize, &Expected)| {
+            (decode(tensor.dtype, read_element(bytes, place, tensor.dtype)) - expected.value).abs()
         };
         let worst = places
             .iter()
@@ -461,7 +469,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, RequestError> {
 }
 
 /// The expected values: `f64` for floats, and `i64` for integers.
-fn read_expected(output: &Output, dtype: DType, elements: usize) -> Result<Vec<f64>, RequestError> {
+fn read_expected(output: &Output, dtype: DType, elements: usize) -> Result<Vec<Expected>, RequestError> {
     let bytes = read_file(&output.expected)?;
     let words = bytes.as_chunks::<8>().0;
     if words.len() != elements {
@@ -473,12 +481,30 @@ fn read_expected(output: &Output, dtype: DType, elements: usize) -> Result<Vec<f
     }
     let value = |word: &[u8; 8]| {
         if dtype.is_float() {
-            f64::from_le_bytes(*word)
-        } else {
-            i64::from_le_bytes(*word) as f64
+            return Expected {
+                value: f64::from_le_bytes(*word),
+                integer: None,
+            };
+        }
+        let integer = i64::from_le_bytes(*word);
+        Expected {
+            value: if dtype == DType::U64 {
+                integer as u64 as f64
+            } else {
+                integer as f64
+            },
+            integer: Some(integer),
         }
     };
     Ok(words.iter().map(value).collect())
+}
+
+/// A value of the reference function.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    value: f64,
+    /// Of integers, itself: unsigned ones beyond the signed range wrap.
+    integer: Option<i64>,
 }
 
 fn read_bits(bytes: &[u8]) -> u64 {
@@ -498,14 +524,15 @@ fn list_places(tensor: &Tensor, bytes: usize) -> Option<Vec<usize>> {
     let size = tensor.dtype.size();
     let count = usize::try_from(tensor.numel())
         .ok()
-        .filter(|&count| count <= bytes.max(1) * 8)?;
+        .filter(|&count| count <= MAX_ELEMENTS)?;
     let mut places = Vec::with_capacity(count);
     for nth in 0..count {
         let index = unravel(nth, &tensor.shape);
-        let steps = index.iter().zip(&tensor.strides).map(|(at, stride)| at * stride);
-        let place = usize::try_from(tensor.offset + steps.sum::<i64>())
-            .ok()?
-            .checked_mul(size)?;
+        let mut steps = index.iter().zip(&tensor.strides);
+        let element = steps.try_fold(tensor.offset, |sum, (at, stride)| {
+            sum.checked_add(at.checked_mul(*stride)?)
+        })?;
+        let place = usize::try_from(element).ok()?.checked_mul(size)?;
         if place.checked_add(size)? > bytes {
             return None;
         }
