@@ -46,12 +46,11 @@ def _describe_passing(subject: Subject, trials: Sequence[Trial], uncompared: Seq
         what = ", ".join(f"`{name}`" for name in uncompared) or "no output"
         reasons = [one.reason for one in compared if one.reason and one.name in uncompared]
         reasons += [trial.reason for trial in trials if trial.reason]
-        open_ones = [
-            one for trial in trials for one in trial.outputs if one.undecided and one.name in uncompared
+        reasons += [
+            f"{one.undecided} of {one.elements} elements have no bounds, and not the reference's values"
+            for one in compared
+            if one.undecided and one.name in uncompared
         ]
-        if open_ones:
-            count, elements = open_ones[0].undecided, open_ones[0].elements
-            reasons.append(f"{count} of {elements} elements have no bounds, and not the reference's values")
         why = f": {reasons[0]}" if reasons else ""
         if not compared:
             return f"{subject.name} was not compared with {subject.reference}{why}"

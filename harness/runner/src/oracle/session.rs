@@ -12,6 +12,7 @@ use std::rc::Rc;
 use cerith_accept::AcceptanceMap;
 use cerith_case::{Case, Corpus};
 use cerith_engine::{Engine as _, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules};
+use cerith_interp::value::read;
 use cerith_memory::{ByteState, Memory, StorageId, Tensor};
 use cerith_oracle::{Comparison, Contract, Element, Tolerance};
 use cerith_recording::Follower;
@@ -203,7 +204,7 @@ impl Session {
             .float_format()
             .map_or(CONSTANT_BITS, |(fraction, _)| CONSTANT_BITS.min(fraction / 2));
         let is_exact = |bytes: &[u8]| {
-            let value = decode(dtype, read_bits(bytes));
+            let value = decode(dtype, read_element(bytes, 0, dtype));
             let bits = u64::BITS - 12 - value.to_bits().trailing_zeros().min(52);
             value == 0.0 || !value.is_finite() || bits < limit || exact.contains(&value.to_bits())
         };
@@ -507,38 +508,17 @@ struct Expected {
     integer: Option<i64>,
 }
 
-fn read_bits(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    if let Some(to) = word.get_mut(..bytes.len()) {
-        to.copy_from_slice(bytes);
-    }
-    u64::from_le_bytes(word)
-}
-
 fn read_element(bytes: &[u8], place: usize, dtype: DType) -> u64 {
-    read_bits(bytes.get(place..place + dtype.size()).unwrap_or(&[]))
+    read(bytes.get(place..).unwrap_or(&[]), 0, dtype.size())
 }
 
 /// The first byte of each element of a view, in row-major order. `None` if one is outside of so many bytes.
 fn list_places(tensor: &Tensor, bytes: usize) -> Option<Vec<usize>> {
-    let size = tensor.dtype.size();
-    let count = usize::try_from(tensor.numel())
-        .ok()
-        .filter(|&count| count <= MAX_ELEMENTS)?;
-    let mut places = Vec::with_capacity(count);
-    for nth in 0..count {
-        let index = unravel(nth, &tensor.shape);
-        let mut steps = index.iter().zip(&tensor.strides);
-        let element = steps.try_fold(tensor.offset, |sum, (at, stride)| {
-            sum.checked_add(at.checked_mul(*stride)?)
-        })?;
-        let place = usize::try_from(element).ok()?.checked_mul(size)?;
-        if place.checked_add(size)? > bytes {
-            return None;
-        }
-        places.push(place);
-    }
-    Some(places)
+    let few = usize::try_from(tensor.numel()).is_ok_and(|count| count <= MAX_ELEMENTS);
+    let inside = tensor
+        .byte_range()
+        .is_none_or(|(first, end)| first >= 0 && usize::try_from(end).is_ok_and(|end| end <= bytes));
+    (few && inside).then(|| tensor.element_starts().collect())
 }
 
 /// The index of an element, counted in row-major order.
