@@ -1,4 +1,4 @@
-"""What judges make of the cheats and of the honest submissions.
+"""The verdicts of judges on the cheats and the honest submissions.
 
 `judge.py [--engine cerith|naive] [--only TEXT] [--jobs N]` runs `cerith judge TASK KERNEL` (CERITH names the binary), or `naive.py` in a
 process of its own, for each file of `cheats/` and `tasks/honest/`, and prints a table. The first line of each file names its task and

@@ -34,7 +34,7 @@ pub struct Element {
     pub kernel: u64,
     /// The reference function's value.
     pub expected: f64,
-    /// The same for an integer, of which an `f64` lacks those beyond 2^53. An unsigned one wraps.
+    /// The reference function's integer, since an `f64` lacks integers beyond 2^53. An unsigned one wraps.
     pub integer: Option<i64>,
 }
 

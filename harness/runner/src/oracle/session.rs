@@ -504,7 +504,7 @@ fn read_expected(output: &Output, dtype: DType, elements: usize) -> Result<Vec<E
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     value: f64,
-    /// Of integers, itself: unsigned ones beyond the signed range wrap.
+    /// The value of an integer. An unsigned one beyond the signed range wraps.
     integer: Option<i64>,
 }
 
