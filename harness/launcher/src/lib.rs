@@ -14,6 +14,7 @@ mod exec;
 mod fit;
 mod heuristic;
 mod host;
+mod inputs;
 mod launch;
 mod launched;
 mod machine;
@@ -38,6 +39,7 @@ use ruff_python_ast::PySourceType;
 
 pub use self::heuristic::evaluate_heuristics;
 pub use self::host::{Change, HostLaunch, HostTensor, Origin, is_same_launch};
+pub use self::inputs::{ArgumentLayout, HostArgument, HostCall, NoCalls};
 pub use self::launch::ELEMENTS_OF;
 use self::module::{HostModule, MODULE, Root};
 use self::solve::Solver;
@@ -58,11 +60,39 @@ pub fn read_launches(text: &str, path: &str, kernel: &str) -> Vec<HostLaunch> {
 
 /// As [`read_launches`], of a text whose first lines are of other modules.
 pub fn read_launches_after(text: &str, path: &str, kernel: &str, lines_before: u32) -> Vec<HostLaunch> {
-    let Ok(contents) = parsing::parse(SourceId(0), text) else {
-        return Vec::new();
-    };
+    with_module(text, path, kernel, lines_before, read_module).unwrap_or_default()
+}
+
+/// Evaluates a function that launches a kernel, and returns calls of it that reach the launch, the plain one first.
+///
+/// # Errors
+/// There is no such function, or it cannot be evaluated up to the launch.
+pub fn read_calls(text: &str, path: &str, kernel: &str, function: &str) -> Result<Vec<HostCall>, NoCalls> {
+    let found = with_module(text, path, kernel, 0, |module| {
+        let root = module
+            .find_root(function)
+            .ok_or_else(|| NoCalls::NoFunction(function.to_owned()))?;
+        let solver = Solver {
+            module,
+            root,
+            is_called: false,
+        };
+        solver.find_calls(MAX_LAUNCHES)
+    });
+    found.unwrap_or_else(|| Err(NoCalls::NoFunction(function.to_owned())))
+}
+
+/// `None` if the text is not Python.
+fn with_module<T>(
+    text: &str,
+    path: &str,
+    kernel: &str,
+    lines_before: u32,
+    read: impl FnOnce(&HostModule<'_>) -> T,
+) -> Option<T> {
+    let contents = parsing::parse(SourceId(0), text).ok()?;
     let texts = Texts::new([(MODULE, text)]);
-    parsing::with_stack(text, || {
+    Some(parsing::with_stack(text, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
         let library = Library::new(&texts);
         let mut module = HostModule::new(
@@ -74,8 +104,8 @@ pub fn read_launches_after(text: &str, path: &str, kernel: &str, lines_before: u
             &library,
         );
         module.lines_before = lines_before;
-        read_module(&module)
-    })
+        read(&module)
+    }))
 }
 
 fn read_module(module: &HostModule<'_>) -> Vec<HostLaunch> {

@@ -117,6 +117,14 @@ impl<'a> HostModule<'a> {
             .unwrap_or(line)
     }
 
+    /// A function at the top of the file.
+    pub fn find_root(&self, name: &str) -> Option<Root<'a>> {
+        match self.globals.get(name)? {
+            Global::Function(def) => Some(Root::Function(def)),
+            _ => None,
+        }
+    }
+
     /// A kernel by its own name.
     pub fn function(&self, name: &str) -> Option<&Function> {
         let mut functions = self.functions.iter().filter(|function| function.jit);

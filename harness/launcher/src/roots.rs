@@ -15,7 +15,7 @@ use super::tensor::Fill;
 use super::value::{Dtype, Scope, Value};
 
 /// Parameters of a root, with the plan's inputs for them.
-fn parameters(def: &ast::StmtFunctionDef) -> impl Iterator<Item = &ast::ParameterWithDefault> {
+pub(super) fn list_parameters(def: &ast::StmtFunctionDef) -> impl Iterator<Item = &ast::ParameterWithDefault> {
     def.parameters.iter_non_variadic_params()
 }
 
@@ -48,7 +48,7 @@ fn is_receiver(root: Root<'_>, def: &ast::StmtFunctionDef, at: usize) -> bool {
 }
 
 fn is_context(def: &ast::StmtFunctionDef) -> bool {
-    parameters(def)
+    list_parameters(def)
         .next()
         .is_some_and(|first| matches!(first.parameter.name.as_str(), "ctx" | "context"))
 }
@@ -57,7 +57,7 @@ fn is_context(def: &ast::StmtFunctionDef) -> bool {
 pub(super) fn first_plan(root: Root<'_>) -> Plan {
     let mut plan = Plan::new();
     let def = find_outer(root);
-    for (at, parameter) in parameters(def).enumerate() {
+    for (at, parameter) in list_parameters(def).enumerate() {
         let name = parameter.parameter.name.as_str();
         if is_receiver(root, def, at) {
             let class = match root {
@@ -207,7 +207,7 @@ impl<'a> Machine<'a> {
         let scope = self.enter(&format_name(root, def), None)?;
         let context = new_object();
         let mut context_name = None;
-        for (at, parameter) in parameters(def).enumerate() {
+        for (at, parameter) in list_parameters(def).enumerate() {
             let name = parameter.parameter.name.as_str();
             let value = if is_receiver(root, def, at) {
                 context_name = Some(name);
@@ -266,7 +266,7 @@ impl<'a> Machine<'a> {
             Value::Tuple(values, _) => values.to_vec(),
             one => vec![one.clone()],
         };
-        let names: Vec<&str> = parameters(def)
+        let names: Vec<&str> = list_parameters(def)
             .skip(1)
             .map(|one| one.parameter.name.as_str())
             .collect();

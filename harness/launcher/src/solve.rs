@@ -29,6 +29,22 @@ pub(super) struct Solver<'a> {
 impl<'a> Solver<'a> {
     /// The launches of a root, the plain one first; or why there are none.
     pub fn find_launches(&self, most: usize) -> Result<Vec<HostLaunch>, Box<HostLaunch>> {
+        let mut found = Vec::new();
+        let mut of_line = 2;
+        self.visit_plans(&mut |machine, variant, change| {
+            self.collect(machine, (variant, change), of_line, &mut found);
+            of_line = 1;
+            found.len() < most
+        })?;
+        Ok(found)
+    }
+
+    /// Evaluates a root with the plain inputs, then with their variants, as long as `visit` wants more. Fails if the plain inputs
+    /// reach no launch.
+    pub fn visit_plans(
+        &self,
+        visit: &mut dyn FnMut(&Machine<'a>, &str, Change) -> bool,
+    ) -> Result<(), Box<HostLaunch>> {
         let mut budget = MAX_EVALUATIONS;
         let base = match self.solve(first_plan(self.root), &mut budget) {
             Ok(machine) if !machine.launches.is_empty() => machine,
@@ -45,11 +61,10 @@ impl<'a> Solver<'a> {
             Err(reason) => return Err(self.failure(None, vec![reason])),
         };
         let base = self.add_rows(self.resize(base));
-        let mut found = Vec::new();
-        self.collect(&base, ("", Change::Other), 2, &mut found);
+        let mut goes_on = visit(&base, "", Change::Other);
         let has_layouts = !is_guarded(find_outer(self.root));
         for Variant { name, change, plan } in variants::list_variants(self.module, &base, has_layouts) {
-            if found.len() >= most {
+            if !goes_on {
                 break;
             }
             let mut budget = MAX_VARIANT_EVALUATIONS;
@@ -57,10 +72,10 @@ impl<'a> Solver<'a> {
             if let Ok(machine) = self.solve(plan, &mut budget)
                 && machine.is_uneven == base.is_uneven
             {
-                self.collect(&machine, (&name, change), 1, &mut found);
+                goes_on = visit(&machine, &name, change);
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     fn failure(&self, line: Option<u32>, unknown: Vec<String>) -> Box<HostLaunch> {

@@ -3,6 +3,7 @@
 //!
 //! A request is a line of JSON; so is an answer, which may name bytes that follow it. See `session` for the state.
 
+mod answers;
 mod session;
 mod text;
 
@@ -15,6 +16,7 @@ use cerith_oracle::{Contract, Finding, Tolerance};
 use cerith_tile::DType;
 use serde::{Deserialize, Serialize};
 
+pub use self::answers::OracleAnswers;
 use self::session::Session;
 use crate::exit::Exit;
 

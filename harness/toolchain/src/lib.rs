@@ -5,7 +5,7 @@
 //! several, hands them out, and replaces those that crash. On request a worker has torch's own tensors, and a GPU. Workers of
 //! another kind are [`Compilers`]: their Triton compiles launches, without a GPU, into machine code and resolved parameters
 //! ([`Compiled`]), which a [`Cache`] keeps on disk. Those of a toolchain with torch are [`Inductors`]: they make launches under
-//! `torch.compile`.
+//! `torch.compile`. [`Programs`] execute functions of the user's files, and ask us about their launches.
 //!
 //! ```
 //! use cerith_toolchain::pool::Limits;
@@ -66,6 +66,7 @@ pub mod names;
 pub mod pool;
 mod probe;
 mod process;
+pub mod program;
 pub mod published;
 mod python;
 mod reach;
@@ -95,6 +96,7 @@ pub use installed::{Adopted, Contents, Toolchain};
 pub use limits::Limits;
 pub use manifest::Damage;
 pub use pool::Pool;
+pub use program::{ProgramRequest, Programs};
 pub use repair::Repaired;
 pub use request::Request;
 pub use response::Response;

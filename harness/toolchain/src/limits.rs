@@ -36,6 +36,12 @@ impl Limits {
         memory: 16 << 30,
     };
 
+    /// A program: 60 seconds and 4 GiB, besides those of torch.
+    pub const PROGRAM: Self = Self {
+        time: Duration::from_mins(1),
+        memory: 4 << 30,
+    };
+
     /// The trial of a new toolchain: 60 seconds, because its first import is slow.
     pub const PROBE: Self = Self {
         time: Duration::from_mins(1),

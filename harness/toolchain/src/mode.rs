@@ -27,6 +27,8 @@ pub(crate) enum Mode {
     Compile,
     /// torch is beside it, and launches go through `torch.compile`.
     Inductor,
+    /// A program of ours makes launches, which it asks us about. torch may be beside it.
+    Program,
     /// It interprets it, and tensors are torch's own.
     Torch(Device),
     /// It compiles and launches it on a GPU; tensors are torch's own.
@@ -37,7 +39,7 @@ impl Mode {
     /// The device of torch's own tensors, if those are passed.
     pub(crate) const fn torch(self) -> Option<Device> {
         match self {
-            Self::Interpret | Self::Compile | Self::Inductor => None,
+            Self::Interpret | Self::Compile | Self::Inductor | Self::Program => None,
             Self::Torch(device) => Some(device),
             Self::Jit => Some(Device::Cuda),
         }
@@ -49,7 +51,10 @@ impl Mode {
 
     /// Whether a C compiler may be wanted: for what launches on a GPU, and by torch.
     pub(crate) const fn wants_c(self) -> bool {
-        !matches!(self, Self::Interpret | Self::Torch(Device::Host))
+        !matches!(
+            self,
+            Self::Interpret | Self::Torch(Device::Host) | Self::Program
+        )
     }
 
     /// Gives a worker that has this folder for its own its environment, and nothing else of ours.
@@ -68,6 +73,9 @@ impl Mode {
             Mode::Compile | Mode::Jit => {
                 command.env("TRITON_DISABLE_LINE_INFO", "1");
             }
+            Mode::Program => {
+                command.env("CERITH_PROGRAM", "1");
+            }
             Mode::Inductor => {
                 command
                     // Read when torch is imported; an older run's module would be taken again.
@@ -78,7 +86,7 @@ impl Mode {
         }
         match (self, self.torch()) {
             // It is there to be imported; the mode decides the kind of arguments.
-            (Mode::Inductor, _) => {}
+            (Mode::Inductor | Mode::Program, _) => {}
             (_, None) => {
                 command.env("CERITH_TORCH", "hidden");
             }
@@ -110,7 +118,7 @@ impl Mode {
     /// kept for the next request of the same file ([`crate::worker::Worker::turn_to`]).
     pub(crate) const fn kept_folders(self) -> &'static [&'static str] {
         match self {
-            Self::Interpret | Self::Torch(Device::Host) | Self::Inductor => &[],
+            Self::Interpret | Self::Torch(Device::Host) | Self::Inductor | Self::Program => &[],
             Self::Compile => &["cache"],
             Self::Torch(Device::Cuda) | Self::Jit => &["cache", ".nv"],
         }

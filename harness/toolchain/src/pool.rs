@@ -127,6 +127,17 @@ impl Pool {
         })
     }
 
+    /// Puts another Python package beside ours, where workers find it: its files with their texts.
+    pub(crate) fn add_package(&self, name: &str, files: &[(&str, &str)]) -> io::Result<()> {
+        let package = self.private.folder().join(PYTHON).join(name);
+        for (file, text) in files {
+            let path = package.join(file);
+            fs::create_dir_all(path.parent().unwrap_or(&package))?;
+            fs::write(path, text)?;
+        }
+        Ok(())
+    }
+
     /// Lets workers read a folder, except for hidden files and folders in it. They change nothing.
     #[must_use]
     pub fn with_readable(mut self, folder: &Path) -> Self {

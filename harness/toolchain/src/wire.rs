@@ -3,6 +3,7 @@
 
 mod error;
 pub(crate) mod inductor;
+pub(crate) mod program;
 pub(crate) mod value;
 
 use std::path::{Path, PathBuf};

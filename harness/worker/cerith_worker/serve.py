@@ -23,7 +23,7 @@ import numpy as np
 import triton
 import triton.language as tl
 
-from . import STDOUT, TORCH, driver, errors, inductor, tracked, warm, wire
+from . import STDOUT, TORCH, driver, errors, inductor, program, tracked, warm, wire
 from .apart import ForkedWorker
 from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
@@ -480,22 +480,23 @@ def main() -> None:
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     most = _STDOUT_MOST if hard == resource.RLIM_INFINITY else min(_STDOUT_MOST, hard)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+
+    def ask(header: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any], memoryview]:
+        wire.write(answers, header, blobs)
+        frame = wire.read(requests)
+        if frame is None:
+            sys.exit()
+        return frame
+
     torch = None
+    programs = program.Programs(ask) if program.is_requested() else None
     if TORCH:
         real.start(TORCH)
     elif inductor.is_requested():
-
-        def ask(header: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any], memoryview]:
-            wire.write(answers, header, blobs)
-            frame = wire.read(requests)
-            if frame is None:
-                sys.exit()
-            return frame
-
         torch = inductor.Inductor(ask)
-    else:
+    elif programs is None or programs.torch is None:
         driver.show_triton_a_torch()
-    if torch is None and "TRITON_INTERPRET" not in os.environ:
+    if torch is None and programs is None and "TRITON_INTERPRET" not in os.environ:
         if not TORCH:
             prepare()
         # A folder of this process's own.
@@ -514,7 +515,7 @@ def main() -> None:
         "python": platform.python_version(),
     }
     other = None
-    if worker.is_apart:
+    if programs is None and worker.is_apart:
         worker.warm_up()
         # The other side knows the packages and ours, and empties this process's folder.
         known = (*packages, own, os.environ["HOME"])
@@ -524,7 +525,9 @@ def main() -> None:
         frame = wire.receive(requests)
         if frame is None:
             return
-        if other is None:
+        if programs is not None:
+            wire.write(answers, programs.run(frame.parse()[0], stdout.take), [])
+        elif other is None:
             wire.write(answers, *worker.serve(*frame.parse()))
         else:
             other.pass_on(frame)

@@ -24,6 +24,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("layout.py", include_str!("../cerith_worker/layout.py")),
     ("memory.py", include_str!("../cerith_worker/memory.py")),
     ("modules.py", include_str!("../cerith_worker/modules.py")),
+    ("program.py", include_str!("../cerith_worker/program.py")),
     ("real.py", include_str!("../cerith_worker/real.py")),
     ("recorder.py", include_str!("../cerith_worker/recorder.py")),
     ("serve.py", include_str!("../cerith_worker/serve.py")),

@@ -134,14 +134,20 @@ def check(
         rtol,
         atol,
     )
-    options: dict[str, Any] = {} if accumulate == "float32" else {"accumulate": accumulate}
-    options.update({} if tf32 else {"tf32": False})
-    options.update({name: value for name, value in (("rtol", rtol), ("atol", atol)) if value is not None})
+    options = list_options(accumulate, tf32, rtol, atol)
     chosen = kinds.choose_kinds(data, given=True)
     comparison = _check(subject, chosen, make_seed(seed), engines, options)
     if raises and not comparison.ok:
         raise WrongResult(comparison)
     return comparison
+
+
+def list_options(accumulate: str, tf32: bool, rtol: float | None, atol: float | None) -> dict[str, Any]:
+    """The arguments of `check` that are not its defaults."""
+    options: dict[str, Any] = {} if accumulate == "float32" else {"accumulate": accumulate}
+    options.update({} if tf32 else {"tf32": False})
+    options.update({name: value for name, value in (("rtol", rtol), ("atol", atol)) if value is not None})
+    return options
 
 
 def make_seed(seed: int | None) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 import numpy as np
@@ -37,6 +37,8 @@ class Point:
     """By the names of parameters."""
     dtypes: Mapping[str, str]
     data: str
+    layouts: Mapping[str, str] = field(default_factory=dict)
+    """By the names of parameters: `padded` and `transposed` tensors are not contiguous."""
 
     @property
     def id(self) -> str:
@@ -87,10 +89,10 @@ class Conformance:
         """Compares at a point. Raises `WrongResult` with the smallest shape that was found to fail."""
         __tracebackhide__ = True
         seed = checking.make_seed(self._seed)
-        comparison = self._compare(point, seed)
+        comparison = self._compare(point, [point.data], seed)
         if comparison.ok:
             return comparison
-        smallest = self._shrink(point, comparison, seed)
+        _, smallest = self._shrink(point, comparison, seed)
         if raises:
             raise WrongResult(smallest)
         return smallest
@@ -100,9 +102,23 @@ class Conformance:
         __tracebackhide__ = True
         return [self.check(point, raises) for point in self.points]
 
-    def _compare(self, point: Point, seed: int) -> Comparison:
+    def compare_all(self, seed: int) -> Comparison:
+        """Compares at the shapes of the first point, with the data of all points. A failure is told with the
+        smallest shapes and the plainest data that were found to fail."""
+        __tracebackhide__ = True
+        first = self.points[0]
+        comparison = self._compare(first, [one.data for one in self.points], seed)
+        failing = [trial for trial in comparison.trials if trial.fails]
+        if not failing or comparison.verdict == "not judged":
+            return comparison
+        point = replace(first, data=failing[-1].data.kind)
+        smallest, comparison = self._shrink(point, comparison, seed)
+        plain = self._compare(smallest, [point.data], seed, reduces=True)
+        return plain if plain.verdict == comparison.verdict else comparison
+
+    def _compare(self, point: Point, chosen: Sequence[str], seed: int, reduces: bool = False) -> Comparison:
         args = {
-            name: _make(shape, point.dtypes[name], seed + at)
+            name: _make(shape, point.dtypes[name], point.layouts.get(name, "dense"), seed + at)
             for at, (name, shape) in enumerate(point.shapes.items())
         }
         positional, named = _split(self.fn, args)
@@ -110,12 +126,13 @@ class Conformance:
         same = self._like_kwargs is self._kwargs
         like_kwargs = kwargs if same else {**named, **self._like_kwargs}
         subject = Subject(self.fn, self.like, positional, kwargs, positional, like_kwargs, **self._settings)
-        chosen = point.data if subject.varied else kinds.GIVEN
-        return checking.compare(subject, [chosen], seed, reduces=False)
+        varied = list(chosen) if subject.varied else [kinds.GIVEN]
+        options = checking.list_options(**self._settings)
+        return checking.compare(subject, varied, seed, options, reduces)
 
-    def _shrink(self, point: Point, comparison: Comparison, seed: int) -> Comparison:
-        """The comparison at the smallest shape that fails in the same way. Equal sizes shrink together
-        first: they may have to be equal."""
+    def _shrink(self, point: Point, comparison: Comparison, seed: int) -> tuple[Point, Comparison]:
+        """The smallest shapes that fail in the same way, and the comparison there. Equal sizes shrink
+        together first: they may have to be equal."""
         runs = 0
         smaller = True
         while smaller and runs < _MAX_RUNS:
@@ -125,13 +142,13 @@ class Conformance:
                 if runs > _MAX_RUNS:
                     break
                 try:
-                    found = self._compare(candidate, seed)
+                    found = self._compare(candidate, [candidate.data], seed)
                 except Exception:  # noqa: BLE001, S112 (the launcher refuses this shape)
                     continue
                 if found.verdict == comparison.verdict:
                     point, comparison, smaller = candidate, found, True
                     break
-        return comparison
+        return point, comparison
 
 
 def conforms(
@@ -244,14 +261,30 @@ def _split(fn: Any, args: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]
     return positional, named
 
 
-def _make(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
+def _make(shape: tuple[int, ...], dtype: str, layout: str, seed: int) -> Any:
     """An argument. Data replaces its values if they are floats."""
-    values = np.random.default_rng(seed).integers(0, 2 if dtype == "bool" else 8, shape)
+    whole = shape
+    if layout == "padded":
+        whole = (*shape[:-1], shape[-1] + _PADDING)
+    elif layout == "transposed":
+        whole = shape[::-1]
+    values = np.random.default_rng(seed).integers(0, 2 if dtype == "bool" else 8, whole)
     torch = arguments.torch_of()
+    made: Any
     if torch is not None:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(getattr(torch, dtype))
-    return tensor(values, dtype=dtype) if dtype not in _NUMPY else values.astype(dtype)
+        made = torch.from_numpy(np.ascontiguousarray(values)).to(getattr(torch, dtype))
+    else:
+        made = tensor(values, dtype=dtype) if dtype not in _NUMPY else values.astype(dtype)
+    if layout == "padded":
+        return made[..., : shape[-1]]
+    if layout == "transposed":
+        axes = tuple(reversed(range(len(shape))))
+        return made.transpose(axes) if isinstance(made, np.ndarray) else made.permute(axes)
+    return made
 
+
+# Elements between the rows of a padded tensor.
+_PADDING = 5
 
 _NUMPY = {name for name in DTYPES if not formats.is_float(name) or name in ("float16", "float32", "float64")}
 
@@ -265,12 +298,12 @@ def _list_smaller(point: Point) -> Iterator[Point]:
                 name: tuple(smaller if one == size else one for one in shape)
                 for name, shape in point.shapes.items()
             }
-            yield Point(shapes, point.dtypes, point.data)
+            yield replace(point, shapes=shapes)
     for name, shape in point.shapes.items():
         for axis, size in enumerate(shape):
             for smaller in _list_sizes(size):
                 changed = {**point.shapes, name: (*shape[:axis], smaller, *shape[axis + 1 :])}
-                yield Point(changed, point.dtypes, point.data)
+                yield replace(point, shapes=changed)
 
 
 def _list_sizes(size: int) -> list[int]:

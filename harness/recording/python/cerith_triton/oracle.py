@@ -8,20 +8,18 @@ stored. So launches need no GPU. See `checking` for how they are used.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
-import subprocess
-import tempfile
 import threading
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Mapping, NamedTuple, NoReturn, Sequence
+from typing import Any, Mapping, NamedTuple, NoReturn, Sequence
 
 import numpy as np
 
-from . import binary, executed, hooks
+from . import executed, hooks
 from .arguments import ArrayTensor
 from .binary import CerithError
+from .connection import Connection, connect
 from .launch import Call, Launch
 from .recorder import Options, Recorder
 from .storages import Storage
@@ -31,7 +29,6 @@ from .storages import Storage
 _TARGET = 90
 # Bytes of a storage, and of all that one run of a launcher launches.
 _MAX_STORAGE, _MAX_PART = 1 << 30, 1 << 33
-_MAX_MESSAGE = 4000
 # Bytes of the pattern of memory that nothing wrote.
 _PATTERN = 16
 
@@ -111,8 +108,7 @@ class Oracle:
         options = Options(sample="every", max_bytes=_MAX_STORAGE, max_size=_MAX_PART)
         self._recorder = _OracleRecorder(folder, options)
         self._recorder.patterns = {}
-        self._process: subprocess.Popen[bytes] | None = None
-        self._messages: IO[bytes] | None = None
+        self._connection: Connection | None = None
         self._lock = threading.RLock()
         self._before: hooks.Executor | None = None
         self._pid = os.getpid()
@@ -147,21 +143,11 @@ class Oracle:
             tuner.cache.update(cache)
 
     def close(self) -> None:
-        """Ends the process `cerith oracle` and the part file. The comparisons come before."""
+        """Ends the connection and the part file. The comparisons come before."""
         self._recorder.stop()
-        process, self._process = self._process, None
-        if process is not None:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            try:
-                process.stdin.close()
-                process.stdout.close()
-                process.wait(10)
-            except (OSError, subprocess.TimeoutExpired):
-                process.kill()
-                process.wait()
-        if self._messages is not None:
-            self._messages.close()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     # What the hooks call.
 
@@ -236,7 +222,8 @@ class Oracle:
         after = list(before)
         stored = {int(change["storage"]) for change in answer.get("changed", ())}
         for change in answer.get("changed", ()):
-            found = self._read(int(change["bytes"]))
+            assert self._connection is not None
+            found = self._connection.read(int(change["bytes"]))
             if len(found) != storages[change["storage"]].size:
                 raise CerithError("`cerith oracle` answered with a storage of another size")
             after[change["storage"]] = found
@@ -272,68 +259,20 @@ class Oracle:
 
     def compare(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a comparison."""
-        return self._ask({"request": "compare", **request})
+        files = [str(one["expected"]) for one in request["outputs"]]
+        return self._ask({"request": "compare", **request}, files)
 
-    # The process.
+    # The other side.
 
-    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        process = self._start()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(json.dumps(request, allow_nan=False).encode() + b"\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except OSError as error:
-            raise CerithError(f"`cerith oracle` failed: {error}{self._last_words()}") from error
-        try:
-            answer = json.loads(line)
-        except ValueError as error:
-            raise CerithError(f"`cerith oracle` ended without an answer{self._last_words()}") from error
-        if not isinstance(answer, dict):
-            raise CerithError(f"`cerith oracle` answered with {line[:200]!r}")
+    def _ask(self, request: Mapping[str, Any], files: Sequence[str] = ()) -> dict[str, Any]:
+        if self._connection is None:
+            self._connection = connect(self._recorder.part())
+            if self._exact:
+                self._ask({"request": "arguments", "values": self._exact}, self._exact)
+        answer = self._connection.ask(request, files)
         if request["request"] != "launch" and "outcome" in answer:
             raise CerithError(f"`cerith oracle` failed: {answer.get('text')}")
         return answer
-
-    def _read(self, size: int) -> bytes:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        content = self._process.stdout.read(size)
-        if len(content) != size:
-            raise CerithError(f"`cerith oracle` ended in the middle of an answer{self._last_words()}")
-        return content
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
-            environment = {
-                name: value for name, value in os.environ.items() if not name.startswith("CERITH_RECORD")
-            }
-            program = binary.find()
-            try:
-                self._process = subprocess.Popen(
-                    [program, "oracle", self._recorder.part()],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=self._messages,
-                    env=environment,
-                    # Ctrl-C is for the program.
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise CerithError(f"failed to start {program}: {error}") from error
-            if self._exact:
-                self._ask({"request": "arguments", "values": self._exact})
-        return self._process
-
-    def _last_words(self) -> str:
-        """The end of the messages that the process printed."""
-        if self._messages is None:
-            return ""
-        self._messages.seek(0)
-        text = self._messages.read().decode("utf-8", "replace").strip()[-_MAX_MESSAGE:]
-        return f": {text}" if text else ""
 
 
 def _storage_of(tensor: Any) -> Storage:

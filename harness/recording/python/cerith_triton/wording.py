@@ -66,6 +66,18 @@ def _describe_passing(subject: Subject, trials: Sequence[Trial], uncompared: Seq
     return f"{subject.name} agrees with {subject.reference}: {counted}"
 
 
+def describe_agreement(comparisons: Sequence[Any], seed: int) -> str:
+    """The text of comparisons that all agree."""
+    texts = [one.text.partition(":")[0] for one in comparisons]
+    outputs = [output for one in comparisons for trial in one.trials for output in trial.outputs]
+    ran = sum(trial.verdict != "skipped" for one in comparisons for trial in one.trials)
+    worst = _largest([one.worst_ulps for one in outputs])
+    line = f"{texts[0]}: {sum(one.decided for one in outputs)} elements in {ran} sets of data and "
+    line += f"{len(comparisons)} {'call' if len(comparisons) == 1 else 'calls'}"
+    line += "" if worst is None else f", at most {worst:.3g} ulps off"
+    return limit([line, f"  seed: {seed}"], ())
+
+
 def _largest(values: Sequence[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
