@@ -2,6 +2,7 @@
 //!
 //! The file of a checkout is untrusted. It chooses no engine that starts Python, and it names no path outside of its folder.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -19,6 +20,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::code;
+use super::conformance::{BadLike, LauncherEntry, Like, LikeSource, Rules, read_argument};
 
 /// The most bytes of a configuration.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -29,10 +31,11 @@ const MAX_ENTRIES: usize = 1000;
 /// Names of the file, the preferred one first.
 pub const NAMES: [&str; 2] = ["cerith.toml", "pyproject.toml"];
 
-const KEYS: [&str; 8] = [
-    "paths", "exclude", "engines", "timeout", "strict", "baseline", "kernel", "ignore",
+const KEYS: [&str; 9] = [
+    "paths", "exclude", "engines", "timeout", "strict", "baseline", "kernel", "launcher", "ignore",
 ];
 const KERNEL_KEYS: [&str; 2] = ["name", "requires"];
+const LAUNCHER_KEYS: [&str; 7] = ["name", "like", "args", "accumulate", "tf32", "rtol", "atol"];
 const IGNORE_KEYS: [&str; 4] = ["file", "kernel", "code", "reason"];
 
 /// The configuration of a folder.
@@ -56,6 +59,8 @@ pub struct Config {
     pub baseline: Option<PathBuf>,
     /// Promises about kernels.
     pub kernels: Vec<KernelEntry>,
+    /// Launchers with their reference functions, and their files from the configuration's folder.
+    pub launchers: Vec<(String, LauncherEntry)>,
     /// Findings to ignore.
     pub ignores: Vec<IgnoreEntry>,
 }
@@ -111,6 +116,8 @@ struct ConfigFile {
     #[serde(default)]
     kernel: Vec<KernelTable>,
     #[serde(default)]
+    launcher: Vec<LauncherTable>,
+    #[serde(default)]
     ignore: Vec<IgnoreTable>,
 }
 
@@ -119,6 +126,19 @@ struct ConfigFile {
 struct KernelTable {
     name: Spanned<String>,
     requires: Vec<Spanned<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LauncherTable {
+    name: Spanned<String>,
+    like: Spanned<String>,
+    #[serde(default)]
+    args: BTreeMap<String, String>,
+    accumulate: Option<String>,
+    tf32: Option<bool>,
+    rtol: Option<f64>,
+    atol: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -314,7 +334,11 @@ impl Reader<'_> {
         }
         let Some(table) = table else { return Ok(None) };
         self.check_keys(table, &KEYS)?;
-        for (key, known) in [("kernel", &KERNEL_KEYS[..]), ("ignore", &IGNORE_KEYS[..])] {
+        for (key, known) in [
+            ("kernel", &KERNEL_KEYS[..]),
+            ("launcher", &LAUNCHER_KEYS[..]),
+            ("ignore", &IGNORE_KEYS[..]),
+        ] {
             let entries = table.get(key).and_then(|value| value.get_ref().as_array());
             for entry in entries.into_iter().flat_map(|entries| entries.iter()) {
                 if let DeValue::Table(entry) = entry.get_ref() {
@@ -333,6 +357,7 @@ impl Reader<'_> {
             file.paths.len(),
             file.exclude.len(),
             file.kernel.iter().map(|entry| entry.requires.len() + 1).sum(),
+            file.launcher.len(),
             file.ignore.len(),
         ];
         if lengths.iter().any(|&length| length > MAX_ENTRIES) {
@@ -390,6 +415,10 @@ impl Reader<'_> {
         for entry in &file.kernel {
             accept(self.read_kernel(entry).map(|entry| kernels.push(entry)));
         }
+        let mut launchers = Vec::new();
+        for entry in &file.launcher {
+            accept(self.read_launcher(entry).map(|entry| launchers.push(entry)));
+        }
         let mut ignores = Vec::new();
         for entry in &file.ignore {
             accept(self.read_ignore(entry).map(|entry| ignores.push(entry)));
@@ -416,6 +445,7 @@ impl Reader<'_> {
             is_strict: file.strict,
             baseline: file.baseline.map(|path| self.root.join(path.into_inner())),
             kernels,
+            launchers,
             ignores,
             root: self.root.clone(),
         })
@@ -486,6 +516,45 @@ impl Reader<'_> {
             requires: entry.requires.iter().map(|one| one.get_ref().clone()).collect(),
             place: self.place(entry.name.span().start),
         })
+    }
+
+    fn read_launcher(&self, entry: &LauncherTable) -> Result<(String, LauncherEntry), Diagnostic> {
+        let name = entry.name.get_ref();
+        let (file, launcher) = name
+            .rsplit_once(':')
+            .filter(|(file, launcher)| !file.is_empty() && !launcher.is_empty())
+            .ok_or_else(|| {
+                let message = format!("`{name}` is not the name of a launcher");
+                self.build_error(entry.name.span(), message)
+                    .help("write the file and the function: `kernels/softmax.py:softmax`")
+            })?;
+        let mut like: Like = entry
+            .like
+            .get_ref()
+            .parse()
+            .map_err(|error: BadLike| self.build_error(entry.like.span(), error.to_string()))?;
+        if let LikeSource::File(path) = &mut like.source {
+            self.check_path(&Spanned::new(entry.like.span(), path.display().to_string()))?;
+            *path = self.root.join(&*path);
+        }
+        let defaults = Rules::default();
+        let launcher = LauncherEntry {
+            launcher: launcher.to_owned(),
+            like,
+            rules: Rules {
+                accumulate: entry.accumulate.clone().unwrap_or(defaults.accumulate),
+                tf32: entry.tf32.unwrap_or(defaults.tf32),
+                rtol: entry.rtol,
+                atol: entry.atol,
+                seed: None,
+            },
+            arguments: entry
+                .args
+                .iter()
+                .map(|(name, value)| (name.clone(), read_argument(value)))
+                .collect(),
+        };
+        Ok((file.trim_start_matches("./").to_owned(), launcher))
     }
 
     fn read_ignore(&self, entry: &IgnoreTable) -> Result<IgnoreEntry, Diagnostic> {

@@ -6,6 +6,7 @@ pub mod baseline;
 pub mod checker;
 pub mod code;
 pub mod config;
+pub mod conformance;
 mod declared;
 pub mod dependent;
 mod doubt;

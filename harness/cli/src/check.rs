@@ -1,5 +1,6 @@
 //! `cerith check`: tries the kernels of files and packages, and says each thing that is found once.
 
+mod conformance;
 mod count;
 mod engines;
 mod reports;
@@ -12,6 +13,7 @@ use std::path::Path;
 use cerith_check::baseline::{Entry, write_baseline};
 use cerith_check::checker::Checker;
 use cerith_check::code;
+use cerith_check::conformance::{ConformanceReport, ConformanceVerdict};
 use cerith_check::hidden::Hidden;
 use cerith_check::line::Line;
 use cerith_check::report::{KernelReport, Standing};
@@ -261,6 +263,13 @@ impl Checking<'_> {
         if self.host.is_stopped() {
             return Ok(Exit::Interrupted);
         }
+        for entry in conformance::list_launchers(self.args, self.settings, &asked.file) {
+            let report = conformance::compare(self.args, &asked.file, &entry, self.host)?;
+            exit = pick_worse(exit, self.output.report_conformance(&report));
+            if self.host.is_stopped() {
+                return Ok(Exit::Interrupted);
+            }
+        }
         let subject = &checked.subject;
         self.keep(subject, asked)?;
         let is_whole = checked.is_whole && asked.kernels.is_empty() && exit != Exit::Nothing;
@@ -339,6 +348,24 @@ impl Output<'_> {
             Standing::Found(_) => Exit::Unexpected,
             Standing::Clean => Exit::AsExpected,
             Standing::NotJudged | Standing::NotTried(_) => Exit::Nothing,
+        }
+    }
+
+    fn report_conformance(&mut self, report: &ConformanceReport) -> Exit {
+        self.reports.add_conformance(report);
+        match self.args.format {
+            CheckFormat::Human => self.terminal.print(&format!("{}\n", report.text.trim_end())),
+            CheckFormat::Jsonl => self.terminal.print(&report.line()),
+            CheckFormat::Github | CheckFormat::Sarif | CheckFormat::Junit => {}
+        }
+        match report.verdict {
+            ConformanceVerdict::Agree => Exit::AsExpected,
+            // Nobody asked for it.
+            ConformanceVerdict::NotJudged if self.args.oracle.is_none() => {
+                self.count.not_judged += 1;
+                Exit::Nothing
+            }
+            _ => Exit::Unexpected,
         }
     }
 

@@ -86,7 +86,11 @@ impl<'a> Machine<'a> {
         if let Some(found) = self.call_math(path, last, args)? {
             return Ok(found);
         }
-        if path.starts_with("torch.")
+        let makes_array = || {
+            let name = last.strip_suffix("_like").unwrap_or(last);
+            path.starts_with("numpy.") && matches!(name, "empty" | "zeros" | "ones" | "full")
+        };
+        if (path.starts_with("torch.") || makes_array())
             && let Some(found) = self.call_torch(path, last, args)?
         {
             return Ok(found);

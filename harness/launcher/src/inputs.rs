@@ -2,7 +2,7 @@
 
 use super::plan::{Kind, Layout, Plan, Scalar};
 use super::roots::{find_outer, list_parameters};
-use super::solve::Solver;
+use super::solve::{Solver, UNREACHED};
 
 /// How an argument lies in its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,9 @@ pub enum NoCalls {
     /// It cannot be evaluated up to a launch.
     #[error("{}", .0.join("; "))]
     Unknown(Vec<String>),
+    /// It launches the kernel nowhere.
+    #[error("it does not launch the kernel")]
+    Unreached,
     /// An argument is an object.
     #[error("the parameter `{0}` is an object, which is not made")]
     Object(String),
@@ -85,6 +88,7 @@ impl Solver<'_> {
             found.len() < most
         });
         match (evaluated, problem) {
+            (Err(failure), _) if failure.unknown == [UNREACHED] => Err(NoCalls::Unreached),
             (Err(failure), _) => Err(NoCalls::Unknown(failure.unknown)),
             (Ok(()), Some(why)) if found.is_empty() => Err(why),
             (Ok(()), _) => Ok(found),

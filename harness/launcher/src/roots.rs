@@ -15,7 +15,9 @@ use super::tensor::Fill;
 use super::value::{Dtype, Scope, Value};
 
 /// Parameters of a root, with the plan's inputs for them.
-pub(super) fn list_parameters(def: &ast::StmtFunctionDef) -> impl Iterator<Item = &ast::ParameterWithDefault> {
+pub(super) fn list_parameters(
+    def: &ast::StmtFunctionDef,
+) -> impl Iterator<Item = &ast::ParameterWithDefault> {
     def.parameters.iter_non_variadic_params()
 }
 

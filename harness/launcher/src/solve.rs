@@ -19,6 +19,9 @@ const MAX_VARIANT_EVALUATIONS: usize = 24;
 /// Maximum number of elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
+/// The reason for an evaluation that ends without a launch.
+pub(super) const UNREACHED: &str = "the evaluation does not reach the launch";
+
 pub(super) struct Solver<'a> {
     pub module: &'a HostModule<'a>,
     pub root: Root<'a>,
@@ -54,7 +57,7 @@ impl<'a> Solver<'a> {
                     machine.unknown.iter().map(|(_, reason)| reason.clone()).collect();
                 reasons.dedup();
                 if reasons.is_empty() {
-                    reasons.push("the evaluation does not reach the launch".to_owned());
+                    reasons.push(UNREACHED.to_owned());
                 }
                 return Err(self.failure(line, reasons));
             }

@@ -84,7 +84,8 @@ impl<'a> Machine<'a> {
                     size.as_ref().and_then(Value::numbers)
                 };
                 if let Some(sizes) = sizes {
-                    let dtype = given.unwrap_or(Dtype::torch("f32"));
+                    let default = if path.starts_with("numpy.") { "f64" } else { "f32" };
+                    let dtype = given.unwrap_or(Dtype::torch(default));
                     self.allocate(sizes, &dtype, fill)
                 } else {
                     let size = args.get(0, "size");

@@ -415,7 +415,10 @@ pub(super) fn module_value<'a>(path: &str) -> Value<'a> {
     let path = path
         .strip_prefix("triton.language")
         .map_or_else(|| path.to_owned(), |rest| format!("tl{rest}"));
-    let member = path.strip_prefix("torch.").map(|name| (name, false));
+    let array = path
+        .strip_prefix("torch.")
+        .or_else(|| path.strip_prefix("numpy."));
+    let member = array.map(|name| (name, false));
     let member = member.or_else(|| path.strip_prefix("tl.").map(|name| (name, true)));
     if let Some((name, is_triton)) = member
         && let Some(dtype) = Dtype::find(name, is_triton)

@@ -43,34 +43,62 @@ pub const FILES: &[(&str, &str)] = &[
 /// The files of programs, besides those that record: name and text.
 const PROGRAM_FILES: &[(&str, &str)] = &[
     ("__init__.py", ""),
-    ("arguments.py", include_str!("../python/cerith_triton/arguments.py")),
+    (
+        "arguments.py",
+        include_str!("../python/cerith_triton/arguments.py"),
+    ),
     ("binary.py", include_str!("../python/cerith_triton/binary.py")),
     ("checking.py", include_str!("../python/cerith_triton/checking.py")),
-    ("conforming.py", include_str!("../python/cerith_triton/conforming.py")),
+    (
+        "conforming.py",
+        include_str!("../python/cerith_triton/conforming.py"),
+    ),
+    (
+        "connection.py",
+        include_str!("../python/cerith_triton/connection.py"),
+    ),
     ("data.py", include_str!("../python/cerith_triton/data.py")),
     ("devices.py", include_str!("../python/cerith_triton/devices.py")),
     ("formats.py", include_str!("../python/cerith_triton/formats.py")),
     ("judging.py", include_str!("../python/cerith_triton/judging.py")),
+    (
+        "launchers.py",
+        include_str!("../python/cerith_triton/launchers.py"),
+    ),
     ("oracle.py", include_str!("../python/cerith_triton/oracle.py")),
     ("outputs.py", include_str!("../python/cerith_triton/outputs.py")),
     ("program.py", include_str!("../python/cerith_triton/program.py")),
-    ("standin/__init__.py", include_str!("../python/cerith_triton/standin/__init__.py")),
-    ("standin/dtypes.py", include_str!("../python/cerith_triton/standin/dtypes.py")),
-    ("standin/host.py", include_str!("../python/cerith_triton/standin/host.py")),
-    ("standin/layout.py", include_str!("../python/cerith_triton/standin/layout.py")),
-    ("standin/memory.py", include_str!("../python/cerith_triton/standin/memory.py")),
-    ("standin/tensor.py", include_str!("../python/cerith_triton/standin/tensor.py")),
+    (
+        "standin/__init__.py",
+        include_str!("../python/cerith_triton/standin/__init__.py"),
+    ),
+    (
+        "standin/dtypes.py",
+        include_str!("../python/cerith_triton/standin/dtypes.py"),
+    ),
+    (
+        "standin/host.py",
+        include_str!("../python/cerith_triton/standin/host.py"),
+    ),
+    (
+        "standin/layout.py",
+        include_str!("../python/cerith_triton/standin/layout.py"),
+    ),
+    (
+        "standin/memory.py",
+        include_str!("../python/cerith_triton/standin/memory.py"),
+    ),
+    (
+        "standin/tensor.py",
+        include_str!("../python/cerith_triton/standin/tensor.py"),
+    ),
     ("trials.py", include_str!("../python/cerith_triton/trials.py")),
     ("wording.py", include_str!("../python/cerith_triton/wording.py")),
 ];
 
 /// The package's files for programs: name and text.
 pub fn program_files() -> Vec<(&'static str, &'static str)> {
-    FILES
-        .iter()
-        .chain(PROGRAM_FILES)
-        .copied()
-        .collect()
+    FILES.iter().chain(PROGRAM_FILES).copied().collect()
 }
 
 /// Starts the recorder when Python starts.

@@ -1,12 +1,17 @@
 //! The program around a command: where text goes, and how the user stops it.
 
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use cerith_report::Palette;
 use cerith_toolchain::Event;
 use cerith_verdict::Panel;
 
 use crate::interrupt::Interrupt;
+
+/// The interval of checks whether the user has asked to stop.
+const LOOKED_EVERY: Duration = Duration::from_millis(50);
 
 /// Prints the text of a command. Commands of this crate print nothing themselves.
 pub trait Console: Sync {
@@ -95,6 +100,25 @@ impl Host<'_> {
     /// Whether the user has asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.interrupt.is_requested()
+    }
+
+    /// Does work that `stop` ends when the user asks to stop.
+    pub fn run_stoppable<T>(&self, stop: impl Fn() + Send, work: impl FnOnce() -> T) -> T {
+        std::thread::scope(|scope| {
+            let (working, ended) = mpsc::channel::<()>();
+            let interrupt = self.interrupt;
+            scope.spawn(move || {
+                while ended.recv_timeout(LOOKED_EVERY) == Err(RecvTimeoutError::Timeout) {
+                    if interrupt.is_requested() {
+                        stop();
+                        return;
+                    }
+                }
+            });
+            let result = work();
+            drop(working);
+            result
+        })
     }
 
     /// Stops these engines when the user asks to stop.

@@ -51,10 +51,7 @@ impl Mode {
 
     /// Whether a C compiler may be wanted: for what launches on a GPU, and by torch.
     pub(crate) const fn wants_c(self) -> bool {
-        !matches!(
-            self,
-            Self::Interpret | Self::Torch(Device::Host) | Self::Program
-        )
+        !matches!(self, Self::Interpret | Self::Torch(Device::Host) | Self::Program)
     }
 
     /// Gives a worker that has this folder for its own its environment, and nothing else of ours.

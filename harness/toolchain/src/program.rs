@@ -79,11 +79,7 @@ impl Programs {
     ///
     /// # Errors
     /// The folder for their private files cannot be made.
-    pub fn new(
-        toolchain: Toolchain,
-        size: usize,
-        package: (&str, &[(&str, &str)]),
-    ) -> io::Result<Self> {
+    pub fn new(toolchain: Toolchain, size: usize, package: (&str, &[(&str, &str)])) -> io::Result<Self> {
         let pool = Pool::with_mode(toolchain, size, Mode::Program)?;
         pool.add_package(package.0, package.1)?;
         Ok(Self { pool })

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use cerith_check::conformance::{HostArgument, Like, read_argument};
+
 use super::output::output_file;
 use super::selection::Engines;
 
@@ -23,6 +25,14 @@ pub enum CheckFormat {
     Junit,
 }
 
+fn launcher_argument(text: &str) -> Result<(String, HostArgument), String> {
+    let (name, value) = text
+        .split_once('=')
+        .filter(|(name, _)| !name.trim().is_empty())
+        .ok_or_else(|| "write a name and a value: `x=float32[33,49]`".to_owned())?;
+    Ok((name.trim().to_owned(), read_argument(value)))
+}
+
 /// Arguments of `cerith check`.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, Args)]
@@ -33,6 +43,8 @@ pub enum CheckFormat {
   cerith check softmax.py --keep cases/softmax  keep what was tried as case files
   cerith check src --write-baseline known.toml  accept today's findings
   cerith check src --baseline known.toml        report only new ones
+  cerith check softmax.py --launcher softmax --like ref.py:softmax --oracle
+                                                does it compute this function?
 
 `check` infers what the kernel needs from its source: which parameters are tensors, strides, sizes and blocks. Then one thing is varied at a \
 time: sizes of 0, 1, one below, at and above a block; rows that are padded, tensors that are transposed or begin inside their \
@@ -72,6 +84,43 @@ pub struct CheckArgs {
     /// Check again whenever a file that decides the result changes: the named files, and the modules that they import. Ctrl-C ends it.
     #[arg(long, conflicts_with = "write_baseline")]
     pub watch: bool,
+
+    /// Compare this function, which launches kernels, with the reference function of `--like`.
+    #[arg(long, value_name = "FUNCTION", requires = "like")]
+    pub launcher: Option<String>,
+
+    /// The reference function: `FILE.py:FUNCTION`, or a module's, `torch.nn.functional.softmax`. It gets the launcher's arguments, with
+    /// floats as float64.
+    #[arg(long, value_name = "FUNCTION", requires = "launcher")]
+    pub like: Option<Like>,
+
+    /// Execute launchers and reference functions, in a contained Python: the named toolchain's, or else the newest one with torch.
+    #[arg(long, value_name = "TOOLCHAIN", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub oracle: Option<String>,
+
+    /// An argument of the launcher, `x=float32[33,49]` or `eps=1e-5`. Without any, they are inferred, and varied.
+    #[arg(long = "arg", value_name = "NAME=VALUE", requires = "launcher", value_parser = launcher_argument)]
+    pub arguments: Vec<(String, HostArgument)>,
+
+    /// The dtype whose rounding sums, products and functions may have. A launcher that rounds more is inaccurate.
+    #[arg(long, value_name = "DTYPE", default_value = "float32", requires = "launcher")]
+    pub accumulate: String,
+
+    /// `tl.dot` of float32 may not round to TF32.
+    #[arg(long, requires = "launcher")]
+    pub no_tf32: bool,
+
+    /// A relative tolerance, in place of the bounds of the operations.
+    #[arg(long, value_name = "NUMBER", requires = "launcher")]
+    pub rtol: Option<f64>,
+
+    /// An absolute tolerance, in place of the bounds of the operations.
+    #[arg(long, value_name = "NUMBER", requires = "launcher")]
+    pub atol: Option<f64>,
+
+    /// The seed of the data for the launcher. Without it, a fresh one, which is printed.
+    #[arg(long, value_name = "N", requires = "launcher")]
+    pub seed: Option<u32>,
 
     /// Apply suggested edits. Without it, they are printed.
     #[arg(long)]

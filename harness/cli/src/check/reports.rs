@@ -6,6 +6,7 @@ use cerith_report::event::VerdictKind;
 use cerith_report::{Junit, Palette, Remarks};
 
 use crate::args::{CheckArgs, CheckFormat};
+use cerith_check::conformance::{ConformanceReport, ConformanceVerdict};
 use cerith_check::finding::{Finding, Summary};
 use cerith_check::report::{KernelReport, Standing};
 
@@ -53,6 +54,24 @@ impl Reports {
         };
         self.junit
             .add_kernel(told.file, told.kernel, failed, skipped.as_deref());
+    }
+
+    /// Adds a launcher that was compared with a reference function.
+    pub fn add_conformance(&mut self, report: &ConformanceReport) {
+        let name = format!("{}:{}", report.file, report.launcher);
+        let message = report.text.lines().next().unwrap_or_default();
+        if report.verdict.is_failure() {
+            let verdict = Some(VerdictKind::Differ);
+            self.remarks
+                .add_finding(&name, verdict, "check/conformance", &name, message, None);
+        }
+        let failed = report
+            .verdict
+            .is_failure()
+            .then_some((message, report.text.as_str()));
+        let skipped = (report.verdict == ConformanceVerdict::NotJudged).then_some(message);
+        self.junit
+            .add_kernel(&report.file, &report.launcher, failed, skipped);
     }
 
     /// Adds a file that cannot be checked.

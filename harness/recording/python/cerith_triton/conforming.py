@@ -118,7 +118,7 @@ class Conformance:
 
     def _compare(self, point: Point, chosen: Sequence[str], seed: int, reduces: bool = False) -> Comparison:
         args = {
-            name: _make(shape, point.dtypes[name], point.layouts.get(name, "dense"), seed + at)
+            name: make_argument(shape, point.dtypes[name], point.layouts.get(name, "dense"), seed + at)
             for at, (name, shape) in enumerate(point.shapes.items())
         }
         positional, named = _split(self.fn, args)
@@ -261,8 +261,8 @@ def _split(fn: Any, args: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]
     return positional, named
 
 
-def _make(shape: tuple[int, ...], dtype: str, layout: str, seed: int) -> Any:
-    """An argument. Data replaces its values if they are floats."""
+def make_argument(shape: tuple[int, ...], dtype: str, layout: str = "dense", seed: int = 0) -> Any:
+    """A tensor. Data replaces its values if they are floats."""
     whole = shape
     if layout == "padded":
         whole = (*shape[:-1], shape[-1] + _PADDING)

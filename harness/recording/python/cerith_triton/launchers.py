@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, Mapping, Sequence
 
 from . import arguments as tensors
-from . import checking, wording
+from . import checking, conforming, wording
 from . import data as kinds
 from .checking import Comparison
 from .conforming import Conformance, Point
@@ -29,8 +29,10 @@ def serve(channel: Channel, path: str, request: Mapping[str, Any]) -> dict[str, 
     function), the `calls`, each with a name and arguments, and the `settings` of `check`. No call begins
     after `seconds`.
     """
-    fn = find_function(load_module(path), request["launcher"])
-    like = find_reference(path, *request["like"])
+    module = load_module(path, request["root"], request["module"])
+    fn = find_function(module, request["launcher"])
+    source, name = request["like"]
+    like = find_function(module, name) if source == path else find_reference(source, name)
     settings = dict(request["settings"])
     seed = checking.make_seed(settings.pop("seed", None))
     ended = time.monotonic() + float(request["seconds"])
@@ -46,14 +48,10 @@ def serve(channel: Channel, path: str, request: Mapping[str, Any]) -> dict[str, 
     return summarise(comparisons, len(request["calls"]), seed)
 
 
-def find_reference(path: str, source: str, name: str) -> Callable[..., Any]:
+def find_reference(source: str, name: str) -> Callable[..., Any]:
     """A function of a file, or of an installed module such as `torch.nn.functional`."""
-    if source == path:
-        # It is loaded, and the launcher's module may keep state.
-        return find_function(load_module(path), name)
-    return find_function(
-        load_module(source) if source.endswith(".py") else importlib.import_module(source), name
-    )
+    is_file = source.endswith(".py")
+    return find_function(load_module(source) if is_file else importlib.import_module(source), name)
 
 
 def compare(
@@ -80,14 +78,18 @@ def compare(
 
 
 def read_value(value: Any) -> Any:
-    """A value of the request: JSON's own, `{"dtype": "torch.float16"}`, or a list."""
-    if isinstance(value, dict):
-        module, _, name = str(value["dtype"]).rpartition(".")
-        found = tensors.torch_of() if module == "torch" else importlib.import_module("triton.language")
-        return getattr(found, name) if found is not None else name
+    """A value of the request: JSON's own, a list, or a dict with a `dtype`, a `float` or a `tensor`."""
     if isinstance(value, list):
         return [read_value(one) for one in value]
-    return value
+    if not isinstance(value, dict):
+        return value
+    if "float" in value:
+        return float(value["float"])
+    if "tensor" in value:
+        return conforming.make_argument(tuple(value["tensor"]["shape"]), value["tensor"]["dtype"])
+    module, _, name = str(value["dtype"]).rpartition(".")
+    found = tensors.torch_of() if module == "torch" else importlib.import_module("triton.language")
+    return getattr(found, name) if found is not None else name
 
 
 def _choose_kwargs(like: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -49,8 +49,12 @@ def run(
     return answer
 
 
-def load_module(path: str) -> ModuleType:
-    """Imports a file, with the modules beside it. Raises what it raises."""
+def load_module(path: str, root: str | None = None, dotted: str | None = None) -> ModuleType:
+    """Imports a file, with the modules beside it; as the module `dotted` of the folder `root`, if it is in a
+    package. Raises what it raises."""
+    if root is not None and dotted is not None:
+        sys.path.insert(0, root)
+        return importlib.import_module(dotted)
     name = os.path.splitext(os.path.basename(path))[0]
     folder = os.path.dirname(path)
     if folder not in sys.path:

@@ -55,7 +55,9 @@ impl OracleAnswers {
     /// Answers a question `oracle`.
     pub fn answer(&mut self, question: &Question<'_>) -> Reply {
         self.try_answer(question).unwrap_or_else(|error| {
-            Reply::from(json!({"outcome": "failed", "text": format!("the question is not the oracle's: {error}")}))
+            Reply::from(
+                json!({"outcome": "failed", "text": format!("the question is not the oracle's: {error}")}),
+            )
         })
     }
 
@@ -132,7 +134,9 @@ fn rename_file(request: &mut Json, name: &str, file: &std::path::Path) {
 /// Whether all files of a request are ours: a hostile program would have others read.
 fn has_own_files(request: &Json, folder: &std::path::Path) -> bool {
     let mut request = request.clone();
-    list_files(&mut request)
-        .into_iter()
-        .all(|place| place.as_str().is_some_and(|name| PathBuf::from(name).parent() == Some(folder)))
+    list_files(&mut request).into_iter().all(|place| {
+        place
+            .as_str()
+            .is_some_and(|name| PathBuf::from(name).parent() == Some(folder))
+    })
 }

@@ -1,0 +1,486 @@
+//! A launcher compared with a reference function: both are executed, in a contained program of a toolchain, on arguments that the
+//! launcher's evaluation found. `cerith_triton/launchers.py` is the program.
+//!
+//! Python starts only with the user's `--oracle`. Without it, an entry is reported as not compared.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use cerith_launcher::HostArgument;
+use cerith_launcher::{ArgumentLayout, HostCall, NoCalls, read_calls};
+use cerith_module::excerpt::join_modules;
+use cerith_recording::recorder::{PACKAGE, program_files};
+use cerith_runner::Host;
+use cerith_runner::oracle::OracleAnswers;
+use cerith_survey::list_kernels;
+use cerith_tile::DType;
+use cerith_tile::source::{SourceFile, Sources};
+use cerith_toolchain::program::{Ending, Question, Reply};
+use cerith_toolchain::request::Module;
+use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain, WorkerFailure};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use crate::target::home_by_imports;
+
+/// The most time for one launcher. No call begins after half of it.
+const LIMITS: Limits = Limits {
+    time: Duration::from_mins(2),
+    ..Limits::PROGRAM
+};
+
+/// Where a reference function is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LikeSource {
+    /// A file.
+    File(PathBuf),
+    /// An installed module: `torch.nn.functional`.
+    Module(String),
+}
+
+/// A reference function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Like {
+    /// Where it is.
+    pub source: LikeSource,
+    /// Its name there.
+    pub function: String,
+}
+
+/// A text that names no reference function.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` names no function: write a file and a function, `ref.py:softmax`, or a module's, `torch.softmax`"
+)]
+pub struct BadLike(String);
+
+impl std::str::FromStr for Like {
+    type Err = BadLike;
+
+    fn from_str(text: &str) -> Result<Self, BadLike> {
+        let is_name = |name: &str| {
+            let is_part = |part: &str| {
+                let mut letters = part.chars();
+                letters
+                    .next()
+                    .is_some_and(|first| first.is_alphabetic() || first == '_')
+                    && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
+            };
+            name.split('.').all(is_part)
+        };
+        let found = match text.rsplit_once(':') {
+            Some((file, function)) if Path::new(file).extension().is_some_and(|end| end == "py") => {
+                Some((LikeSource::File(PathBuf::from(file)), function))
+            }
+            Some(_) => None,
+            None => text
+                .rsplit_once('.')
+                .filter(|(module, _)| is_name(module))
+                .map(|(module, function)| (LikeSource::Module(module.to_owned()), function)),
+        };
+        match found {
+            Some((source, function)) if is_name(function) => Ok(Self {
+                source,
+                function: function.to_owned(),
+            }),
+            _ => Err(BadLike(text.to_owned())),
+        }
+    }
+}
+
+impl std::fmt::Display for Like {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.source {
+            LikeSource::File(file) => write!(f, "{}:{}", file.display(), self.function),
+            LikeSource::Module(module) => write!(f, "{module}.{}", self.function),
+        }
+    }
+}
+
+/// The rules of a comparison. See `cerith_triton.check`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rules {
+    /// The dtype whose rounding sums, products and functions may have.
+    pub accumulate: String,
+    /// Whether a `tl.dot` of `float32` may round to TF32.
+    pub tf32: bool,
+    /// A relative tolerance, in place of bounds.
+    pub rtol: Option<f64>,
+    /// An absolute tolerance, in place of bounds.
+    pub atol: Option<f64>,
+    /// The seed of the data; fresh without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            accumulate: "float32".to_owned(),
+            tf32: true,
+            rtol: None,
+            atol: None,
+            seed: None,
+        }
+    }
+}
+
+/// A launcher, with its reference function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LauncherEntry {
+    /// The launcher's name in its file.
+    pub launcher: String,
+    /// The reference function.
+    pub like: Like,
+    /// The rules.
+    pub rules: Rules,
+    /// The arguments of the only call; empty to find calls.
+    pub arguments: Vec<(String, HostArgument)>,
+}
+
+/// The result of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConformanceVerdict {
+    /// The launcher computes the reference function, within the bounds of its operations.
+    Agree,
+    /// The bounds do not decide, or an output was not compared.
+    #[serde(alias = "undecided")]
+    Undecided,
+    /// It computes the function, and less accurately than the contract.
+    Inaccurate,
+    /// An output that no launch wrote.
+    Unwritten,
+    /// It computes something else.
+    Wrong,
+    /// Triton has no such kernel.
+    Rejected,
+    /// A launch without a defined meaning.
+    Undefined,
+    /// It was not executed.
+    #[serde(alias = "not judged")]
+    NotJudged,
+}
+
+impl ConformanceVerdict {
+    /// Whether the launcher is at fault.
+    pub const fn is_failure(self) -> bool {
+        matches!(
+            self,
+            Self::Inaccurate | Self::Unwritten | Self::Wrong | Self::Rejected | Self::Undefined
+        )
+    }
+}
+
+/// The report of a launcher.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConformanceReport {
+    /// The launcher's file, as the user names it.
+    pub file: String,
+    /// The launcher.
+    pub launcher: String,
+    /// The reference function.
+    pub like: String,
+    /// The result.
+    pub verdict: ConformanceVerdict,
+    /// The text for the user: at most 80 columns and 2 KB, as far as the program keeps to it.
+    pub text: String,
+    /// A test that repeats a failure; empty without one.
+    pub test: String,
+}
+
+/// The answer of the program, which is the user's code's.
+#[derive(Deserialize)]
+struct Answer {
+    verdict: ConformanceVerdict,
+    text: String,
+    #[serde(default)]
+    test: String,
+}
+
+impl ConformanceReport {
+    fn new(file: &Path, entry: &LauncherEntry, verdict: ConformanceVerdict, text: String) -> Self {
+        Self {
+            file: file.display().to_string(),
+            launcher: entry.launcher.clone(),
+            like: entry.like.to_string(),
+            verdict,
+            text,
+            test: String::new(),
+        }
+    }
+
+    /// The report of a launcher that is not executed.
+    pub fn without_oracle(file: &Path, entry: &LauncherEntry) -> Self {
+        let text = format!(
+            "{} was not compared with its reference function {}\n  = help: `--oracle` executes both, contained",
+            entry.launcher, entry.like
+        );
+        Self::new(file, entry, ConformanceVerdict::NotJudged, text)
+    }
+
+    /// A line of JSON.
+    pub fn line(&self) -> String {
+        // It has nothing that JSON lacks.
+        serde_json::to_string(self).map_or_else(|_| String::new(), |line| line + "\n")
+    }
+
+    fn not_judged(file: &Path, entry: &LauncherEntry, why: &str) -> Self {
+        let text = format!("{} was not compared with {}: {why}", entry.launcher, entry.like);
+        Self::new(file, entry, ConformanceVerdict::NotJudged, text)
+    }
+}
+
+/// Compares a launcher of a file with its reference function.
+///
+/// # Errors
+/// The message for the user: a file cannot be read, or Python does not start.
+pub fn compare_launcher(
+    file: &Path,
+    entry: &LauncherEntry,
+    toolchain: &Toolchain,
+    host: Host<'_>,
+) -> Result<ConformanceReport, String> {
+    let text = cerith_files::read_text(file, cerith_case::MAX_TEXT as u64)
+        .map_err(|error| format!("error: failed to read {}: {error}", file.display()))?;
+    let calls = if entry.arguments.is_empty() {
+        match find_calls(file, &text, &entry.launcher) {
+            Ok(calls) => calls,
+            Err(why @ NoCalls::NoFunction(_)) => return Err(format!("error: {}: {why}", file.display())),
+            Err(why) => {
+                let why = format!(
+                    "no arguments for it were found: {why}\n  = help: give them: `--arg x=float32[33,49] --arg eps=1e-5`"
+                );
+                return Ok(ConformanceReport::not_judged(file, entry, &why));
+            }
+        }
+    } else {
+        vec![HostCall {
+            variant: String::new(),
+            arguments: entry.arguments.clone(),
+        }]
+    };
+    let failed = |error: std::io::Error| format!("error: failed to make a temporary folder: {error}");
+    let (root, path) = home_by_imports(file, &text)
+        .ok_or_else(|| format!("error: the path {} is not UTF-8", file.display()))?;
+    let mut programs = Programs::new(toolchain.clone(), 1, (PACKAGE, &program_files()))
+        .map_err(failed)?
+        .with_readable(&absolute(&root)?);
+    let source = match &entry.like.source {
+        LikeSource::File(like) => {
+            let like = absolute(like)?;
+            if !like.is_file() {
+                return Err(format!(
+                    "error: there is no file {}\n  = help: `--like` names a file and a function of it: `ref.py:softmax`",
+                    like.display()
+                ));
+            }
+            programs = programs.with_readable(like.parent().unwrap_or(Path::new("/")));
+            like.display().to_string()
+        }
+        LikeSource::Module(module) => module.clone(),
+    };
+    let arguments = json!({
+        "launcher": entry.launcher,
+        "module": path.strip_suffix(".py").filter(|path| path.contains('/')).map(|path| path.replace('/', ".")),
+        "root": absolute(&root)?.display().to_string(),
+        "like": [source, entry.like.function],
+        "calls": calls.iter().map(write_call).collect::<Vec<_>>(),
+        "settings": entry.rules,
+        "seconds": LIMITS.time.as_secs_f64() / 2.0,
+    });
+    let request = ProgramRequest {
+        module: Module {
+            path: file.to_owned(),
+            text: text.into(),
+        },
+        program: "check".to_owned(),
+        arguments,
+    };
+    let mut oracle = OracleAnswers::new().map_err(failed)?;
+    let ended = host.run_stoppable(
+        || programs.stop(),
+        || {
+            programs.run(&request, LIMITS, &mut |question: Question<'_>| -> Reply {
+                oracle.answer(&question)
+            })
+        },
+    );
+    report_ending(file, entry, toolchain, ended)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|error| format!("error: the path {}: {error}", path.display()))
+}
+
+/// Finds calls of a function by evaluating it, in its file or with the modules that it imports from.
+fn find_calls(file: &Path, text: &str, function: &str) -> Result<Vec<HostCall>, NoCalls> {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new(file.display().to_string(), text));
+    let missing = || NoCalls::Unreached;
+    let Some((root, path)) = home_by_imports(file, text) else {
+        return Err(missing());
+    };
+    let read = |other: &str| {
+        if other == path {
+            return Some(text.to_owned());
+        }
+        cerith_files::read_text(root.join(other), cerith_case::MAX_TEXT as u64).ok()
+    };
+    let joined = join_modules(&path, None, &read).map(|joined| joined.text);
+    let mut problems = Vec::new();
+    for text in std::iter::once(text).chain(joined.as_deref()) {
+        for kernel in list_kernels(source, text).unwrap_or_default() {
+            match read_calls(text, &path, &kernel, function) {
+                Ok(calls) if !calls.is_empty() => return Ok(calls),
+                Ok(_) => {}
+                Err(why) => problems.push(why),
+            }
+        }
+    }
+    // A launch that it does not reach is one of another kernel.
+    let at = problems
+        .iter()
+        .position(|why| *why != NoCalls::Unreached)
+        .unwrap_or(0);
+    Err(problems.into_iter().nth(at).unwrap_or_else(missing))
+}
+
+fn write_call(call: &HostCall) -> Json {
+    let arguments = call.arguments.iter().map(|(name, argument)| match argument {
+        HostArgument::Tensor { dtype, shape, layout } => json!({
+            "name": name,
+            "dtype": dtype,
+            "shape": shape,
+            "layout": match layout {
+                ArgumentLayout::Dense => "dense",
+                ArgumentLayout::Padded => "padded",
+                ArgumentLayout::Transposed => "transposed",
+            },
+        }),
+        other => json!({"name": name, "value": write_value(other)}),
+    });
+    let name = if call.variant.is_empty() {
+        describe_call(call)
+    } else {
+        call.variant.clone()
+    };
+    json!({"name": name, "arguments": arguments.collect::<Vec<_>>()})
+}
+
+/// Tensors in lists are given by their shapes too, which the program reads.
+fn write_value(argument: &HostArgument) -> Json {
+    match argument {
+        HostArgument::None => Json::Null,
+        HostArgument::Bool(value) => json!(value),
+        HostArgument::Int(value) => json!(value),
+        HostArgument::Float(value) if value.is_finite() => json!(value),
+        HostArgument::Float(value) => json!({"float": value.to_string()}),
+        HostArgument::Text(value) => json!(value),
+        HostArgument::Dtype(name) => json!({"dtype": name}),
+        HostArgument::Items(items) => json!(items.iter().map(write_value).collect::<Vec<_>>()),
+        HostArgument::Tensor { dtype, shape, .. } => json!({"tensor": {"dtype": dtype, "shape": shape}}),
+    }
+}
+
+/// The tensors of a call: `x[33, 49], weight[49]`.
+fn describe_call(call: &HostCall) -> String {
+    let tensors = call
+        .arguments
+        .iter()
+        .filter_map(|(name, argument)| match argument {
+            HostArgument::Tensor { shape, .. } => {
+                let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+                Some(format!("{name}[{}]", sizes.join(", ")))
+            }
+            _ => None,
+        });
+    tensors.collect::<Vec<_>>().join(", ")
+}
+
+fn report_ending(
+    file: &Path,
+    entry: &LauncherEntry,
+    toolchain: &Toolchain,
+    ended: Result<Ending, WorkerFailure>,
+) -> Result<ConformanceReport, String> {
+    let answer = match ended {
+        Ok(Ending {
+            result: Ok(answer), ..
+        }) => answer,
+        Ok(Ending {
+            result: Err(raised), ..
+        }) => {
+            let root = raised.root();
+            let mut why = format!("{}: {}", root.kind, root.message);
+            if let Some(at) = &raised.location {
+                why.push_str(&format!("\n --> {}:{}", at.file.display(), at.line));
+            }
+            if root.kind == "ModuleNotFoundError" && root.message.contains("torch") {
+                why.push_str(&format!(
+                    "\n  = help: the toolchain {} has no torch; adopt an environment that has: `cerith toolchain adopt .venv`",
+                    toolchain.id
+                ));
+            }
+            return Ok(ConformanceReport::not_judged(file, entry, &why));
+        }
+        Err(failure @ (WorkerFailure::Start { .. } | WorkerFailure::Protocol(_))) => {
+            return Err(format!("error: failed to {failure}"));
+        }
+        Err(failure) => return Ok(ConformanceReport::not_judged(file, entry, &failure.to_string())),
+    };
+    match Answer::deserialize(answer) {
+        Ok(answer) => Ok(ConformanceReport {
+            test: answer.test,
+            ..ConformanceReport::new(file, entry, answer.verdict, answer.text)
+        }),
+        Err(error) => Ok(ConformanceReport::not_judged(
+            file,
+            entry,
+            &format!("the program answered something else: {error}"),
+        )),
+    }
+}
+
+/// An argument as `--arg` gives it: `float32[33,49]`, `1e-5`, `True`, `None`, or a text.
+pub fn read_argument(text: &str) -> HostArgument {
+    let text = text.trim();
+    if let Some((dtype, sizes)) = text.split_once('[')
+        && let Some(sizes) = sizes.strip_suffix(']')
+        && let Some(dtype) = find_dtype(dtype.trim())
+    {
+        let shape: Option<Vec<i64>> = sizes
+            .split(',')
+            .map(str::trim)
+            .filter(|size| !size.is_empty())
+            .map(|size| size.parse().ok().filter(|size| *size >= 0))
+            .collect();
+        if let Some(shape) = shape {
+            return HostArgument::Tensor {
+                dtype,
+                shape,
+                layout: ArgumentLayout::Dense,
+            };
+        }
+    }
+    match text {
+        "None" => return HostArgument::None,
+        "True" => return HostArgument::Bool(true),
+        "False" => return HostArgument::Bool(false),
+        _ => {}
+    }
+    if let Ok(number) = text.parse() {
+        return HostArgument::Int(number);
+    }
+    if let Ok(number) = text.parse() {
+        return HostArgument::Float(number);
+    }
+    HostArgument::Text(text.trim_matches('"').to_owned())
+}
+
+/// torch's name of a dtype, by torch's or Triton's name.
+fn find_dtype(name: &str) -> Option<String> {
+    let dtype = DType::from_torch_name(name)
+        .or_else(|| DType::ALL.into_iter().find(|dtype| dtype.to_string() == name))?;
+    dtype.torch_name().map(str::to_owned)
+}
