@@ -535,7 +535,8 @@ impl Reader<'_> {
             .map_err(|error: BadLike| self.build_error(entry.like.span(), error.to_string()))?;
         if let LikeSource::File(path) = &mut like.source {
             self.check_path(&Spanned::new(entry.like.span(), path.display().to_string()))?;
-            *path = self.root.join(&*path);
+            let whole = self.root.join(&*path);
+            *path = whole.strip_prefix(".").unwrap_or(&whole).to_owned();
         }
         let defaults = Rules::default();
         let launcher = LauncherEntry {

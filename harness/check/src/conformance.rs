@@ -265,7 +265,7 @@ pub fn compare_launcher(
         .ok_or_else(|| format!("error: the path {} is not UTF-8", file.display()))?;
     let mut programs = Programs::new(toolchain.clone(), 1, (PACKAGE, &program_files()))
         .map_err(failed)?
-        .with_readable(&absolute(&root)?);
+        .with_readable(&find_readable(file, &root)?);
     let source = match &entry.like.source {
         LikeSource::File(like) => {
             let like = absolute(like)?;
@@ -307,6 +307,22 @@ pub fn compare_launcher(
         },
     );
     report_ending(file, entry, toolchain, ended)
+}
+
+/// The folder that a program reads: the one that imports start from, unless an import of the file leads out of the current folder.
+fn find_readable(file: &Path, root: &Path) -> Result<PathBuf, String> {
+    let real = |path: &Path| {
+        let path = if path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            path
+        };
+        path.canonicalize()
+            .map_err(|error| format!("error: the path {}: {error}", path.display()))
+    };
+    let (root, own) = (real(root)?, real(file.parent().unwrap_or(Path::new(".")))?);
+    let here = real(Path::new("."))?;
+    Ok(if root.starts_with(here) { root } else { own })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, String> {

@@ -263,6 +263,22 @@ fn the_configuration_chooses_files_and_hides_findings() {
 }
 
 #[test]
+fn launchers_are_not_executed_without_a_request() {
+    let config = "engines = [\"reference\"]\n\n[[launcher]]\nname = \"k.py:run\"\nlike = \"ref.py:run\"\n";
+    let text = with_head(UNMASKED).replace("@triton.jit", "# cerith: requires n % BLOCK == 0\n@triton.jit");
+    let folder = place(&[("k.py", &text), ("cerith.toml", config)]);
+    let expected = "run was not compared with its reference function ref.py:run\n  = help: `--oracle` executes both, contained\n";
+    check(&folder, &["k.py"]).assert_ends(0, &[expected], &[]);
+    check(&folder, &["k.py", "--strict"]).assert_ends(1, &[expected], &[]);
+    check(&folder, &["k.py", "--launcher", "run"]).assert_ends(2, &[], &["--like"]);
+    check(&folder, &["k.py", "--launcher", "run", "--like", "run"]).assert_ends(
+        2,
+        &[],
+        &["`run` names no function", "ref.py:softmax"],
+    );
+}
+
+#[test]
 fn the_configuration_of_a_checkout_is_not_trusted() {
     let text = with_head(TOO_FAR);
     for (config, expected) in [
@@ -309,6 +325,26 @@ fn the_configuration_of_a_checkout_is_not_trusted() {
         (
             "[[kernel]]\nname = \"k.py:cpy\"\nrequires = []",
             "did you mean `copy`?",
+        ),
+        (
+            "[[launcher]]\nname = \"run\"\nlike = \"ref.py:run\"",
+            "is not the name of a launcher",
+        ),
+        (
+            "[[launcher]]\nname = \"k.py:run\"\nlike = \"out/ref.py:run\"",
+            "leads through a link",
+        ),
+        (
+            "[[launcher]]\nname = \"k.py:run\"\nlike = \"../ref.py:run\"",
+            "is not a path inside of this folder",
+        ),
+        (
+            "[[launcher]]\nname = \"k.py:run\"\nlike = \"run\"",
+            "`run` names no function",
+        ),
+        (
+            "[[launcher]]\nname = \"k.py:run\"\nlik = \"ref.py:run\"",
+            "did you mean `like`?",
         ),
         (
             "[[kernel]]\nname = \"k.py:copy\"\nrequires = [\"m > 2\"]",

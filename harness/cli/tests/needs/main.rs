@@ -5,6 +5,7 @@ mod checkout;
 mod command_output;
 mod compare;
 mod compiled;
+mod conformance;
 mod coverage;
 mod docs;
 mod findings;
@@ -25,8 +26,22 @@ use cerith_needs::{Tests, modules};
 
 fn main() -> ExitCode {
     Tests::join(modules![
-        checkout, compare, compiled, coverage, docs, findings, fuzz, hostile, loading, record, reduce,
-        scenarios, stages, sweep, toolchains
+        checkout,
+        compare,
+        compiled,
+        conformance,
+        coverage,
+        docs,
+        findings,
+        fuzz,
+        hostile,
+        loading,
+        record,
+        reduce,
+        scenarios,
+        stages,
+        sweep,
+        toolchains
     ])
     .run()
 }

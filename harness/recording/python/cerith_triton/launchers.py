@@ -102,7 +102,7 @@ def _choose_kwargs(like: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
         return None
     names = {one.name for one in parameters}
-    return {name: value for name, value in kwargs.items() if name in names}
+    return None if kwargs.keys() <= names else {name: kwargs[name] for name in kwargs if name in names}
 
 
 def summarise(comparisons: Sequence[tuple[str, Comparison]], count: int, seed: int) -> dict[str, Any]:
@@ -114,7 +114,8 @@ def summarise(comparisons: Sequence[tuple[str, Comparison]], count: int, seed: i
         text = wording.describe_agreement([one for one in judged if one.ok], seed)
         worst = judged[0]
     elif name:
-        text = f"{worst.text.rstrip()}\n  arguments: {name}\n"
+        problem, repeats, test = worst.text.rstrip().partition("\nto repeat it:\n")
+        text = f"{problem}\n  arguments: {name}{repeats}{test}"
     return {
         "verdict": worst.verdict,
         "ok": worst.ok,

@@ -148,6 +148,8 @@ class Subject:
         self.name = "the launcher" if own == "<lambda>" else own
         other = name_of(self.like)
         self.reference = "the reference function" if other == "<lambda>" else other
+        if self.reference == self.name:
+            self.reference = f"{getattr(self.like, '__module__', 'reference')}.{other}"
         if _is_module(self.like):
             # Its parameters are arguments too.
             module: Any = copy.deepcopy(self.like)
