@@ -13,6 +13,7 @@ use crate::compile::Compile;
 use crate::discovery::Discovery;
 use crate::expectation::Expectation;
 use crate::expected_content::ExpectedContent;
+use crate::like::CaseLike;
 use crate::recorded::{RecordedRun, Source};
 use cerith_module::kernel::{Kernel, Module};
 
@@ -52,6 +53,8 @@ pub struct Case {
     pub recorded: Option<RecordedRun>,
     /// The contents that the file expects storages to have after the last launch.
     pub expected_contents: Vec<ExpectedContent>,
+    /// The function that its launches compute together, by the case file.
+    pub like: Option<CaseLike>,
     /// The written-down exceptions whose `when` holds at this point.
     pub expectations: Vec<Expectation>,
     /// Where the case file is, for messages: the whole `about`.

@@ -11,6 +11,7 @@ use crate::discovery::Discovery;
 use crate::expectation::EnginePattern;
 use crate::expr::Names;
 use crate::fill::ArchiveLookup;
+use crate::like::CaseLike;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::variant::Axis;
 use crate::versions::VersionRange;
@@ -31,6 +32,8 @@ pub struct CaseFile {
     pub(crate) hosts: HashMap<String, Kernel>,
     /// Modules by `file.py`, as written in the file.
     pub(crate) modules: HashMap<String, Arc<Module>>,
+    /// The reference function.
+    pub(crate) like: Option<CaseLike>,
 }
 
 impl CaseFile {

@@ -79,6 +79,7 @@ mod fill;
 mod filter;
 pub mod format;
 mod input;
+pub mod like;
 mod matrix;
 pub mod print;
 mod problems;

@@ -142,6 +142,16 @@ impl<'a> Printer<'a> {
             let fill = self.render_fill(&given.content, dtype)?;
             self.print_line(2, &format!("{name}: {fill}"));
         }
+        if let Some(like) = &self.case.like {
+            let text = match &like.module {
+                Some(file) => {
+                    let path = make_relative(&module.path, &file.path);
+                    format!("{path}:{}", like.written.function)
+                }
+                None => like.written.to_string(),
+            };
+            self.print_line(0, &format!("like: {}", quote_yaml(&text)));
+        }
         if !self.case.expectations.is_empty() {
             self.print_line(0, "expect:");
         }

@@ -118,6 +118,7 @@ pub(crate) fn resolve(
             inspectable: schema.inspectable,
             recorded,
             expected_contents: given,
+            like: file.like.clone(),
             expectations,
             span: schema.span,
         }),

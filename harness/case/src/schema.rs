@@ -25,6 +25,7 @@ pub(crate) use self::recorded::{RAISED_KEYS, RECORDED_KEYS, RecordedSchema};
 use crate::discovery::Discovery;
 use crate::expr::Names;
 use crate::fill::{Fill, RecordedBytes};
+use crate::like::{BadLike, Like};
 use crate::matrix::{Matrix, check_identifier};
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
@@ -49,6 +50,8 @@ pub(crate) struct Schema {
     pub recorded: Option<RecordedSchema>,
     /// Expected contents of storages at the end.
     pub gives: Vec<(Key, Fill)>,
+    /// The reference function, and its place.
+    pub like: Option<(Like, Span)>,
     pub expect: Vec<ExpectSchema>,
 }
 
@@ -70,7 +73,7 @@ pub(crate) struct StorageSchema {
     pub fill: Option<Fill>,
 }
 
-pub(crate) const CASE_KEYS: [&str; 15] = [
+pub(crate) const CASE_KEYS: [&str; 16] = [
     "about",
     "origin",
     "found",
@@ -85,6 +88,7 @@ pub(crate) const CASE_KEYS: [&str; 15] = [
     "timeout",
     "recorded",
     "gives",
+    "like",
     "expect",
 ];
 
@@ -140,6 +144,7 @@ impl Schema {
             .iter()
             .filter_map(|(key, node)| Some((key.clone(), Fill::parse(node, reader.problems)?)))
             .collect();
+        let like = top.get("like").and_then(|node| reader.parse_like(node));
         let expect = reader
             .parse_list(top.get("expect"), "expect")
             .iter()
@@ -161,6 +166,7 @@ impl Schema {
             timeout,
             recorded,
             gives,
+            like,
             expect,
         })
     }
@@ -203,6 +209,20 @@ impl Reader<'_> {
                     .label(kernel.span, "the kernel")
                     .help("a kernel's module is imported anyway: leave `import` out"),
                 );
+                None
+            }
+        }
+    }
+
+    fn parse_like(&mut self, node: &Node) -> Option<(Like, Span)> {
+        let text = self.parse_text(node, "like")?;
+        match text.parse() {
+            Ok(like) => Some((like, node.span)),
+            Err(BadLike(_)) => {
+                let problem = Diagnostic::error("bad-like", node.span, format!("`{text}` names no function"));
+                self.problems.push(problem.help(
+                    "name a file and a function of it, `ref.py:softmax`, or a function of a module, `torch.softmax`",
+                ));
                 None
             }
         }

@@ -254,6 +254,7 @@ impl Checker<'_> {
             panel,
             sources,
             blaming: None,
+            oracle: None,
         };
         pipeline::in_order(
             selected.entries(Shard::ALL),

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use cerith_case::like::{BadLike, Like, LikeSource};
 pub use cerith_launcher::HostArgument;
 use cerith_launcher::{ArgumentLayout, HostCall, NoCalls, read_calls};
 use cerith_module::excerpt::join_modules;
@@ -28,74 +29,6 @@ const LIMITS: Limits = Limits {
     time: Duration::from_mins(2),
     ..Limits::PROGRAM
 };
-
-/// Where a reference function is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LikeSource {
-    /// A file.
-    File(PathBuf),
-    /// An installed module: `torch.nn.functional`.
-    Module(String),
-}
-
-/// A reference function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Like {
-    /// Where it is.
-    pub source: LikeSource,
-    /// Its name there.
-    pub function: String,
-}
-
-/// A text that names no reference function.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` names no function: write a file and a function, `ref.py:softmax`, or a module's, `torch.softmax`"
-)]
-pub struct BadLike(String);
-
-impl std::str::FromStr for Like {
-    type Err = BadLike;
-
-    fn from_str(text: &str) -> Result<Self, BadLike> {
-        let is_name = |name: &str| {
-            let is_part = |part: &str| {
-                let mut letters = part.chars();
-                letters
-                    .next()
-                    .is_some_and(|first| first.is_alphabetic() || first == '_')
-                    && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
-            };
-            name.split('.').all(is_part)
-        };
-        let found = match text.rsplit_once(':') {
-            Some((file, function)) if Path::new(file).extension().is_some_and(|end| end == "py") => {
-                Some((LikeSource::File(PathBuf::from(file)), function))
-            }
-            Some(_) => None,
-            None => text
-                .rsplit_once('.')
-                .filter(|(module, _)| is_name(module))
-                .map(|(module, function)| (LikeSource::Module(module.to_owned()), function)),
-        };
-        match found {
-            Some((source, function)) if is_name(function) => Ok(Self {
-                source,
-                function: function.to_owned(),
-            }),
-            _ => Err(BadLike(text.to_owned())),
-        }
-    }
-}
-
-impl std::fmt::Display for Like {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.source {
-            LikeSource::File(file) => write!(f, "{}:{}", file.display(), self.function),
-            LikeSource::Module(module) => write!(f, "{module}.{}", self.function),
-        }
-    }
-}
 
 /// The rules of a comparison. See `cerith_triton.check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

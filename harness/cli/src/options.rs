@@ -72,6 +72,7 @@ impl From<RunArgs> for RunOptions {
             views: args.views,
             schedules: args.schedules,
             stages: args.stages,
+            oracle: args.oracle,
             allow_unavailable: args.allow_unavailable,
             gate: args.gate.into(),
             reports: args.reports.into(),

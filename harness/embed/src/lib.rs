@@ -111,6 +111,7 @@ pub fn judge(corpus: &Corpus, panel: &Panel, mut tell: impl FnMut(&Event)) -> Re
         panel,
         sources,
         blaming: None,
+        oracle: None,
     };
     let mut judged = 0;
     judge.judge_entries(

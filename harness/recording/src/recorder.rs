@@ -69,6 +69,10 @@ const PROGRAM_FILES: &[(&str, &str)] = &[
     ("outputs.py", include_str!("../python/cerith_triton/outputs.py")),
     ("program.py", include_str!("../python/cerith_triton/program.py")),
     (
+        "reference.py",
+        include_str!("../python/cerith_triton/reference.py"),
+    ),
+    (
         "standin/__init__.py",
         include_str!("../python/cerith_triton/standin/__init__.py"),
     ),

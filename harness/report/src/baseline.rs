@@ -230,6 +230,9 @@ fn of_engine(part: &str) -> Option<&str> {
 /// run to run.
 pub fn collect_failures(verdict: &Verdict) -> Vec<String> {
     let mut parts = Vec::new();
+    if let Some(like) = verdict.like.as_deref().filter(|_| verdict.is_unlike()) {
+        parts.push(format!("unlike {}", like.function));
+    }
     for engine in &verdict.unexpected {
         let mut part = format!("{engine}: {}", verdict.verdict);
         let outcome = verdict.outcomes.get(engine);

@@ -198,6 +198,7 @@ pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) 
         bytes: to_byte_counts(verdict.bytes),
         left_out: left_out(&trial.left_out),
         position: if quiet { None } else { place(case, sources) },
+        like: None,
         against: None,
         sweep: None,
         compiled: IndexMap::new(),

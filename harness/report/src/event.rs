@@ -31,8 +31,8 @@ pub use exhibit::{Contents, Differs, Exhibit, KnownBug, Launch, Left, Mark, Stor
 pub use position::Position;
 pub use summary::{Seal, Summary, Tally, Variants};
 pub use verdict::{
-    Against, Bytes, Camp, Difference, Element, EngineOutcome, Expectation, Judging, Rule, Stage, Stoppage,
-    Sweep, Undefined, Verdict,
+    Against, Bytes, Camp, Difference, Element, EngineOutcome, Expectation, Judging, LikeResult, LikeVerdict,
+    Rule, Stage, Stoppage, Sweep, Undefined, Verdict,
 };
 pub use word::{Severity, State};
 

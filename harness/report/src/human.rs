@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 
 use crate::bytes::{in_words, left_out};
 use crate::event::{
-    Difference, EngineOutcome, Event, Expectation, Internal, Kind, OutcomeKind, Position, Rule, Start, State,
-    Sweep, Verdict, VerdictKind,
+    Difference, EngineOutcome, Event, Expectation, Internal, Kind, LikeVerdict, OutcomeKind, Position, Rule,
+    Start, State, Sweep, Verdict, VerdictKind,
 };
 use crate::safe;
 use crate::silence::Silence;
@@ -63,7 +63,7 @@ impl Human {
             Event::Problem(problem) => format!("{}{}\n", self.named_under(), problem.rendered.trim_end()),
             Event::Verdict(verdict) | Event::Sweep(verdict) => {
                 let warning = self.render_warning(verdict);
-                self.render_verdict(verdict) + &warning
+                self.render_verdict(verdict) + &self.render_like(verdict) + &warning
             }
             Event::Internal(internal) => self.render_internal(internal),
             Event::Summary(summary) => format!("{}{}", self.named_last(), self.render_summary(summary)),
@@ -185,6 +185,9 @@ impl Human {
         }
         self.next.add_failure(verdict);
         let shown = self.silence.count(verdict) || self.verbose;
+        if verdict.is_only_unlike() {
+            return String::new();
+        }
         if verdict.is_only_silent() {
             return if shown {
                 format!("{}{}", self.named_under(), self.render_silent(verdict))
@@ -272,6 +275,22 @@ impl Human {
             self.paint(Tone::Name, &verdict.case),
         );
         format!("{word} {name}\n{}", self.render_outcome("reference", warning))
+    }
+
+    /// How a case compares with its reference function, unless it agrees.
+    fn render_like(&self, verdict: &Verdict) -> String {
+        let Some(like) = &verdict.like else {
+            return String::new();
+        };
+        let tone = match like.verdict {
+            LikeVerdict::Agree if !self.verbose => return String::new(),
+            LikeVerdict::Agree => Tone::Good,
+            LikeVerdict::NotCompared | LikeVerdict::Undecided => Tone::Warn,
+            LikeVerdict::Inaccurate | LikeVerdict::Wrong | LikeVerdict::Failed => Tone::Bad,
+        };
+        let name = self.paint(Tone::Name, &verdict.case);
+        let text = like.text.trim_end().replace('\n', "\n  ");
+        format!("{} {name}  {text}\n", self.paint(tone, "LIKE   "))
     }
 
     fn render_expected(&self, verdict: &Verdict) -> String {

@@ -93,7 +93,7 @@ fn has_broken_name(event: &Event) -> bool {
 }
 
 /// Fields of events that hold names, and not text of several lines.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "baseline",
     "blame",
     "case",
@@ -104,6 +104,7 @@ const NAMES: [&str; 19] = [
     "explained",
     "file",
     "filters",
+    "function",
     "kernel",
     "left_out",
     "name",

@@ -10,6 +10,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Sources;
 use cerith_verdict::{Panel, Stopped, Trial, try_case};
 
+use crate::oracle::{CaseOracle, without_oracle};
 use crate::pipeline::in_order;
 use crate::stages::Blaming;
 
@@ -30,6 +31,8 @@ pub struct Judge<'a> {
     pub sources: &'a Sources,
     /// Asks the stages of compilers that are to blame.
     pub blaming: Option<&'a Blaming<'a>>,
+    /// Compares cases with their reference functions.
+    pub oracle: Option<&'a CaseOracle>,
 }
 
 impl Judge<'_> {
@@ -95,6 +98,10 @@ impl Judge<'_> {
             verdict.exhibit = Some(Box::new(exhibit));
             if let Some(blaming) = self.blaming {
                 blaming.add(case, &trial, &mut verdict)?;
+            }
+            match self.oracle {
+                Some(oracle) => oracle.add(case, &mut verdict),
+                None => verdict.like = without_oracle(case).map(Box::new),
             }
             verdict.judging.reading = describe::round_seconds(reading);
             verdict.judging.showing = describe::round_seconds(began.elapsed());

@@ -76,6 +76,7 @@ pub fn judge_all(
         panel: &panel,
         sources,
         blaming: None,
+        oracle: None,
     };
     output.follow(
         (selected.entries(Shard::ALL).enumerate(), total),

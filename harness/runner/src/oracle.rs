@@ -4,6 +4,7 @@
 //! A request is a line of JSON; so is an answer, which may name bytes that follow it. See `session` for the state.
 
 mod answers;
+mod cases;
 mod session;
 mod text;
 
@@ -14,9 +15,11 @@ use std::path::{Path, PathBuf};
 use cerith_engine::{Complaint, catch_panic};
 use cerith_oracle::{Contract, Finding, Tolerance};
 use cerith_tile::DType;
+use cerith_toolchain::{BadId, Home, HomeError, Toolchain, ToolchainId};
 use serde::{Deserialize, Serialize};
 
 pub use self::answers::OracleAnswers;
+pub use self::cases::{CaseOracle, without_oracle};
 use self::session::Session;
 use crate::exit::Exit;
 
@@ -159,6 +162,25 @@ struct OutputAnswer {
     reason: Option<String>,
 }
 
+impl OutputAnswer {
+    /// An output that cannot be the reference function's result.
+    fn with_problem(name: String, problem: String) -> Self {
+        Self {
+            name,
+            verdict: Verdict::Wrong,
+            elements: 0,
+            wrong: 0,
+            inaccurate: 0,
+            undecided: 0,
+            unwritten: 0,
+            worst_ulps: 0.0,
+            allowed_ulps: 0.0,
+            example: None,
+            reason: Some(problem),
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Example {
     index: Vec<i64>,
@@ -295,4 +317,43 @@ fn find_dtype(name: &str) -> Result<DType, RequestError> {
     DType::from_torch_name(name)
         .or_else(named)
         .ok_or_else(|| RequestError::NoDType(name.to_owned()))
+}
+
+/// No toolchain for a reference function.
+#[derive(Debug, thiserror::Error)]
+pub enum NoToolchain {
+    /// The folder of toolchains is not known, or not readable.
+    #[error("failed to {0}")]
+    Home(#[from] HomeError),
+    /// It is not a toolchain's name.
+    #[error(transparent)]
+    BadName(#[from] BadId),
+    /// There is none of this name.
+    #[error("Triton {0} is not installed\n  = help: `cerith toolchain add {0}` installs it")]
+    NotInstalled(ToolchainId),
+    /// There is none.
+    #[error(
+        "no toolchain is installed\n  = help: adopt an environment with Triton and torch, `cerith toolchain adopt .venv`, or \
+         install one without torch, `cerith toolchain add 3.9.0`"
+    )]
+    None,
+}
+
+/// The toolchain of this name for reference functions and launchers; without a name, the newest one with torch, or else the newest.
+///
+/// # Errors
+/// It is not installed.
+pub fn find_toolchain(name: &str) -> Result<Toolchain, NoToolchain> {
+    let home = Home::discover()?;
+    if !name.is_empty() {
+        let id: ToolchainId = name.parse()?;
+        let found = home.find(&id).or_else(|| home.resolve(&id));
+        return found.ok_or(NoToolchain::NotInstalled(id));
+    }
+    let all = home.list()?;
+    let with_torch = all.iter().find(|one| one.contents.torch.is_some());
+    with_torch
+        .or_else(|| all.first())
+        .cloned()
+        .ok_or(NoToolchain::None)
 }

@@ -17,6 +17,7 @@ use crate::gate::{self, GateError, GateOptions, PassCriteria};
 use crate::host::Host;
 use crate::judge::Judge;
 use crate::options::{EngineChoice, ReportOptions, Selection};
+use crate::oracle::{CaseOracle, NoToolchain, find_toolchain};
 use crate::output::Output;
 use crate::pipeline;
 use crate::stages::{Blaming, Means};
@@ -46,6 +47,8 @@ pub struct RunOptions {
     pub schedules: u32,
     /// If a compiled engine (`cuda`, `ptx`) is to blame, find the wrong stage and pass of its compiler.
     pub stages: bool,
+    /// Compare cases with their reference functions (`like:`), in a contained Python of this toolchain; empty: of one with torch.
+    pub oracle: Option<String>,
     /// Allow engines without an outcome.
     pub allow_unavailable: bool,
     /// The conditions under which the run fails or ends early.
@@ -61,6 +64,10 @@ enum RunError {
     Corpus(#[from] CorpusError),
     #[error(transparent)]
     Gate(#[from] GateError),
+    #[error("error: {0}")]
+    Oracle(#[from] NoToolchain),
+    #[error("error: failed to make a temporary folder: {0}")]
+    Folder(#[from] std::io::Error),
     #[error(
         "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order changes\n  = help: leave \
          `--checks` out"
@@ -93,6 +100,14 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
         ));
         return Exit::Nothing;
     }
+    let jobs = pipeline::count_jobs(options.jobs);
+    let oracle = match open_oracle(options, &asked.selected, jobs) {
+        Ok(oracle) => oracle,
+        Err(error) => {
+            console.note(&error.to_string());
+            return Exit::Wrong;
+        }
+    };
     let partial = options.shard.is_some() || asked.selected.is_partial();
     let mut output = match Output::new(&options.reports, &asked.folder, partial, console) {
         Ok(output) => output,
@@ -101,7 +116,6 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
             return Exit::Wrong;
         }
     };
-    let jobs = pipeline::count_jobs(options.jobs);
     let mut setup = set_up_engines(options, &asked.selected, jobs, total, host);
     let strays = catch_panic(|| cerith_verdict::run_canaries(&mut setup.panel)).unwrap_or_default();
     let panel = emit_start(
@@ -138,13 +152,30 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
             panel: &panel,
             sources,
             blaming: blaming.as_ref(),
+            oracle: oracle.as_ref(),
         };
-        output.follow((selected.entries(shard), total), jobs, host, sources, |entry| {
-            judge.judge_entry(&entry)
+        let stop = || oracle.iter().for_each(CaseOracle::stop);
+        host.run_stoppable(stop, || {
+            output.follow((selected.entries(shard), total), jobs, host, sources, |entry| {
+                judge.judge_entry(&entry)
+            });
         });
     }
     output.console.end();
     output.finish(began, host.is_stopped())
+}
+
+/// Opens what calls reference functions, if that is requested.
+fn open_oracle(
+    options: &RunOptions,
+    selected: &Selected,
+    jobs: usize,
+) -> Result<Option<CaseOracle>, RunError> {
+    let Some(name) = &options.oracle else {
+        return Ok(None);
+    };
+    let toolchain = find_toolchain(name)?;
+    Ok(Some(CaseOracle::new(toolchain, jobs, selected.readable())?))
 }
 
 /// The cases to run, the folder of reports, and the results of previous runs, as far as files determine them.

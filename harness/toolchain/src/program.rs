@@ -4,7 +4,7 @@
 //! Each program has a process of its own, which ends with it. See `cerith_triton/program.py` for the Python side.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
@@ -92,11 +92,10 @@ impl Programs {
         self
     }
 
-    /// Lets them read a file, and nothing that lies beside it.
+    /// Lets them read files ([`Pool::with_readable_files`]).
     #[must_use]
-    pub fn with_readable_file(mut self, file: &Path) -> Self {
-        let root = file.parent().unwrap_or(Path::new("/")).to_owned();
-        self.pool = self.pool.with_readable_files(&root, &[file.to_owned()]);
+    pub fn with_readable_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+        self.pool = self.pool.with_readable_files(root, files);
         self
     }
 

@@ -12,6 +12,7 @@ use crate::bind;
 use crate::case_file::CaseFile;
 use crate::expr::Names;
 use crate::input::{Input, MAX_TEXT, Missing, join};
+use crate::like::{CaseLike, LikeSource};
 use crate::matrix::evaluate_condition;
 use crate::schema::{Program, Schema};
 use cerith_module::kernel::{Kernel, Module};
@@ -110,9 +111,11 @@ impl Loader {
             kernels: HashMap::new(),
             hosts: HashMap::new(),
             modules: HashMap::new(),
+            like: None,
         };
         if self.problems.len() == before {
             self.kernels_of(&mut file, &points);
+            file.like = self.load_like(&file);
         }
         let recorded = file.schema.recorded_bytes();
         self.problems
@@ -274,6 +277,27 @@ impl Loader {
                 }
             }
         }
+    }
+
+    /// The reference function of a case file.
+    fn load_like(&mut self, file: &CaseFile) -> Option<CaseLike> {
+        let (written, span) = file.schema.like.clone()?;
+        let module = match &written.source {
+            LikeSource::Module(_) => None,
+            LikeSource::File(path) => {
+                let module = self.load_module(&file.path, &path.to_string_lossy(), span)?;
+                if Kernel::find(&module, &written.function).is_none() {
+                    let message = format!("`{}` is not a function of {}", written.function, module.file.name);
+                    let mut problem = Diagnostic::error("bad-like", span, message);
+                    let names = module.functions.iter().map(|function| function.name.as_str());
+                    problem.help = suggest_spelling(&written.function, names);
+                    self.problems.push(problem);
+                    return None;
+                }
+                Some(module)
+            }
+        };
+        Some(CaseLike { written, module })
     }
 
     /// `file.py:function` of a host function, named by the case file at `from`.

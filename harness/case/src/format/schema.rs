@@ -66,6 +66,7 @@ fn build_case_key(key: &str) -> Value {
         "timeout" => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": MAX_TIMEOUT }),
         "recorded" => build_mapping("recorded", &RECORDED_KEYS, &["engine"], build_recorded_key),
         "gives" => build_name_map(&build_ref("fill")),
+        "like" => json!({ "type": "string", "pattern": "\\.py:|\\." }),
         "expect" => json!({ "type": "array", "items": build_expectation() }),
         _ => Value::Null,
     }

@@ -64,6 +64,11 @@ pub struct RunArgs {
     #[arg(long)]
     pub stages: bool,
 
+    /// Compare cases with the reference functions that they name (`like:`), in a contained Python: the named toolchain's, or else the
+    /// newest one with torch.
+    #[arg(long, value_name = "TOOLCHAIN", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub oracle: Option<String>,
+
     /// Allow engines without an outcome. Without it, the run fails if an engine named with `--engine` has no outcome (no
     /// toolchain, no GPU, no record) and the case file does not foresee that. It also fails if a record is stale or a
     /// kernel's file cannot be loaded.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cerith_check::conformance::{ConformanceReport, LauncherEntry, Rules, compare_launcher};
 use cerith_runner::Host;
-use cerith_toolchain::{Home, Toolchain, ToolchainId};
+use cerith_runner::oracle::find_toolchain;
 
 use super::settings::Settings;
 use crate::args::CheckArgs;
@@ -44,24 +44,9 @@ pub fn compare(
 ) -> Result<ConformanceReport, String> {
     match &args.oracle {
         None => Ok(ConformanceReport::without_oracle(file, entry)),
-        Some(name) => compare_launcher(file, entry, &find_toolchain(name)?, host),
+        Some(name) => {
+            let toolchain = find_toolchain(name).map_err(|error| format!("error: {error}"))?;
+            compare_launcher(file, entry, &toolchain, host)
+        }
     }
-}
-
-/// The toolchain of this name; without a name, the newest one with torch, or else the newest.
-fn find_toolchain(name: &str) -> Result<Toolchain, String> {
-    let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
-    if !name.is_empty() {
-        let id: ToolchainId = name.parse().map_err(|error| format!("error: {error}"))?;
-        return home.find(&id).or_else(|| home.resolve(&id)).ok_or_else(|| {
-            format!("error: Triton {id} is not installed\n  = help: `cerith toolchain add {id}` installs it")
-        });
-    }
-    let all = home.list().map_err(|error| format!("error: failed to {error}"))?;
-    let with_torch = all.iter().find(|one| one.contents.torch.is_some());
-    with_torch.or_else(|| all.first()).cloned().ok_or_else(|| {
-        "error: no toolchain is installed\n  = help: adopt an environment with Triton and torch, `cerith toolchain adopt .venv`, \
-         or install one without torch, `cerith toolchain add 3.9.0`"
-            .to_owned()
-    })
 }

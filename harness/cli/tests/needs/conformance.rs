@@ -165,9 +165,67 @@ fn a_program_reads_no_other_files() {
     check(&folder, &named).assert_ends(1, &["PermissionError"], &[]);
 }
 
+/// A case with a reference function.
+fn build_case(like: &str) -> String {
+    format!(
+        "about: Row sums.\nkernel: ../sums.py:sum_kernel\n\
+         storages: {{ x: {{ dtype: f32, shape: [3, 4], fill: arange }}, out: {{ dtype: f32, shape: [3], fill: zeros }} }}\n\
+         launches: [{{ grid: [3], args: {{ x_ptr: x, out_ptr: out, stride: 4, step: 1, cols: 4, BLOCK: 4 }} }}]\n\
+         like: {like}\n"
+    )
+}
+
+fn cases_are_compared_with_their_reference_functions() {
+    let oracle = format!("--oracle={NEWEST}");
+    let named = "def named(x_ptr, cols):\n    return {\"out\": x_ptr.sum(axis=1) * (cols // 4)}\n";
+    for (like, code, expected) in [
+        ("../ref.py:row_sums", 0, &["as expected"][..]),
+        ("../ref.py:named", 0, &["as expected"]),
+        (
+            "numpy.sum",
+            1,
+            &[
+                "LIKE    area/a  it does not compute numpy.sum",
+                "1 unlike the reference function",
+            ],
+        ),
+        (
+            "../ref.py:row_means",
+            1,
+            &[
+                "LIKE    area/a  it does not compute ../ref.py:row_means",
+                "at [0]: 6.0, expected 1.5",
+            ],
+        ),
+    ] {
+        let folder = place();
+        fs::write(folder.path().join("ref.py"), format!("{REFERENCE}\n\n{named}")).expect("written");
+        fs::create_dir(folder.path().join("area")).expect("a folder");
+        fs::write(folder.path().join("area/a.yaml"), build_case(like)).expect("written");
+        let run = |arguments: &[&str]| {
+            let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
+                .current_dir(folder.path())
+                .args(["run", "--cases", ".", "--engine", "reference"])
+                .args(arguments)
+                .output()
+                .expect("cerith starts");
+            CommandOutput::from_output(&output)
+        };
+        run(&[&oracle]).assert_ends(code, expected, &[]);
+        let unasked = format!("LIKE    area/a  not compared with its reference function {like}");
+        run(&[]).assert_ends(0, &[&unasked, "as expected"], &[]);
+    }
+}
+
 pub fn tests() -> Tests {
     Tests::new()
-        .with_toolchain(NEWEST, &named![launchers_are_compared])
+        .with_toolchain(
+            NEWEST,
+            &named![
+                launchers_are_compared,
+                cases_are_compared_with_their_reference_functions
+            ],
+        )
         .with_needs(
             &[Need::Toolchain(NEWEST), Need::Containment],
             &named![a_program_reads_no_other_files],

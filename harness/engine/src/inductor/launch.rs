@@ -172,6 +172,7 @@ pub(super) fn derive_case(emitted: &Emitted, modules: &Modules) -> Result<Case, 
         inspectable: true,
         recorded: None,
         expected_contents: Vec::new(),
+        like: None,
         expectations: Vec::new(),
         span,
     })

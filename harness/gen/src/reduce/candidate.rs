@@ -216,6 +216,7 @@ impl Candidate {
         frame.tensors = Vec::new();
         frame.launches = Vec::new();
         frame.expected_contents = Vec::new();
+        frame.like = None;
         frame.expectations = Vec::new();
         frame.recorded = None;
         frame.discovery = None;

@@ -43,6 +43,9 @@ pub struct Summary {
     /// Cases whose trial compared nothing that the program computed.
     #[serde(default)]
     pub vacuous: u64,
+    /// Cases that were not found to compute their reference functions.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unlike: u64,
     /// Cases in which the blame depends on the reference alone.
     #[serde(default)]
     pub unconfirmed: u64,
@@ -193,6 +196,7 @@ impl Summary {
             self.silent += u64::from(!verdict.silent.is_empty());
             self.stale += u64::from(verdict.has_stale());
             self.vacuous += u64::from(verdict.vacuous);
+            self.unlike += u64::from(verdict.is_unlike());
         }
         self.bytes.compared += verdict.bytes.compared;
         self.bytes.accepted += verdict.bytes.accepted;
@@ -257,7 +261,7 @@ impl Summary {
 
     /// How many cases the gate does not let through, over all reasons.
     pub fn failures(&self) -> u64 {
-        self.unexpected + self.silent + self.stale + self.vacuous + self.internal
+        self.unexpected + self.silent + self.stale + self.vacuous + self.unlike + self.internal
     }
 
     /// The exit code for these numbers: 130 interrupted, 2 bad input or no room for the reports, 1 not as expected, 3 nothing was

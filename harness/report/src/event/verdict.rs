@@ -94,6 +94,9 @@ pub struct Verdict {
     /// The location of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
+    /// How the case compares with its reference function, if its file names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like: Option<Box<LikeResult>>,
     /// How it compares with the run's baseline, where either has something that is not as expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Box<Against>>,
@@ -106,6 +109,42 @@ pub struct Verdict {
     /// The exhibit for reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,
+}
+
+/// The comparison of a case with its reference function, which blames no engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LikeResult {
+    /// The function, as the case file names it.
+    pub function: String,
+    /// The result.
+    pub verdict: LikeVerdict,
+    /// The text for a reader.
+    pub text: String,
+}
+
+/// The result of a comparison with a reference function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LikeVerdict {
+    /// Nobody asked for it, or the launches do not finish.
+    NotCompared,
+    /// The function could not be called.
+    Failed,
+    /// The kernel computes the function, within the bounds of its operations.
+    Agree,
+    /// The bounds do not decide.
+    Undecided,
+    /// The kernel rounds more than the contract permits.
+    Inaccurate,
+    /// The kernel computes something else.
+    Wrong,
+}
+
+impl LikeVerdict {
+    /// Whether the kernel was not found to compute the function, although that was asked for.
+    pub const fn is_failure(self) -> bool {
+        !matches!(self, Self::Agree | Self::NotCompared)
+    }
 }
 
 /// The stage of Triton's compiler that is wrong.
@@ -430,6 +469,20 @@ impl Verdict {
             VerdictKind::Agree | VerdictKind::Inconclusive | VerdictKind::Differ
         );
         judged && !self.left_out.is_empty() && self.bytes.any_looked_at()
+    }
+
+    /// Whether the case was not found to compute its reference function.
+    pub fn is_unlike(&self) -> bool {
+        self.like.as_ref().is_some_and(|like| like.verdict.is_failure())
+    }
+
+    /// Whether it fails only because of its reference function, which no engine is to blame for.
+    pub fn is_only_unlike(&self) -> bool {
+        self.is_unlike()
+            && self.silent.is_empty()
+            && self.unexpected.is_empty()
+            && !self.has_stale()
+            && !self.vacuous
     }
 
     /// Whether it fails only because an engine gives no answer.

@@ -88,6 +88,7 @@ impl Human {
             (summary.silent, "with an engine without an outcome"),
             (summary.stale, "with an expectation that no longer happens"),
             (summary.vacuous, "vacuous"),
+            (summary.unlike, "unlike the reference function"),
             (summary.internal, "with an internal error"),
         ] {
             if count > 0 {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
-    Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind,
-    Position, Problem, Rule, Scratch, Seal, Severity, Stage, Start, State, Stoppage, Storage, Summary, Sweep,
-    Tally, Text, Undefined, Variants, Verdict, VerdictKind, View,
+    Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, LikeResult, LikeVerdict,
+    Mark, OutcomeKind, Position, Problem, Rule, Scratch, Seal, Severity, Stage, Start, State, Stoppage,
+    Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use cerith_verdict::stage;
@@ -115,6 +115,7 @@ fn build_verdict() -> Verdict {
         bytes: build_bytes(),
         left_out: vec![build_undefined()],
         position: Some(build_position()),
+        like: Some(Box::new(build_like())),
         against: Some(Box::new(build_against())),
         sweep: Some(Box::new(build_sweep())),
         compiled: build_map(build_compiled()),
@@ -239,6 +240,14 @@ fn build_expectation() -> Expectation {
     }
 }
 
+fn build_like() -> LikeResult {
+    LikeResult {
+        function: build_string(),
+        verdict: LikeVerdict::Agree,
+        text: build_string(),
+    }
+}
+
 fn build_stoppage() -> Stoppage {
     Stoppage {
         outcome: OutcomeKind::Rejected,
@@ -268,6 +277,7 @@ fn build_summary() -> Summary {
         by_default: true,
         stale: 1,
         vacuous: 1,
+        unlike: 1,
         unconfirmed: 1,
         known: build_map(1),
         unexplained: 1,
@@ -569,6 +579,7 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
                 &build_stage(),
             ),
         ),
+        ("LikeResult", collect_fields(Some(&build_like()), &build_like())),
         ("Rule", collect_fields(Some(&Rule::default()), &build_rule())),
         (
             "Stoppage",

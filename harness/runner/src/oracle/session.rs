@@ -86,6 +86,38 @@ impl Session {
         }
     }
 
+    /// A session with the launches of a case as its only one, number 0. Fails if these do not finish.
+    pub(super) fn of_case(case: &Case) -> Result<Self, Box<LaunchAnswer>> {
+        let mut session = Self::new(Path::new(""));
+        let run = session
+            .reference
+            .run(case, infer_rules(case))
+            .map_err(|failure| {
+                Box::new(LaunchAnswer::Failed(Failed::from_text(format!(
+                    "failed to {failure}"
+                ))))
+            })?;
+        let finished = match run.outcome {
+            Outcome::Finished(finished) => finished,
+            outcome => return Err(Box::new(describe_outcome(case, &outcome))),
+        };
+        let sources = vec![Source::Exact; case.storages.len()];
+        let executed = Executed {
+            formula: session.run_formula(case, &sources),
+            kernel: finished.memory,
+            case: case.clone(),
+            sources,
+            computed: None,
+        };
+        session.launches.push((0, Rc::new(executed)));
+        Ok(session)
+    }
+
+    /// The memory that a launch left.
+    pub(super) fn memory_after(&self, number: u64) -> Option<&Memory> {
+        Some(&self.find_executed(number)?.kernel)
+    }
+
     /// Adds values of arguments.
     pub(super) fn add_exact(&mut self, files: &[PathBuf]) -> Result<(), RequestError> {
         let exact = self.exact.get_or_insert_default();
