@@ -51,7 +51,7 @@ impl std::str::FromStr for Like {
             Some(_) => None,
             None => text
                 .rsplit_once('.')
-                .filter(|(module, _)| is_name(module))
+                .filter(|(module, function)| is_name(module) && *function != "py")
                 .map(|(module, function)| (LikeSource::Module(module.to_owned()), function)),
         };
         match found {
@@ -80,4 +80,44 @@ pub struct CaseLike {
     pub written: Like,
     /// Its file; `None` for a function of an installed module.
     pub module: Option<Arc<Module>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_of_files_or_of_modules() {
+        for (text, source, function) in [
+            ("ref.py:softmax", LikeSource::File("ref.py".into()), "softmax"),
+            (
+                "a/b.py:Class.method",
+                LikeSource::File("a/b.py".into()),
+                "Class.method",
+            ),
+            ("torch.softmax", LikeSource::Module("torch".to_owned()), "softmax"),
+            (
+                "torch.nn.functional.softmax",
+                LikeSource::Module("torch.nn.functional".to_owned()),
+                "softmax",
+            ),
+        ] {
+            let like: Like = text.parse().expect("a function");
+            assert_eq!((&like.source, like.function.as_str()), (&source, function));
+            assert_eq!(like.to_string(), text);
+        }
+        for text in [
+            "",
+            "softmax",
+            "ref.py",
+            "ref.py:",
+            "ref.py:a b",
+            "ref.txt:softmax",
+            "a..b",
+            ":f",
+            "os.system('x')",
+        ] {
+            assert_eq!(text.parse::<Like>(), Err(BadLike(text.to_owned())), "{text}");
+        }
+    }
 }

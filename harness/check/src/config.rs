@@ -134,7 +134,7 @@ struct LauncherTable {
     name: Spanned<String>,
     like: Spanned<String>,
     #[serde(default)]
-    args: BTreeMap<String, String>,
+    args: BTreeMap<String, Spanned<String>>,
     accumulate: Option<String>,
     tf32: Option<bool>,
     rtol: Option<f64>,
@@ -538,6 +538,12 @@ impl Reader<'_> {
             let whole = self.root.join(&*path);
             *path = whole.strip_prefix(".").unwrap_or(&whole).to_owned();
         }
+        let read = |(name, value): (&String, &Spanned<String>)| {
+            let argument = read_argument(value.get_ref())
+                .map_err(|error| self.build_error(value.span(), error.to_string()))?;
+            Ok((name.clone(), argument))
+        };
+        let arguments = entry.args.iter().map(read).collect::<Result<_, Diagnostic>>()?;
         let defaults = Rules::default();
         let launcher = LauncherEntry {
             launcher: launcher.to_owned(),
@@ -549,11 +555,7 @@ impl Reader<'_> {
                 atol: entry.atol,
                 seed: None,
             },
-            arguments: entry
-                .args
-                .iter()
-                .map(|(name, value)| (name.clone(), read_argument(value)))
-                .collect(),
+            arguments,
         };
         Ok((file.trim_start_matches("./").to_owned(), launcher))
     }

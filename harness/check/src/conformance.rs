@@ -201,7 +201,7 @@ pub fn compare_launcher(
         .with_readable(&find_readable(file, &root)?);
     let source = match &entry.like.source {
         LikeSource::File(like) => {
-            let like = absolute(like)?;
+            let like = make_absolute(like)?;
             if !like.is_file() {
                 return Err(format!(
                     "error: there is no file {}\n  = help: `--like` names a file and a function of it: `ref.py:softmax`",
@@ -216,7 +216,7 @@ pub fn compare_launcher(
     let arguments = json!({
         "launcher": entry.launcher,
         "module": path.strip_suffix(".py").filter(|path| path.contains('/')).map(|path| path.replace('/', ".")),
-        "root": absolute(&root)?.display().to_string(),
+        "root": make_absolute(&root)?.display().to_string(),
         "like": [source, entry.like.function],
         "calls": calls.iter().map(write_call).collect::<Vec<_>>(),
         "settings": entry.rules,
@@ -258,7 +258,7 @@ fn find_readable(file: &Path, root: &Path) -> Result<PathBuf, String> {
     Ok(if root.starts_with(here) { root } else { own })
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, String> {
+fn make_absolute(path: &Path) -> Result<PathBuf, String> {
     std::path::absolute(path).map_err(|error| format!("error: the path {}: {error}", path.display()))
 }
 
@@ -391,12 +391,19 @@ fn report_ending(
     }
 }
 
+/// A text that looks like a tensor and is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a tensor: write a dtype and sizes, `float32[33,49]`")]
+pub struct BadArgument(String);
+
 /// An argument as `--arg` gives it: `float32[33,49]`, `1e-5`, `True`, `None`, or a text.
-pub fn read_argument(text: &str) -> HostArgument {
+///
+/// # Errors
+/// A tensor of an unknown dtype, or with other sizes than numbers.
+pub fn read_argument(text: &str) -> Result<HostArgument, BadArgument> {
     let text = text.trim();
     if let Some((dtype, sizes)) = text.split_once('[')
         && let Some(sizes) = sizes.strip_suffix(']')
-        && let Some(dtype) = find_dtype(dtype.trim())
     {
         let shape: Option<Vec<i64>> = sizes
             .split(',')
@@ -404,14 +411,19 @@ pub fn read_argument(text: &str) -> HostArgument {
             .filter(|size| !size.is_empty())
             .map(|size| size.parse().ok().filter(|size| *size >= 0))
             .collect();
-        if let Some(shape) = shape {
-            return HostArgument::Tensor {
+        return match (find_dtype(dtype.trim()), shape) {
+            (Some(dtype), Some(shape)) => Ok(HostArgument::Tensor {
                 dtype,
                 shape,
                 layout: ArgumentLayout::Dense,
-            };
-        }
+            }),
+            _ => Err(BadArgument(text.to_owned())),
+        };
     }
+    Ok(read_scalar(text))
+}
+
+fn read_scalar(text: &str) -> HostArgument {
     match text {
         "None" => return HostArgument::None,
         "True" => return HostArgument::Bool(true),
@@ -432,4 +444,36 @@ fn find_dtype(name: &str) -> Option<String> {
     let dtype = DType::from_torch_name(name)
         .or_else(|| DType::ALL.into_iter().find(|dtype| dtype.to_string() == name))?;
     dtype.torch_name().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(dtype: &str, shape: &[i64]) -> HostArgument {
+        HostArgument::Tensor {
+            dtype: dtype.to_owned(),
+            shape: shape.to_vec(),
+            layout: ArgumentLayout::Dense,
+        }
+    }
+
+    #[test]
+    fn arguments_are_tensors_numbers_or_texts() {
+        for (text, expected) in [
+            ("float32[33,49]", tensor("float32", &[33, 49])),
+            ("f16[ 3 ]", tensor("float16", &[3])),
+            ("int64[]", tensor("int64", &[])),
+            ("1e-5", HostArgument::Float(1e-5)),
+            ("-1", HostArgument::Int(-1)),
+            ("True", HostArgument::Bool(true)),
+            ("None", HostArgument::None),
+            ("\"gelu\"", HostArgument::Text("gelu".to_owned())),
+        ] {
+            assert_eq!(read_argument(text), Ok(expected), "{text}");
+        }
+        for text in ["float32[-1]", "float33[3]", "float32[a]"] {
+            assert_eq!(read_argument(text), Err(BadArgument(text.to_owned())));
+        }
+    }
 }

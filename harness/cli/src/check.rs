@@ -360,7 +360,7 @@ impl Output<'_> {
         }
         match report.verdict {
             ConformanceVerdict::Agree => Exit::AsExpected,
-            // Nobody asked for it.
+            // It was not requested.
             ConformanceVerdict::NotJudged if self.args.oracle.is_none() => {
                 self.count.not_judged += 1;
                 Exit::Nothing

@@ -45,7 +45,7 @@ impl From<Json> for Reply {
 /// The end of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
-    /// What it returns, or the exception that ended it.
+    /// Its return value, or the exception that ended it.
     pub result: Result<Json, Box<Raised>>,
     /// The printed text.
     pub stdout: String,

@@ -539,6 +539,22 @@ fn given_results() {
 }
 
 #[test]
+fn reference_functions() {
+    change("like_no_function", "expect:\n", "like: softmax\nexpect:\n");
+    change(
+        "like_unknown",
+        "expect:\n",
+        "like: add_one.py:add_one_kernl\nexpect:\n",
+    );
+    change("like_missing", "expect:\n", "like: ref.py:add_one\nexpect:\n");
+    change(
+        "like_outside",
+        "expect:\n",
+        "like: ../../ref.py:add_one\nexpect:\n",
+    );
+}
+
+#[test]
 fn what_is_given_is_of_the_storage_and_is_written_out() {
     let text = GOOD.replacen("expect:\n", "gives: { out: \"[n] + [None] * 23\" }\nexpect:\n", 1);
     let corpus = load_corpus(&[build_input("area/good.yaml", Ok(text.as_bytes()))]);

@@ -30,7 +30,8 @@ fn launcher_argument(text: &str) -> Result<(String, HostArgument), String> {
         .split_once('=')
         .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| "write a name and a value: `x=float32[33,49]`".to_owned())?;
-    Ok((name.trim().to_owned(), read_argument(value)))
+    let value = read_argument(value).map_err(|error| error.to_string())?;
+    Ok((name.trim().to_owned(), value))
 }
 
 /// Arguments of `cerith check`.

@@ -331,6 +331,10 @@ fn the_configuration_of_a_checkout_is_not_trusted() {
             "is not the name of a launcher",
         ),
         (
+            "[[launcher]]\nname = \"k.py:run\"\nlike = \"ref.py:run\"\nargs = { x = \"float33[3]\" }",
+            "`float33[3]` is not a tensor",
+        ),
+        (
             "[[launcher]]\nname = \"k.py:run\"\nlike = \"out/ref.py:run\"",
             "leads through a link",
         ),

@@ -103,8 +103,8 @@ class Conformance:
         return [self.check(point, raises) for point in self.points]
 
     def compare_all(self, seed: int) -> Comparison:
-        """Compares at the shapes of the first point, with the data of all points. A failure is told with the
-        smallest shapes and the plainest data that were found to fail."""
+        """Compares at the shapes of the first point, with the data of all points. A failure is
+        reported with the smallest shapes and the plainest data that were found to fail."""
         __tracebackhide__ = True
         first = self.points[0]
         comparison = self._compare(first, [one.data for one in self.points], seed)

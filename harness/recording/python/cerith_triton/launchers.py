@@ -93,8 +93,8 @@ def read_value(value: Any) -> Any:
 
 
 def _choose_kwargs(like: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values that a reference function has parameters for: it has no block sizes. None if it may have
-    all."""
+    """The values that a reference function has parameters for: it has no block sizes; None if it
+    may have all."""
     try:
         parameters = inspect.signature(like).parameters.values()
     except (TypeError, ValueError):

@@ -126,7 +126,7 @@ pub struct LikeResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LikeVerdict {
-    /// Nobody asked for it, or the launches do not finish.
+    /// It was not requested, or the launches do not finish.
     NotCompared,
     /// The function could not be called.
     Failed,
