@@ -15,7 +15,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from . import connection
 
-_PROGRAMS = {"check": "launchers"}
+_PROGRAMS = {"check": "launchers", "submission": "submission", "task": "tasks"}
 """Modules of this package, whose function `serve` is a program."""
 
 
