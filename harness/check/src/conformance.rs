@@ -30,6 +30,9 @@ const LIMITS: Limits = Limits {
     ..Limits::PROGRAM
 };
 
+/// How long the reference may execute a launch after the program's time is over.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// The rules of a comparison. See `cerith_triton.check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rules {
@@ -231,8 +234,13 @@ pub fn compare_launcher(
         arguments,
     };
     let mut oracle = OracleAnswers::new().map_err(failed)?;
+    let reference = oracle.reference();
     let ended = host.run_stoppable(
-        || programs.stop(),
+        Some(LIMITS.time + GRACE),
+        || {
+            programs.stop();
+            reference.stop();
+        },
         || {
             programs.run(&request, LIMITS, &mut |question: Question<'_>| -> Reply {
                 oracle.answer(&question)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cerith_report::Palette;
 use cerith_toolchain::Event;
@@ -102,14 +102,21 @@ impl Host<'_> {
         self.interrupt.is_requested()
     }
 
-    /// Does work that `stop` ends when the user asks to stop.
-    pub fn run_stoppable<T>(&self, stop: impl Fn() + Send, work: impl FnOnce() -> T) -> T {
+    /// Does work that `stop` ends when the user asks to stop, or after `limit`.
+    pub fn run_stoppable<T>(
+        &self,
+        limit: Option<Duration>,
+        stop: impl Fn() + Send,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let deadline = limit.map(|limit| Instant::now() + limit);
         std::thread::scope(|scope| {
             let (working, ended) = mpsc::channel::<()>();
             let interrupt = self.interrupt;
             scope.spawn(move || {
                 while ended.recv_timeout(LOOKED_EVERY) == Err(RecvTimeoutError::Timeout) {
-                    if interrupt.is_requested() {
+                    let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                    if is_late || interrupt.is_requested() {
                         stop();
                         return;
                     }

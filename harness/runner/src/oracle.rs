@@ -5,9 +5,10 @@
 
 mod answers;
 mod cases;
-mod session;
+pub(crate) mod session;
 mod text;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -20,11 +21,14 @@ use serde::{Deserialize, Serialize};
 
 pub use self::answers::OracleAnswers;
 pub use self::cases::{CaseOracle, without_oracle};
-use self::session::Session;
+use self::session::{Session, Values, read_file};
 use crate::exit::Exit;
 
 /// The longest request.
 const MAX_REQUEST: u64 = 16 << 20;
+
+/// The most outputs of a request.
+const MAX_OUTPUTS: usize = 4096;
 
 /// A request of a check.
 #[derive(Debug, Deserialize)]
@@ -52,22 +56,23 @@ struct Compare {
 
 /// An output of the program: a view of a storage of a launch.
 #[derive(Clone, Debug, Deserialize)]
-struct Output {
-    name: String,
-    launch: u64,
-    storage: u32,
-    dtype: String,
-    shape: Vec<i64>,
-    strides: Vec<i64>,
-    offset: i64,
-    /// A file of `f64`, or of `i64` for integers.
-    expected: PathBuf,
+pub(crate) struct Output {
+    pub(crate) name: String,
+    pub(crate) launch: u64,
+    pub(crate) storage: u32,
+    pub(crate) dtype: String,
+    pub(crate) shape: Vec<i64>,
+    pub(crate) strides: Vec<i64>,
+    pub(crate) offset: i64,
+    /// A file of `f64`, or of `i64` for integers. It is empty if the values are given otherwise.
+    #[serde(default)]
+    pub(crate) expected: PathBuf,
 }
 
 /// An answer about a launch.
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
-enum LaunchAnswer {
+pub(crate) enum LaunchAnswer {
     Finished {
         changed: Vec<Changed>,
         warnings: Vec<String>,
@@ -81,19 +86,19 @@ enum LaunchAnswer {
 
 /// A storage whose bytes follow the answer.
 #[derive(Debug, Serialize)]
-struct Changed {
+pub(crate) struct Changed {
     storage: u32,
     bytes: usize,
 }
 
 /// Why a launch has no result.
 #[derive(Debug, Default, Serialize)]
-struct Failed {
-    text: String,
-    code: Option<String>,
-    file: Option<String>,
-    line: Option<u32>,
-    column: Option<u32>,
+pub(crate) struct Failed {
+    pub(crate) text: String,
+    pub(crate) code: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    pub(crate) column: Option<u32>,
 }
 
 impl Failed {
@@ -119,7 +124,7 @@ impl Failed {
 /// A verdict about outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Verdict {
+pub(crate) enum Verdict {
     Agree,
     Undecided,
     Inaccurate,
@@ -146,20 +151,20 @@ struct CompareAnswer {
 }
 
 #[derive(Debug, Serialize)]
-struct OutputAnswer {
-    name: String,
-    verdict: Verdict,
-    elements: usize,
-    wrong: usize,
-    inaccurate: usize,
-    undecided: usize,
+pub(crate) struct OutputAnswer {
+    pub(crate) name: String,
+    pub(crate) verdict: Verdict,
+    pub(crate) elements: usize,
+    pub(crate) wrong: usize,
+    pub(crate) inaccurate: usize,
+    pub(crate) undecided: usize,
     /// Elements that no launch wrote.
-    unwritten: usize,
-    worst_ulps: f64,
-    allowed_ulps: f64,
-    example: Option<Example>,
+    pub(crate) unwritten: usize,
+    pub(crate) worst_ulps: f64,
+    pub(crate) allowed_ulps: f64,
+    pub(crate) example: Option<Example>,
     /// Why the output has no bounds.
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 impl OutputAnswer {
@@ -182,29 +187,33 @@ impl OutputAnswer {
 }
 
 #[derive(Debug, Serialize)]
-struct Example {
-    index: Vec<i64>,
-    kernel: String,
-    expected: String,
-    low: Option<String>,
-    high: Option<String>,
+pub(crate) struct Example {
+    pub(crate) index: Vec<i64>,
+    pub(crate) kernel: String,
+    pub(crate) expected: String,
+    pub(crate) low: Option<String>,
+    pub(crate) high: Option<String>,
 }
 
 /// The operation whose error is the largest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Operation {
-    name: String,
-    file: Option<String>,
-    line: Option<u32>,
+pub(crate) struct Operation {
+    pub(crate) name: String,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
 }
 
 /// A request that cannot be answered.
 #[derive(Debug, thiserror::Error)]
-enum RequestError {
+pub(crate) enum RequestError {
     #[error("the request is not one of the oracle's: {0}")]
     Malformed(#[from] serde_json::Error),
     #[error("failed to read {path}: {source}")]
     Unreadable { path: String, source: std::io::Error },
+    #[error("the bytes of {0} were not sent")]
+    NotSent(String),
+    #[error("a request compares at most {MAX_OUTPUTS} outputs")]
+    TooMany,
     #[error("output `{0}` is not in a storage of launch {1}")]
     NoStorage(String, u64),
     #[error("output `{0}` leaves its storage")]
@@ -230,7 +239,7 @@ pub fn answer_requests(part: &Path, mut requests: impl BufRead, mut answers: imp
         if !read.is_ok_and(|bytes| bytes > 0) {
             return Exit::AsExpected;
         }
-        let (answer, payload) = answer_request(&mut session, &line);
+        let (answer, payload) = answer_request(&mut session, &line, &|path| read_file(path).map(Cow::Owned));
         let written = writeln!(answers, "{answer}")
             .and_then(|()| payload.iter().try_for_each(|bytes| answers.write_all(bytes)))
             .and_then(|()| answers.flush());
@@ -240,11 +249,16 @@ pub fn answer_requests(part: &Path, mut requests: impl BufRead, mut answers: imp
     }
 }
 
+/// Returns the contents of a file that a request names.
+type ReadValues<'a> = dyn Fn(&Path) -> Result<Cow<'a, [u8]>, RequestError> + 'a;
+
 /// The answer's line, and the bytes that follow it.
-fn answer_request(session: &mut Session, line: &[u8]) -> (String, Vec<Vec<u8>>) {
+fn answer_request(session: &mut Session, line: &[u8], read: &ReadValues<'_>) -> (String, Vec<Vec<u8>>) {
     let answered = catch_panic(|| match serde_json::from_slice(line)? {
         Request::Arguments { values } => {
-            session.add_exact(&values)?;
+            for file in &values {
+                session.add_exact(&read(file)?);
+            }
             Ok((serde_json::json!({}).to_string(), Vec::new()))
         }
         Request::Launch => {
@@ -252,7 +266,7 @@ fn answer_request(session: &mut Session, line: &[u8]) -> (String, Vec<Vec<u8>>) 
             Ok((serde_json::to_string(&answer)?, payload))
         }
         Request::Compare(request) => {
-            let answer = compare(session, &request)?;
+            let answer = compare(session, &request, read)?;
             Ok((serde_json::to_string(&answer)?, Vec::new()))
         }
     });
@@ -270,7 +284,14 @@ fn answer_request(session: &mut Session, line: &[u8]) -> (String, Vec<Vec<u8>>) 
     }
 }
 
-fn compare(session: &mut Session, request: &Compare) -> Result<CompareAnswer, RequestError> {
+fn compare(
+    session: &mut Session,
+    request: &Compare,
+    read: &ReadValues<'_>,
+) -> Result<CompareAnswer, RequestError> {
+    if request.outputs.len() > MAX_OUTPUTS {
+        return Err(RequestError::TooMany);
+    }
     let accumulate = find_dtype(&request.accumulate)?;
     let contract = Contract {
         accumulate,
@@ -284,9 +305,11 @@ fn compare(session: &mut Session, request: &Compare) -> Result<CompareAnswer, Re
     let mut outputs = Vec::with_capacity(request.outputs.len());
     let mut operations = BTreeMap::new();
     for output in &request.outputs {
-        let answer = session.compare_output(output, tolerance)?;
+        let bytes = read(&output.expected)?;
+        let values = Values::Numbers(&bytes);
+        let answer = session.compare_output(output, values, tolerance)?;
         if answer.verdict == Verdict::Inaccurate
-            && let Some(operation) = session.find_lossy(output)?
+            && let Some(operation) = session.find_lossy(output, values)?
         {
             operations.insert(output.name.clone(), operation);
         }
@@ -312,7 +335,7 @@ fn compare(session: &mut Session, request: &Compare) -> Result<CompareAnswer, Re
 }
 
 /// A dtype by torch's name, or by Triton's.
-fn find_dtype(name: &str) -> Result<DType, RequestError> {
+pub(crate) fn find_dtype(name: &str) -> Result<DType, RequestError> {
     let named = || DType::ALL.into_iter().find(|dtype| dtype.to_string() == name);
     DType::from_torch_name(name)
         .or_else(named)

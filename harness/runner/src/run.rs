@@ -155,7 +155,7 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
             oracle: oracle.as_ref(),
         };
         let stop = || oracle.iter().for_each(CaseOracle::stop);
-        host.run_stoppable(stop, || {
+        host.run_stoppable(None, stop, || {
             output.follow((selected.entries(shard), total), jobs, host, sources, |entry| {
                 judge.judge_entry(&entry)
             });

@@ -1,16 +1,23 @@
-//! The questions of a contained program about its launches. It sends bytes in place of files: nothing in its folder is read here.
+//! The questions of a contained program about its launches. It sends bytes in place of files: nothing that it names is opened.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
+use cerith_engine::Reference;
 use cerith_toolchain::program::{Question, Reply};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-use super::answer_request;
 use super::session::Session;
+use super::{RequestError, answer_request};
+
+/// The most bytes of all part files of a program.
+const MAX_PARTS: usize = 4 << 30;
 
 /// A question about a part file, whose blobs are the part file's new bytes, and the files that the request names.
 #[derive(Debug, Deserialize)]
@@ -26,16 +33,20 @@ struct OracleQuestion {
 /// Answers the questions of one program.
 pub struct OracleAnswers {
     folder: TempDir,
+    reference: Arc<Reference>,
     current: Option<(u64, Session)>,
+    written: usize,
 }
 
 /// A question that is not one of the oracle's.
 #[derive(Debug, thiserror::Error)]
 enum BadQuestion {
-    #[error(transparent)]
+    #[error("the question is not the oracle's: {0}")]
     Json(#[from] serde_json::Error),
-    #[error("its sizes and its bytes differ")]
+    #[error("the question's sizes and bytes differ")]
     Sizes,
+    #[error("the launches have more than {MAX_PARTS} bytes together")]
+    TooLarge,
     #[error("failed to write a temporary file: {0}")]
     Unwritable(#[from] io::Error),
 }
@@ -48,95 +59,70 @@ impl OracleAnswers {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             folder: tempfile::Builder::new().prefix("cerith-").tempdir()?,
+            reference: Arc::default(),
             current: None,
+            written: 0,
         })
+    }
+
+    /// The reference that executes the launches, which another thread may stop.
+    pub fn reference(&self) -> Arc<Reference> {
+        Arc::clone(&self.reference)
     }
 
     /// Answers a question `oracle`.
     pub fn answer(&mut self, question: &Question<'_>) -> Reply {
-        self.try_answer(question).unwrap_or_else(|error| {
-            Reply::from(
-                json!({"outcome": "failed", "text": format!("the question is not the oracle's: {error}")}),
-            )
-        })
+        self.try_answer(question)
+            .unwrap_or_else(|error| Reply::from(json!({"outcome": "failed", "text": error.to_string()})))
     }
 
     fn try_answer(&mut self, question: &Question<'_>) -> Result<Reply, BadQuestion> {
         let OracleQuestion {
             part,
-            mut request,
+            request,
             files,
             sizes,
         } = OracleQuestion::deserialize(&question.header)?;
-        let mut blobs = Vec::with_capacity(sizes.len());
+        let mut blobs = Vec::new();
         let mut rest = question.blobs;
         for size in sizes {
             let (blob, others) = rest.split_at_checked(size).ok_or(BadQuestion::Sizes)?;
             blobs.push(blob);
             rest = others;
         }
-        if !rest.is_empty() || blobs.len() != files.len() + 1 {
+        let [new, contents @ ..] = &blobs[..] else {
             return Err(BadQuestion::Sizes);
+        };
+        if !rest.is_empty() || contents.len() != files.len() {
+            return Err(BadQuestion::Sizes);
+        }
+        self.written = self.written.saturating_add(new.len());
+        if self.written > MAX_PARTS {
+            return Err(BadQuestion::TooLarge);
         }
         let path = self.folder.path().join("launches.part");
         if self.current.as_ref().is_none_or(|(number, _)| *number != part) {
             std::fs::write(&path, [])?;
-            self.current = Some((part, Session::new(&path)));
+            let session = Session::with_reference(&path, Arc::clone(&self.reference));
+            self.current = Some((part, session));
         }
-        if let Some(new) = blobs.first() {
-            OpenOptions::new().append(true).open(&path)?.write_all(new)?;
-        }
-        for (nth, (name, blob)) in files.iter().zip(blobs.iter().skip(1)).enumerate() {
-            let file = self.folder.path().join(format!("values-{nth}"));
-            std::fs::write(&file, blob)?;
-            rename_file(&mut request, name, &file);
-        }
+        OpenOptions::new().append(true).open(&path)?.write_all(new)?;
         let Some((_, session)) = &mut self.current else {
             return Err(BadQuestion::Sizes);
         };
-        if !has_own_files(&request, self.folder.path()) {
-            return Err(BadQuestion::Sizes);
-        }
-        let (line, payload) = answer_request(session, request.to_string().as_bytes());
+        let given: HashMap<&Path, &[u8]> = files
+            .iter()
+            .map(Path::new)
+            .zip(contents.iter().copied())
+            .collect();
+        let read = |path: &Path| {
+            let found = given.get(path).copied().map(Cow::Borrowed);
+            found.ok_or_else(|| RequestError::NotSent(path.display().to_string()))
+        };
+        let (line, payload) = answer_request(session, request.to_string().as_bytes(), &read);
         Ok(Reply {
             header: serde_json::from_str(&line)?,
             blobs: payload,
         })
     }
-}
-
-/// The places of a request that name files.
-fn list_files(request: &mut Json) -> Vec<&mut Json> {
-    let Some(fields) = request.as_object_mut() else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for (key, value) in fields {
-        match (key.as_str(), value) {
-            ("values", Json::Array(values)) => found.extend(values),
-            ("outputs", Json::Array(outputs)) => {
-                found.extend(outputs.iter_mut().filter_map(|output| output.get_mut("expected")));
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-fn rename_file(request: &mut Json, name: &str, file: &std::path::Path) {
-    for place in list_files(request) {
-        if place.as_str() == Some(name) {
-            *place = Json::String(file.display().to_string());
-        }
-    }
-}
-
-/// Whether all files of a request are ours: a hostile program would have others read.
-fn has_own_files(request: &Json, folder: &std::path::Path) -> bool {
-    let mut request = request.clone();
-    list_files(&mut request).into_iter().all(|place| {
-        place
-            .as_str()
-            .is_some_and(|name| PathBuf::from(name).parent() == Some(folder))
-    })
 }

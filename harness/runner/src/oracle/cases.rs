@@ -1,10 +1,11 @@
 //! Cases with a reference function (`like:`): a contained program calls the function on the case's tensors, and the reference's
 //! execution of the launches is compared with the results.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cerith_case::{ArgValue, Case};
+use cerith_engine::{Engine as _, Reference};
 use cerith_memory::{StorageId, Tensor};
 use cerith_oracle::Contract;
 use cerith_recording::recorder::{PACKAGE, program_files};
@@ -15,13 +16,14 @@ use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain, WorkerFailur
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::session::Session;
+use super::session::{Session, Values};
 use super::{Failed, LaunchAnswer, Output, OutputAnswer, RequestError, Verdict, text};
 use crate::worker_files::Readable;
 
 /// Compares cases with their reference functions.
 pub struct CaseOracle {
     programs: Programs,
+    reference: Arc<Reference>,
 }
 
 /// A case that cannot be compared, and why.
@@ -30,6 +32,9 @@ enum NotCompared {
     /// The launches do not finish, which the verdict says too.
     #[error("{0}")]
     Launch(String),
+    /// The reference does not execute the launches.
+    #[error("{0}")]
+    Unexecuted(String),
     #[error("{0}")]
     Program(#[from] WorkerFailure),
     #[error("it raised {0}")]
@@ -38,8 +43,6 @@ enum NotCompared {
     Answer(#[from] serde_json::Error),
     #[error("the program sent no results")]
     NoResults,
-    #[error("failed to make a temporary file: {0}")]
-    Unwritable(#[from] std::io::Error),
     #[error(transparent)]
     Request(#[from] RequestError),
 }
@@ -70,12 +73,14 @@ impl CaseOracle {
         let programs = Programs::new(toolchain, jobs, (PACKAGE, &program_files()))?;
         Ok(Self {
             programs: programs.with_readable_files(corpus.root(), corpus.files()),
+            reference: Arc::default(),
         })
     }
 
     /// Ends the functions that run.
     pub fn stop(&self) {
         self.programs.stop();
+        self.reference.stop();
     }
 
     /// Adds the comparison to a case's verdict.
@@ -85,7 +90,9 @@ impl CaseOracle {
         let result = self.compare(case).unwrap_or_else(|why| LikeResult {
             function: function.clone(),
             verdict: match why {
-                NotCompared::Launch(_) => LikeVerdict::NotCompared,
+                NotCompared::Launch(_) | NotCompared::Program(WorkerFailure::Stopped) => {
+                    LikeVerdict::NotCompared
+                }
                 _ => LikeVerdict::Failed,
             },
             text: format!("it was not compared with {function}: {why}"),
@@ -95,19 +102,24 @@ impl CaseOracle {
     }
 
     fn compare(&self, case: &Case) -> Result<LikeResult, NotCompared> {
-        let mut session = Session::of_case(case).map_err(|answer| NotCompared::Launch(describe(*answer)))?;
+        let mut session =
+            Session::of_case(case, Arc::clone(&self.reference)).map_err(|answer| match *answer {
+                // The case's own end, which its expectations are about.
+                LaunchAnswer::Undefined(_) | LaunchAnswer::Rejected(_) => {
+                    NotCompared::Launch(describe(*answer))
+                }
+                other => NotCompared::Unexecuted(describe(other)),
+            })?;
         let changed = list_changed(case, &session);
         let results = self.call(case, &changed)?;
-        let folder = tempfile::Builder::new().prefix("cerith-").tempdir()?;
         let contract = Contract::default();
         session.use_contract(contract);
         let mut answers: Vec<OutputAnswer> = Vec::new();
         let mut operation = None;
-        for (nth, (name, values)) in results.into_iter().enumerate() {
+        for (name, values) in results {
             let Some((_, tensor)) = list_tensors(case).into_iter().find(|(own, _)| *own == name) else {
                 return Err(NotCompared::NoResults);
             };
-            let expected = folder.path().join(nth.to_string());
             let values = match values {
                 Ok(values) => values,
                 Err(problem) => {
@@ -115,7 +127,6 @@ impl CaseOracle {
                     continue;
                 }
             };
-            std::fs::write(&expected, values)?;
             let output = Output {
                 name,
                 launch: 0,
@@ -124,11 +135,12 @@ impl CaseOracle {
                 shape: tensor.shape.to_vec(),
                 strides: tensor.strides.to_vec(),
                 offset: tensor.offset,
-                expected,
+                expected: PathBuf::new(),
             };
-            let answer = session.compare_output(&output, None)?;
+            let values = Values::Numbers(&values);
+            let answer = session.compare_output(&output, values, None)?;
             if answer.verdict == Verdict::Inaccurate {
-                operation = operation.or(session.find_lossy(&output)?);
+                operation = operation.or(session.find_lossy(&output, values)?);
             }
             answers.push(answer);
         }
@@ -146,7 +158,7 @@ impl CaseOracle {
                 Some(Verdict::Wrong) => LikeVerdict::Wrong,
             },
             text: match worst {
-                None => format!("it was not compared with {function}: no launch changes a tensor"),
+                None => format!("it was not compared with {function}, which returns nothing"),
                 Some(Verdict::Agree) => format!("it computes {function}"),
                 Some(worst) => {
                     let problem = match worst {
