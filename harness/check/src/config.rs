@@ -20,7 +20,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::code;
-use super::conformance::{BadLike, LauncherEntry, Like, LikeSource, Rules, read_argument};
+use super::conformance::{
+    BadLike, LauncherEntry, Like, LikeSource, Rules, read_argument, read_contract, read_tolerance,
+};
 
 /// The most bytes of a configuration.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -135,10 +137,10 @@ struct LauncherTable {
     like: Spanned<String>,
     #[serde(default)]
     args: BTreeMap<String, Spanned<String>>,
-    accumulate: Option<String>,
+    accumulate: Option<Spanned<String>>,
     tf32: Option<bool>,
-    rtol: Option<f64>,
-    atol: Option<f64>,
+    rtol: Option<Spanned<f64>>,
+    atol: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -544,20 +546,36 @@ impl Reader<'_> {
             Ok((name.clone(), argument))
         };
         let arguments = entry.args.iter().map(read).collect::<Result<_, Diagnostic>>()?;
+        let tolerance = |number: &Option<Spanned<f64>>| {
+            let Some(number) = number else { return Ok(None) };
+            read_tolerance(&number.get_ref().to_string())
+                .map(Some)
+                .map_err(|error| self.build_error(number.span(), error.to_string()))
+        };
+        let file = file.trim_start_matches("./");
+        self.check_path(&Spanned::new(entry.name.span(), file.to_owned()))?;
+        if !self.root.join(file).is_file() {
+            let message = format!("there is no file `{file}`");
+            return Err(self.build_error(entry.name.span(), message));
+        }
         let defaults = Rules::default();
         let launcher = LauncherEntry {
             launcher: launcher.to_owned(),
             like,
             rules: Rules {
-                accumulate: entry.accumulate.clone().unwrap_or(defaults.accumulate),
+                accumulate: match &entry.accumulate {
+                    Some(name) => read_contract(name.get_ref())
+                        .map_err(|error| self.build_error(name.span(), error.to_string()))?,
+                    None => defaults.accumulate,
+                },
                 tf32: entry.tf32.unwrap_or(defaults.tf32),
-                rtol: entry.rtol,
-                atol: entry.atol,
+                rtol: tolerance(&entry.rtol)?,
+                atol: tolerance(&entry.atol)?,
                 seed: None,
             },
             arguments,
         };
-        Ok((file.trim_start_matches("./").to_owned(), launcher))
+        Ok((file.to_owned(), launcher))
     }
 
     fn read_ignore(&self, entry: &IgnoreTable) -> Result<IgnoreEntry, Diagnostic> {

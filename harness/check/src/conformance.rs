@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use cerith_case::like::{BadLike, Like, LikeSource};
+use cerith_engine::Engine as _;
 pub use cerith_launcher::HostArgument;
 use cerith_launcher::{ArgumentLayout, HostCall, NoCalls, read_calls};
 use cerith_module::excerpt::join_modules;
@@ -61,6 +62,41 @@ impl Default for Rules {
     }
 }
 
+/// A rule that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadRule {
+    /// A tolerance is a number from 0 on.
+    #[error("`{0}` is not a tolerance: write a number from 0 on")]
+    Tolerance(String),
+    /// There is no such contract.
+    #[error("there is no contract `{0}`: accumulate in float16, bfloat16, float32 or float64")]
+    Contract(String),
+}
+
+/// A tolerance by its text.
+///
+/// # Errors
+/// It is not a finite number from 0 on.
+pub fn read_tolerance(text: &str) -> Result<f64, BadRule> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| BadRule::Tolerance(text.to_owned()))
+}
+
+/// The dtype of an accumulation contract, by torch's name.
+///
+/// # Errors
+/// There is no such contract.
+pub fn read_contract(text: &str) -> Result<String, BadRule> {
+    let known = ["float16", "bfloat16", "float32", "float64"];
+    let found = known.into_iter().find(|name| *name == text);
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| BadRule::Contract(text.to_owned()))
+}
+
 /// A launcher, with its reference function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LauncherEntry {
@@ -98,16 +134,6 @@ pub enum ConformanceVerdict {
     NotJudged,
 }
 
-impl ConformanceVerdict {
-    /// Whether the launcher is at fault.
-    pub const fn is_failure(self) -> bool {
-        matches!(
-            self,
-            Self::Inaccurate | Self::Unwritten | Self::Wrong | Self::Rejected | Self::Undefined
-        )
-    }
-}
-
 /// The report of a launcher.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConformanceReport {
@@ -123,6 +149,10 @@ pub struct ConformanceReport {
     pub text: String,
     /// A test that repeats a failure; empty without one.
     pub test: String,
+    /// Calls that were not compared.
+    pub left: usize,
+    /// Whether a comparison was requested.
+    pub is_requested: bool,
 }
 
 /// The answer of the program, which is the user's code's.
@@ -132,6 +162,8 @@ struct Answer {
     text: String,
     #[serde(default)]
     test: String,
+    #[serde(default)]
+    left: usize,
 }
 
 impl ConformanceReport {
@@ -143,7 +175,27 @@ impl ConformanceReport {
             verdict,
             text,
             test: String::new(),
+            left: 0,
+            is_requested: true,
         }
+    }
+
+    /// Whether the check fails because of it: a requested comparison that found a fault, or that compared nothing.
+    pub fn is_failure(&self) -> bool {
+        match self.verdict {
+            ConformanceVerdict::Agree => false,
+            ConformanceVerdict::NotJudged => self.is_requested,
+            _ => true,
+        }
+    }
+
+    /// Whether something was not compared.
+    pub fn is_partial(&self) -> bool {
+        self.left > 0
+            || matches!(
+                self.verdict,
+                ConformanceVerdict::NotJudged | ConformanceVerdict::Undecided
+            )
     }
 
     /// The report of a launcher that is not executed.
@@ -152,7 +204,10 @@ impl ConformanceReport {
             "{} was not compared with its reference function {}\n  = help: `--oracle` executes both, contained",
             entry.launcher, entry.like
         );
-        Self::new(file, entry, ConformanceVerdict::NotJudged, text)
+        Self {
+            is_requested: false,
+            ..Self::new(file, entry, ConformanceVerdict::NotJudged, text)
+        }
     }
 
     /// A line of JSON.
@@ -199,9 +254,11 @@ pub fn compare_launcher(
     let failed = |error: std::io::Error| format!("error: failed to make a temporary folder: {error}");
     let (root, path) = home_by_imports(file, &text)
         .ok_or_else(|| format!("error: the path {} is not UTF-8", file.display()))?;
+    let own = make_absolute(file.parent().unwrap_or(Path::new(".")))?;
+    let imports_from = find_readable(file, &root)?;
     let mut programs = Programs::new(toolchain.clone(), 1, (PACKAGE, &program_files()))
         .map_err(failed)?
-        .with_readable(&find_readable(file, &root)?);
+        .with_readable(imports_from.as_deref().unwrap_or(&own));
     let source = match &entry.like.source {
         LikeSource::File(like) => {
             let like = make_absolute(like)?;
@@ -218,8 +275,11 @@ pub fn compare_launcher(
     };
     let arguments = json!({
         "launcher": entry.launcher,
-        "module": path.strip_suffix(".py").filter(|path| path.contains('/')).map(|path| path.replace('/', ".")),
-        "root": make_absolute(&root)?.display().to_string(),
+        "module": imports_from.as_ref().and_then(|_| {
+            let module = path.strip_suffix(".py").filter(|path| path.contains('/'))?;
+            Some(module.replace('/', "."))
+        }),
+        "root": imports_from.as_ref().map(|root| root.display().to_string()),
         "like": [source, entry.like.function],
         "calls": calls.iter().map(write_call).collect::<Vec<_>>(),
         "settings": entry.rules,
@@ -250,8 +310,9 @@ pub fn compare_launcher(
     report_ending(file, entry, toolchain, ended)
 }
 
-/// The folder that a program reads: the one that imports start from, unless an import of the file leads out of the current folder.
-fn find_readable(file: &Path, root: &Path) -> Result<PathBuf, String> {
+/// The folder that imports start from. `None` if it is outside of the current folder: a file of a checkout may import from further
+/// out, and a program must not read there.
+fn find_readable(file: &Path, root: &Path) -> Result<Option<PathBuf>, String> {
     let real = |path: &Path| {
         let path = if path.as_os_str().is_empty() {
             Path::new(".")
@@ -262,8 +323,8 @@ fn find_readable(file: &Path, root: &Path) -> Result<PathBuf, String> {
             .map_err(|error| format!("error: the path {}: {error}", path.display()))
     };
     let (root, own) = (real(root)?, real(file.parent().unwrap_or(Path::new(".")))?);
-    let here = real(Path::new("."))?;
-    Ok(if root.starts_with(here) { root } else { own })
+    let is_inside = root == own || root.starts_with(real(Path::new("."))?);
+    Ok(is_inside.then_some(root))
 }
 
 fn make_absolute(path: &Path) -> Result<PathBuf, String> {
@@ -389,6 +450,7 @@ fn report_ending(
     match Answer::deserialize(answer) {
         Ok(answer) => Ok(ConformanceReport {
             test: answer.test,
+            left: answer.left,
             ..ConformanceReport::new(file, entry, answer.verdict, answer.text)
         }),
         Err(error) => Ok(ConformanceReport::not_judged(

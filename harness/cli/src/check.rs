@@ -13,7 +13,7 @@ use std::path::Path;
 use cerith_check::baseline::{Entry, write_baseline};
 use cerith_check::checker::Checker;
 use cerith_check::code;
-use cerith_check::conformance::{ConformanceReport, ConformanceVerdict};
+use cerith_check::conformance::{ConformanceReport, ConformanceVerdict, LikeSource};
 use cerith_check::hidden::Hidden;
 use cerith_check::line::Line;
 use cerith_check::report::{KernelReport, Standing};
@@ -60,14 +60,18 @@ fn check_once(args: &CheckArgs, terminal: &Terminal, read: &FilesRead) -> Exit {
             entries: Vec::new(),
             judged: BTreeSet::new(),
             first_code: None,
+            has_unlike: false,
         },
     };
     let exit = checking.check_all();
     if exit == Exit::Interrupted {
         return exit;
     }
+    let has_unlike = checking.output.has_unlike;
     match checking.end(exit) {
-        Ok(()) if args.write_baseline.is_some() && exit == Exit::Unexpected => Exit::AsExpected,
+        Ok(()) if args.write_baseline.is_some() && exit == Exit::Unexpected && !has_unlike => {
+            Exit::AsExpected
+        }
         Ok(()) => exit,
         Err(message) => {
             terminal.note(&message);
@@ -137,6 +141,8 @@ struct Output<'a> {
     judged: BTreeSet<(String, String)>,
     /// The code of the first finding.
     first_code: Option<String>,
+    /// Whether a launcher was not found to compute its reference function. No baseline has that.
+    has_unlike: bool,
 }
 
 impl Checking<'_> {
@@ -257,18 +263,21 @@ impl Checking<'_> {
             output.entries.extend(report.list_entries(subject));
             exit = pick_worse(exit, output.report_kernel(subject, report));
         })?;
-        let Some(checked) = checked else {
-            return Ok(Exit::Nothing);
-        };
-        if self.host.is_stopped() {
-            return Ok(Exit::Interrupted);
-        }
         for entry in conformance::list_launchers(self.args, self.settings, &asked.file) {
+            if let LikeSource::File(file) = &entry.like.source {
+                self.read.add(file);
+            }
             let report = conformance::compare(self.args, &asked.file, &entry, self.host)?;
             exit = pick_worse(exit, self.output.report_conformance(&report));
             if self.host.is_stopped() {
                 return Ok(Exit::Interrupted);
             }
+        }
+        let Some(checked) = checked else {
+            return Ok(exit);
+        };
+        if self.host.is_stopped() {
+            return Ok(Exit::Interrupted);
         }
         let subject = &checked.subject;
         self.keep(subject, asked)?;
@@ -358,14 +367,14 @@ impl Output<'_> {
             CheckFormat::Jsonl => self.terminal.print(&report.line()),
             CheckFormat::Github | CheckFormat::Sarif | CheckFormat::Junit => {}
         }
+        self.count.not_judged += usize::from(report.is_partial());
+        if report.is_failure() {
+            self.has_unlike = true;
+            return Exit::Unexpected;
+        }
         match report.verdict {
             ConformanceVerdict::Agree => Exit::AsExpected,
-            // It was not requested.
-            ConformanceVerdict::NotJudged if self.args.oracle.is_none() => {
-                self.count.not_judged += 1;
-                Exit::Nothing
-            }
-            _ => Exit::Unexpected,
+            _ => Exit::Nothing,
         }
     }
 

@@ -42,7 +42,9 @@ pub const FILES: &[(&str, &str)] = &[
 
 /// The files of programs, besides those that record: name and text.
 const PROGRAM_FILES: &[(&str, &str)] = &[
-    ("__init__.py", ""),
+    ("__init__.py", include_str!("../python/cerith_triton/__init__.py")),
+    ("gating.py", include_str!("../python/cerith_triton/gating.py")),
+    ("library.py", include_str!("../python/cerith_triton/library.py")),
     (
         "arguments.py",
         include_str!("../python/cerith_triton/arguments.py"),

@@ -231,7 +231,7 @@ fn of_engine(part: &str) -> Option<&str> {
 pub fn collect_failures(verdict: &Verdict) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(like) = verdict.like.as_deref().filter(|_| verdict.is_unlike()) {
-        parts.push(format!("unlike {}", like.function));
+        parts.push(format!("unlike {}: {}", like.function, like.verdict.name()));
     }
     for engine in &verdict.unexpected {
         let mut part = format!("{engine}: {}", verdict.verdict);

@@ -34,10 +34,10 @@ use self::task::{Task, read_task};
 use crate::exit::Exit;
 use crate::host::Host;
 
-/// The time for a submission, and its memory.
-/// How long the reference may execute a launch after that.
+/// How long the reference may execute a launch after the time is over.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// The time for a submission, and its memory.
 const LIMITS: Limits = Limits {
     time: Duration::from_secs(50),
     ..Limits::PROGRAM

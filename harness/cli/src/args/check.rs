@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use cerith_check::conformance::{HostArgument, Like, read_argument};
+use cerith_check::conformance::{HostArgument, Like, read_argument, read_contract, read_tolerance};
 
 use super::output::output_file;
 use super::selection::Engines;
@@ -104,7 +104,7 @@ pub struct CheckArgs {
     pub arguments: Vec<(String, HostArgument)>,
 
     /// The dtype whose rounding sums, products and functions may have. A launcher that rounds more is inaccurate.
-    #[arg(long, value_name = "DTYPE", default_value = "float32", requires = "launcher")]
+    #[arg(long, value_name = "DTYPE", default_value = "float32", requires = "launcher", value_parser = read_contract)]
     pub accumulate: String,
 
     /// `tl.dot` of float32 may not round to TF32.
@@ -112,11 +112,11 @@ pub struct CheckArgs {
     pub no_tf32: bool,
 
     /// A relative tolerance, in place of the bounds of the operations.
-    #[arg(long, value_name = "NUMBER", requires = "launcher")]
+    #[arg(long, value_name = "NUMBER", requires = "launcher", value_parser = read_tolerance)]
     pub rtol: Option<f64>,
 
     /// An absolute tolerance, in place of the bounds of the operations.
-    #[arg(long, value_name = "NUMBER", requires = "launcher")]
+    #[arg(long, value_name = "NUMBER", requires = "launcher", value_parser = read_tolerance)]
     pub atol: Option<f64>,
 
     /// The seed of the data for the launcher. Without it, a fresh one, which is printed.

@@ -60,16 +60,14 @@ impl Reports {
     pub fn add_conformance(&mut self, report: &ConformanceReport) {
         let name = format!("{}:{}", report.file, report.launcher);
         let message = report.text.lines().next().unwrap_or_default();
-        if report.verdict.is_failure() {
+        if report.is_failure() {
             let verdict = Some(VerdictKind::Differ);
             self.remarks
                 .add_finding(&name, verdict, "check/conformance", &name, message, None);
         }
-        let failed = report
-            .verdict
-            .is_failure()
-            .then_some((message, report.text.as_str()));
-        let skipped = (report.verdict == ConformanceVerdict::NotJudged).then_some(message);
+        let failed = report.is_failure().then_some((message, report.text.as_str()));
+        let is_skipped = !report.is_failure() && report.verdict != ConformanceVerdict::Agree;
+        let skipped = is_skipped.then_some(message);
         self.junit
             .add_kernel(&report.file, &report.launcher, failed, skipped);
     }

@@ -39,6 +39,13 @@ impl Settings {
         if !config.name.is_empty() {
             read.add(Path::new(&config.name));
         }
+        if args.oracle.is_some() && args.launcher.is_none() && config.launchers.is_empty() {
+            return Err(
+                "error: `--oracle` has nothing to compare\n  = help: name a launcher and its reference function, `--launcher softmax --like \
+                 ref.py:softmax`, or write `[[launcher]]` into `cerith.toml`"
+                    .to_owned(),
+            );
+        }
         let kernels = if args.kernels.is_empty() {
             let paths = config.paths.iter();
             paths.map(|path| config.resolve(path)).collect()

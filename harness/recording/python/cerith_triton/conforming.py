@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import time
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
@@ -102,9 +104,12 @@ class Conformance:
         __tracebackhide__ = True
         return [self.check(point, raises) for point in self.points]
 
-    def compare_all(self, seed: int) -> Comparison:
-        """Compares at the shapes of the first point, with the data of all points. A failure is
-        reported with the smallest shapes and the plainest data that were found to fail."""
+    def compare_all(self, seed: int, ended: float) -> Comparison:
+        """Compares at the shapes of the first point, with the data of all points.
+
+        A failure is reported with the smallest shapes and the plainest data that were found to fail. They
+        are looked for until `ended`, on the monotonic clock.
+        """
         __tracebackhide__ = True
         first = self.points[0]
         comparison = self._compare(first, [one.data for one in self.points], seed)
@@ -112,7 +117,9 @@ class Conformance:
         if not failing or comparison.verdict == "not judged":
             return comparison
         point = replace(first, data=failing[-1].data.kind)
-        smallest, comparison = self._shrink(point, comparison, seed)
+        smallest, comparison = self._shrink(point, comparison, seed, ended)
+        if time.monotonic() > ended:
+            return comparison
         plain = self._compare(smallest, [point.data], seed, reduces=True)
         return plain if plain.verdict == comparison.verdict else comparison
 
@@ -130,7 +137,9 @@ class Conformance:
         options = checking.list_options(**self._settings)
         return checking.compare(subject, varied, seed, options, reduces)
 
-    def _shrink(self, point: Point, comparison: Comparison, seed: int) -> tuple[Point, Comparison]:
+    def _shrink(
+        self, point: Point, comparison: Comparison, seed: int, ended: float = math.inf
+    ) -> tuple[Point, Comparison]:
         """The smallest shapes that fail in the same way, and the comparison there. Equal sizes shrink
         together first: they may have to be equal."""
         runs = 0
@@ -139,8 +148,8 @@ class Conformance:
             smaller = False
             for candidate in _list_smaller(point):
                 runs += 1
-                if runs > _MAX_RUNS:
-                    break
+                if runs > _MAX_RUNS or time.monotonic() > ended:
+                    return point, comparison
                 try:
                     found = self._compare(candidate, [candidate.data], seed)
                 except Exception:  # noqa: BLE001, S112 (the launcher refuses this shape)

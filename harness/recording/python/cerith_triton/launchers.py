@@ -15,6 +15,7 @@ from . import checking, conforming, wording
 from . import data as kinds
 from .checking import Comparison
 from .conforming import Conformance, Point
+from .failures import message_of
 from .program import Channel, find_function, load_module
 from .trials import SEVERITY
 
@@ -36,16 +37,31 @@ def serve(channel: Channel, path: str, request: Mapping[str, Any]) -> dict[str, 
     settings = dict(request["settings"])
     seed = checking.make_seed(settings.pop("seed", None))
     ended = time.monotonic() + float(request["seconds"])
-    comparisons: list[tuple[str, Comparison]] = []
-    for number, call in enumerate(request["calls"]):
+    calls: list[Mapping[str, Any]] = list(request["calls"])
+    compared: list[tuple[str, Comparison]] = []
+    problems: dict[str, str] = {}
+    for number, call in enumerate(calls):
         if number and time.monotonic() > ended:
+            problems.update({one["name"]: "there was no time left" for one in calls[number:]})
             break
+        dropped = find_dropped(like, calls[0]["arguments"], call["arguments"])
+        if dropped is not None:
+            problems[call["name"]] = f"{name} has no parameter `{dropped}`"
+            continue
         chosen = kinds.choose_kinds("all", given=False) if number == 0 else _FEW
-        comparison = compare(fn, like, call["arguments"], chosen, settings, seed)
-        comparisons.append((call["name"], comparison))
-        if comparison.verdict not in ("agree", "undecided", "not judged"):
+        try:
+            comparison = compare(fn, like, call["arguments"], chosen, settings, seed, ended)
+        except ValueError as error:
+            # The function has other outputs than the launcher for these arguments.
+            problems[call["name"]] = message_of(error)
+            continue
+        if comparison.verdict == "not judged":
+            problems[call["name"]] = comparison.text.partition("\n")[0]
+            continue
+        compared.append((call["name"], comparison))
+        if not comparison.ok:
             break
-    return summarise(comparisons, len(request["calls"]), seed)
+    return summarise(compared, problems, seed)
 
 
 def find_reference(source: str, name: str) -> Callable[..., Any]:
@@ -61,6 +77,7 @@ def compare(
     chosen: Sequence[str],
     settings: Mapping[str, Any],
     seed: int,
+    ended: float,
 ) -> Comparison:
     """The comparison at one call, with the smallest shapes that fail."""
     shapes, dtypes, layouts, kwargs = {}, {}, {}, {}
@@ -74,7 +91,7 @@ def compare(
             kwargs[name] = read_value(one["value"])
     points = [Point(shapes, dtypes, kind, layouts) for kind in chosen]
     own = _choose_kwargs(like, kwargs)
-    return Conformance(fn, like, points, kwargs, own, settings, seed).compare_all(seed)
+    return Conformance(fn, like, points, kwargs, own, settings, seed).compare_all(seed, ended)
 
 
 def read_value(value: Any) -> Any:
@@ -92,40 +109,64 @@ def read_value(value: Any) -> Any:
     return getattr(found, name) if found is not None else name
 
 
-def _choose_kwargs(like: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values that a reference function has parameters for: it has no block sizes; None if it
-    may have all."""
+def find_dropped(
+    like: Callable[..., Any], plain: Sequence[Mapping[str, Any]], call: Sequence[Mapping[str, Any]]
+) -> str | None:
+    """An argument of a call that a reference function has no parameter for, and that differs from the plain
+    call's: with another flag, the launcher may compute another function."""
+    values = {str(one["name"]): one["value"] for one in plain if "value" in one}
+    names = _parameters_of(like)
+    for one in call:
+        if names is not None and "value" in one and one["name"] not in names:
+            if values.get(str(one["name"])) != one["value"]:
+                return str(one["name"])
+    return None
+
+
+def _parameters_of(like: Callable[..., Any]) -> set[str] | None:
+    """The names of a function's parameters. None if it may have any."""
     try:
         parameters = inspect.signature(like).parameters.values()
     except (TypeError, ValueError):
         return None
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
         return None
-    names = {one.name for one in parameters}
-    return None if kwargs.keys() <= names else {name: kwargs[name] for name in kwargs if name in names}
+    return {one.name for one in parameters}
 
 
-def summarise(comparisons: Sequence[tuple[str, Comparison]], count: int, seed: int) -> dict[str, Any]:
-    """The answer: of the worst comparison, or of all."""
-    name, worst = max(comparisons, key=lambda one: SEVERITY.index(one[1].verdict))
-    judged = [one for _, one in comparisons if one.verdict != "not judged"]
-    text = worst.text
-    if all(one.ok for one in judged) and judged:
-        text = wording.describe_agreement([one for one in judged if one.ok], seed)
-        worst = judged[0]
-    elif name:
+def _choose_kwargs(like: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The values that a reference function has parameters for: it has no block sizes. None if it may have
+    all of them."""
+    names = _parameters_of(like)
+    if names is None or kwargs.keys() <= names:
+        return None
+    return {name: kwargs[name] for name in kwargs if name in names}
+
+
+def summarise(
+    compared: Sequence[tuple[str, Comparison]], problems: Mapping[str, str], seed: int
+) -> dict[str, Any]:
+    """The answer: about the worst comparison, or about all. Calls that were not compared are listed."""
+    if not compared:
+        first = next(iter(problems.values()), "it has no calls")
+        text = f"no call was compared: {first}"
+        return {"verdict": "not judged", "text": text, "test": "", "compared": 0, "left": len(problems)}
+    name, worst = max(compared, key=lambda one: SEVERITY.index(one[1].verdict))
+    if worst.ok:
+        text = wording.describe_agreement([one for _, one in compared], seed)
+    else:
         problem, repeats, test = worst.text.rstrip().partition("\nto repeat it:\n")
         text = f"{problem}\n  arguments: {name}{repeats}{test}"
+    reasons: dict[str, list[str]] = {}
+    for call, reason in problems.items():
+        reasons.setdefault(reason, []).append(call)
+    lines = [f"  not compared: {'; '.join(calls)}: {reason}" for reason, calls in reasons.items()]
+    if lines:
+        text = text.rstrip() + "\n" + wording.limit(lines, ())
     return {
         "verdict": worst.verdict,
-        "ok": worst.ok,
         "text": text,
         "test": worst.test,
-        "seed": seed,
-        "calls": len(judged),
-        "left": count - len(judged),
-        "reasons": sorted(
-            {one.text.partition("\n")[0] for _, one in comparisons if one.verdict == "not judged"}
-        ),
-        "trials": sum(trial.verdict != "skipped" for one in judged for trial in one.trials),
+        "compared": len(compared),
+        "left": len(problems),
     }

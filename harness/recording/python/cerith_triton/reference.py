@@ -40,8 +40,9 @@ def serve(channel: Channel, path: str, request: Mapping[str, Any]) -> dict[str, 
     with np.errstate(all="ignore"):
         found = outputs.flatten(like(*args, **kwargs))
     if not found.named and len(found.values) != len(changed):
-        count = f"{len(found.values)} results, and the launches change {len(changed)}"
-        raise ValueError(f"{request['like']} returns {count} tensors: {', '.join(changed)}")
+        count = f"{len(found.values)} results, and the launches change {len(changed)} tensors"
+        names = f" ({', '.join(changed)})" if changed else ""
+        raise ValueError(f"{request['like']} returns {count}{names}: return a dict by their names")
     names = found.names if found.named else changed
     tensors = {str(one["name"]): one for one in request["tensors"]}
     sent, blobs = [], []

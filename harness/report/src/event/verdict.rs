@@ -141,6 +141,18 @@ pub enum LikeVerdict {
 }
 
 impl LikeVerdict {
+    /// Its name in the stream.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotCompared => "not-compared",
+            Self::Failed => "failed",
+            Self::Agree => "agree",
+            Self::Undecided => "undecided",
+            Self::Inaccurate => "inaccurate",
+            Self::Wrong => "wrong",
+        }
+    }
+
     /// Whether the kernel was not found to compute the function, although that was asked for.
     pub const fn is_failure(self) -> bool {
         !matches!(self, Self::Agree | Self::NotCompared)
