@@ -254,11 +254,12 @@ pub fn compare_launcher(
     let failed = |error: std::io::Error| format!("error: failed to make a temporary folder: {error}");
     let (root, path) = home_by_imports(file, &text)
         .ok_or_else(|| format!("error: the path {} is not UTF-8", file.display()))?;
-    let own = make_absolute(file.parent().unwrap_or(Path::new(".")))?;
+    let own = make_absolute(file)?;
+    let own = own.parent().unwrap_or(Path::new("/"));
     let imports_from = find_readable(file, &root)?;
     let mut programs = Programs::new(toolchain.clone(), 1, (PACKAGE, &program_files()))
         .map_err(failed)?
-        .with_readable(imports_from.as_deref().unwrap_or(&own));
+        .with_readable(imports_from.as_deref().unwrap_or(own));
     let source = match &entry.like.source {
         LikeSource::File(like) => {
             let like = make_absolute(like)?;
@@ -322,7 +323,8 @@ fn find_readable(file: &Path, root: &Path) -> Result<Option<PathBuf>, String> {
         path.canonicalize()
             .map_err(|error| format!("error: the path {}: {error}", path.display()))
     };
-    let (root, own) = (real(root)?, real(file.parent().unwrap_or(Path::new(".")))?);
+    let own = file.parent().unwrap_or(Path::new("."));
+    let (root, own) = (real(root)?, real(own)?);
     let is_inside = root == own || root.starts_with(real(Path::new("."))?);
     Ok(is_inside.then_some(root))
 }
