@@ -121,7 +121,7 @@ class Conformance:
             name: make_argument(shape, point.dtypes[name], point.layouts.get(name, "dense"), seed + at)
             for at, (name, shape) in enumerate(point.shapes.items())
         }
-        positional, named = _split(self.fn, args)
+        positional, named = split_arguments(self.fn, args)
         kwargs = {**named, **self._kwargs}
         same = self._like_kwargs is self._kwargs
         like_kwargs = kwargs if same else {**named, **self._like_kwargs}
@@ -191,9 +191,9 @@ def conforms(
     def decorate(fn: Callable[..., Any]) -> Conformance:
         fixed = dict(kwargs or {})
         points = [
-            Point(named, _name_dtypes(fn, named, one), kind)
+            Point(named, name_dtypes(fn, named, one), kind)
             for shape in shapes
-            for named in [_name_shapes(fn, shape, fixed)]
+            for named in [name_shapes(fn, shape, fixed)]
             for one in dtypes
             for kind in chosen
         ]
@@ -202,7 +202,8 @@ def conforms(
     return decorate
 
 
-def _name_shapes(fn: Any, shapes: Shapes, fixed: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+def name_shapes(fn: Any, shapes: Shapes, fixed: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shapes of a point by the names of parameters. Raises `ValueError` if they do not belong to them."""
     name = getattr(fn, "__name__", repr(fn))
     parameters = {
         one.name: one
@@ -234,7 +235,8 @@ def _shape(sizes: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _name_dtypes(fn: Any, shapes: Mapping[str, Any], dtypes: Any) -> dict[str, str]:
+def name_dtypes(fn: Any, shapes: Mapping[str, Any], dtypes: Any) -> dict[str, str]:
+    """The dtypes of a point by the names of parameters. Raises `ValueError` for unknown ones."""
     plain = not isinstance(dtypes, Mapping)
     named = {name: _dtype(dtypes if plain else dtypes.get(name, "float32")) for name in shapes}
     unknown = [] if plain else [name for name in dtypes if name not in shapes]
@@ -250,7 +252,7 @@ def _dtype(dtype: Any) -> str:
     return name
 
 
-def _split(fn: Any, args: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def split_arguments(fn: Any, args: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Arguments by position as far as that goes, as a reference function may name them otherwise."""
     positional: list[Any] = []
     named = dict(args)

@@ -1,0 +1,180 @@
+"""KernelBench's form: a class `Model`, and the functions `get_inputs` and `get_init_inputs`."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any, Sequence
+
+import numpy as np
+
+from .. import arguments, formats
+from .. import data as kinds
+from ..data import Data
+from . import sizing, trial
+from .literals import TaskModule
+from .metering import Meter, count_elements, make_shapes
+from .sizing import Cost, Search
+from .trial import Expected, Inputs, TaskError, TrialSkipped
+
+ROOTS = ("get_inputs", "get_init_inputs")
+# Elements of inputs and parameters of a run that decides whether sizes are possible.
+_MAX_REAL = 1 << 22
+
+
+class ModelTask:
+    """A task in KernelBench's form."""
+
+    form = "kernelbench"
+    entry = "ModelNew"
+
+    def __init__(self, path: Path, source: str) -> None:
+        self.name = path.stem
+        self._module = TaskModule(path, source, ROOTS)
+        with trial.run_task_code():
+            namespace = self._module.execute(self._module.values)
+        for name in ("Model", *ROOTS):
+            if name not in namespace:
+                raise TaskError(f"the task has no `{name}`")
+        self._search = Search(self._measure, self._module.values)
+        self._has_shapes: bool | None = None
+        self._small: list[int] | None = None
+        self._checked = False
+
+    @property
+    def contract(self) -> dict[str, Any]:
+        """The precision that a submission must have."""
+        return {"accumulate": "float32", "tf32": True}
+
+    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, list[Expected]]:
+        """The inputs and outputs of a trial. Raises `TrialSkipped` and `TaskError`."""
+        small = self._find_small()
+        values = self._search.vary(small, sizes, chosen.seed)
+        strided = sizes < len(sizing.VARIANTS) and sizing.VARIANTS[sizes] == "strided"
+        if sizes and values == small and not strided:
+            raise TrialSkipped("the reference function runs with no other sizes")
+        namespace = self._module.execute(values)
+        text = self._module.describe(namespace) + (", not contiguous" if strided else "")
+        trial.seed_libraries(chosen.seed)
+        with trial.run_task_code():
+            try:
+                init = namespace["get_init_inputs"]()
+                model = namespace["Model"](*init)
+                args = namespace["get_inputs"]()
+            except Exception as error:
+                raise TrialSkipped(f"the task raised {trial.describe_error(error)}") from error
+        state = {name: one.clone() for name, one in model.state_dict().items()}
+        parameters = [name for name, _ in model.named_parameters()]
+        inputs = Inputs(list(args), {}, list(init), state, text)
+        inputs = trial.fill_arguments(inputs, chosen, strided)
+        call = _ModelCall(namespace["Model"], model)
+        if chosen.kind != kinds.GIVEN:
+            varied = Inputs(inputs.args, {}, inputs.init, _fill_state(state, parameters, chosen), text)
+            try:
+                return self._finish(call, varied, chosen.kind)
+            except TrialSkipped:
+                # A parameter may have to be positive.
+                pass
+        return self._finish(call, inputs, chosen.kind)
+
+    def _finish(self, call: _ModelCall, inputs: Inputs, kind: str) -> tuple[Inputs, list[Expected]]:
+        expected = trial.compute_expected(call, inputs, kind)
+        if not self._checked:
+            trial.check_repeatable(call.with_new_model, inputs, expected)
+            self._checked = True
+        return inputs, expected
+
+    # Sizes.
+
+    def _find_small(self) -> list[int]:
+        if self._small is None:
+            small = self._search.shrink()
+            cost = self._search.cost(small)
+            if cost is None:
+                # The trial reports the reason.
+                small = list(self._module.values)
+            elif cost.too_large:
+                figures = f"{cost.elements} elements and {cost.work} operations"
+                raise TaskError(f"the task is too large: its smallest sizes have {figures}")
+            self._small = small
+        return self._small
+
+    def _measure(self, values: Sequence[int]) -> Cost:
+        if self._has_shapes is None:
+            self._has_shapes = self._try_shapes()
+        if self._has_shapes:
+            return self._measure_shapes(values)
+        with make_shapes():
+            namespace = self._module.execute(values)
+            model = namespace["Model"](*namespace["get_init_inputs"]())
+            args = namespace["get_inputs"]()
+        elements = count_elements([list(args), list(model.state_dict().values())])
+        if elements > _MAX_REAL:
+            # Too large to run: reduced further, until a run shows whether it is possible.
+            return Cost(elements, elements)
+        with trial.run_task_code() as meter:
+            namespace = self._module.execute(values)
+            model = namespace["Model"](*namespace["get_init_inputs"]())
+            result = model(*namespace["get_inputs"]())
+        return Cost(elements + count_elements(_list_results(result)), meter.work)
+
+    def _try_shapes(self) -> bool:
+        """Whether the reference function runs with shapes alone. An operation may need elements."""
+        try:
+            self._measure_shapes(self._module.values)
+        except Exception:  # noqa: BLE001 (any operation may raise any exception)
+            return False
+        return True
+
+    def _measure_shapes(self, values: Sequence[int]) -> Cost:
+        torch = arguments.torch_of()
+        meter = Meter()
+        with torch.no_grad(), make_shapes(), meter.watch():
+            namespace = self._module.execute(values)
+            model = namespace["Model"](*namespace["get_init_inputs"]())
+            args = namespace["get_inputs"]()
+            meter.work = 0
+            result = model(*args)
+        found = [list(args), list(model.state_dict().values()), _list_results(result)]
+        return Cost(count_elements(found), meter.work)
+
+
+class _ModelCall:
+    """Calls a model with the state of inputs."""
+
+    def __init__(self, model_class: Any, model: Any) -> None:
+        self._class = model_class
+        self._model = model
+
+    def __call__(self, inputs: Inputs, exact: bool) -> Any:
+        model = copy.deepcopy(self._model)
+        return self._run(model.double() if exact else model, inputs)
+
+    def with_new_model(self, inputs: Inputs, exact: bool) -> Any:
+        """The result of another model with the same state."""
+        return self._run(self._class(*inputs.init), inputs)
+
+    def _run(self, model: Any, inputs: Inputs) -> Any:
+        model.load_state_dict(inputs.state)
+        return model(*inputs.args)
+
+
+def _fill_state(state: dict[str, Any], parameters: Sequence[str], chosen: Data) -> dict[str, Any]:
+    """A model's state with other parameters. Buffers stay: they may be masks and tables."""
+    found = {}
+    for position, (name, tensor) in enumerate(state.items()):
+        dtype = arguments.dtype_of(tensor)
+        made = tensor.clone()
+        if name in parameters and formats.is_float(dtype) and tensor.numel():
+            initial = np.asarray(arguments.read_values(tensor))
+            arguments.write_values(made, trial.fill_parameter(initial, chosen, position, dtype))
+        found[name] = made
+    return found
+
+
+def _list_results(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [one for item in value.values() for one in _list_results(item)]
+    if isinstance(value, (list, tuple)):
+        return [one for item in value for one in _list_results(item)]
+    return [value] if arguments.is_tensor(value) else []

@@ -1,0 +1,169 @@
+"""Sizes for a task: small ones that keep its relations, such as windows that fit, and others.
+
+The relations are unknown. A change is kept if the reference function still runs with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from typing import Callable, Iterator, NamedTuple, Sequence
+
+MAX_ELEMENTS, MAX_WORK = 1 << 16, 1 << 23
+"""Elements and operations that sizes are reduced to."""
+LIMIT_ELEMENTS, LIMIT_WORK = 1 << 20, 1 << 27
+"""Elements and operations of the largest task that is judged."""
+
+# Smaller literals are windows, strides, numbers of groups, heads and layers, dimensions.
+_FLOOR = 8
+_LAST_FLOOR = 1
+_MAX_SECONDS = 20.0
+
+VARIANTS = ("small", "odd", "one", "strided")
+"""Sets of sizes, the plainest first. Later ones are random."""
+
+
+class Cost(NamedTuple):
+    """Elements of inputs, parameters and outputs, and operations of the reference function."""
+
+    elements: int
+    work: int
+
+    @property
+    def excess(self) -> float:
+        """The factor by which it is too large; 1 or less if it is not."""
+        return max(self.elements / MAX_ELEMENTS, self.work / MAX_WORK)
+
+    @property
+    def too_large(self) -> bool:
+        """Whether no judge should run it."""
+        return self.elements > LIMIT_ELEMENTS or self.work > LIMIT_WORK
+
+
+Measure = Callable[[Sequence[int]], Cost]
+"""The cost with values. Raises any exception if the reference function does not run with them."""
+
+
+class Search:
+    """A search for values that the reference function runs with, in limited time."""
+
+    def __init__(self, measure: Measure, original: Sequence[int]) -> None:
+        self.original = tuple(original)
+        self._measure = measure
+        self._known: dict[tuple[int, ...], Cost | None] = {}
+        self._end = time.monotonic() + _MAX_SECONDS
+
+    def cost(self, values: Sequence[int]) -> Cost | None:
+        """The cost with values; None if the reference function does not run with them."""
+        key = tuple(values)
+        if key not in self._known:
+            try:
+                self._known[key] = self._measure(key)
+            except Exception:  # noqa: BLE001 (a reference function may raise anything)
+                self._known[key] = None
+        return self._known[key]
+
+    def shrink(self) -> list[int]:
+        """The values reduced until their cost is small, or nothing can be reduced.
+
+        Halving keeps as many powers of two as possible: a kernel may need a multiple of its block.
+        """
+        values = list(self.original)
+        for floor in (_FLOOR, _LAST_FLOOR):
+            values = self._shrink_to(values, floor)
+        return values
+
+    def _shrink_to(self, values: list[int], floor: int) -> list[int]:
+        cost = self.cost(values)
+        while (cost is None or cost.excess > 1) and time.monotonic() < self._end:
+            for candidate in self._list_smaller(values, floor):
+                found = self.cost(candidate)
+                if found is not None and (cost is None or found.excess < cost.excess):
+                    values, cost = candidate, found
+                    break
+                if time.monotonic() > self._end:
+                    break
+            else:
+                break
+        return values
+
+    def _list_smaller(self, values: list[int], floor: int) -> Iterator[list[int]]:
+        """Values with one of them reduced, the largest first, then with several: they may have to agree."""
+        large = sorted((at for at, one in enumerate(values) if one > floor), key=lambda at: -values[at])
+        groups: list[tuple[int, ...]] = [(at,) for at in large]
+        same = [tuple(at for at in large if values[at] == value) for value in {values[at] for at in large}]
+        groups += [group for group in same if len(group) > 1]
+        groups += itertools.combinations(large, 2)
+        groups.append(tuple(large))
+        for group in dict.fromkeys(groups):
+            candidate = list(values)
+            for at in group:
+                candidate[at] = max(_reduce(values[at]), floor)
+            yield candidate
+
+    def vary(self, small: Sequence[int], number: int, seed: int) -> list[int]:
+        """The values of a set: odd ones, one that is 1, or from set 4 on, random ones, which a seed chooses.
+
+        They equal `small` if the reference function runs with nothing else.
+        """
+        kind = VARIANTS[number] if number < len(VARIANTS) else "random"
+        if kind == "small":
+            return list(small)
+        if kind == "one":
+            return self._set_one(self._replace(small, _make_odd(small)))
+        if kind == "random":
+            source = random.Random(f"{seed} {number}")
+            chosen = [source.randint(max(value // 2, 2), value) for value in small]
+            return self._replace(small, chosen)
+        return self._replace(small, _make_odd(small))
+
+    def _replace(self, small: Sequence[int], chosen: Sequence[int]) -> list[int]:
+        """The values with as many of those chosen as the reference function runs with."""
+        values = list(small)
+        every = [at for at, value in enumerate(small) if value > _FLOOR]
+        candidate = [chosen[at] if at in every else value for at, value in enumerate(small)]
+        if self._is_valid(candidate):
+            return candidate
+        for group in [(at,) for at in every] + self._list_equal(every):
+            candidate = list(values)
+            for at in group:
+                # Sites with one original value may have to stay equal.
+                candidate[at] = chosen[group[0]]
+            if candidate != values and self._is_valid(candidate):
+                values = candidate
+            if time.monotonic() > self._end:
+                break
+        return values
+
+    def _list_equal(self, sites: Sequence[int]) -> list[tuple[int, ...]]:
+        values = dict.fromkeys(self.original[at] for at in sites)
+        groups = [tuple(at for at in sites if self.original[at] == value) for value in values]
+        return [group for group in groups if len(group) > 1]
+
+    def _set_one(self, values: list[int]) -> list[int]:
+        for at, value in enumerate(values):
+            candidate = [*values[:at], 1, *values[at + 1 :]]
+            if value > 1 and self.original[at] > _FLOOR and self._is_valid(candidate):
+                return candidate
+        return values
+
+    def _is_valid(self, values: Sequence[int]) -> bool:
+        cost = self.cost(values)
+        return cost is not None and not cost.too_large
+
+
+def _reduce(value: int) -> int:
+    """A value divided by its smallest factor of 2 or 3, or halved and rounded up."""
+    if value % 2 == 0:
+        return value // 2
+    return value // 3 if value % 3 == 0 else (value + 1) // 2
+
+
+def _make_odd(values: Sequence[int]) -> list[int]:
+    """Odd values a little smaller, by different amounts: equal dimensions hide a wrong stride."""
+    found = []
+    for at, value in enumerate(values):
+        less = value - 1 - 2 * (at % 3)
+        found.append(less if less % 2 else less - 1)
+    return [max(one, 1) for one in found]
