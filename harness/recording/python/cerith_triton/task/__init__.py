@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Sequence
 
 from .. import data as kinds
 from ..data import Data
-from . import kernelbench, plain, trial
-from .trial import Expected, Inputs, TaskError, TrialSkipped
-
-# The line between a task and its test, in TritonBench's form.
-_SEPARATOR = re.compile(r"^#{100,}\s*$", re.MULTILINE)
+from . import kernelbench, plain, trial, tritonbench
+from .trial import Expected, Inputs, LaunchedOutput, TaskError, TrialSkipped
 
 
 class Task(Protocol):
@@ -33,15 +29,16 @@ class Task(Protocol):
     def contract(self) -> dict[str, Any]:
         """The precision that a submission must have."""
 
-    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, list[Expected]]:
+    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, Sequence[Expected | LaunchedOutput]]:
         """The inputs and outputs of a trial. Raises `TrialSkipped` and `TaskError`."""
 
 
 def serve(channel: Any, path: str, folder: str = ".") -> None:
-    """Sends `{"task": …}`, and a trial for each `{"make": {"kind", "seed", "sizes"}}` until `{"end": true}`.
+    """Sends `{"task": …}`, and a trial for each `{"make": {"kind", "seed", "sizes"}}` until another message.
 
-    Files of a trial lie in `folder`, until the next one. An answer is `{"trial": …}` or `{"skipped": …}`, with
-    the reason. A task that cannot be judged at all is `{"failed": reason}`, instead of either.
+    Files of a trial lie in `folder`, until the next one. An answer is `{"trial": …}` or
+    `{"skipped": reason}`.
+    A task that cannot be judged at all is `{"failed": reason}`, instead of either.
     """
     try:
         task = load(Path(path))
@@ -85,8 +82,8 @@ def load(path: Path) -> Task:
     try:
         if {"Model", "get_inputs"} <= names:
             return kernelbench.ModelTask(path, source)
-        if _SEPARATOR.search(source):
-            raise TaskError("TritonBench's form is not supported yet")
+        if tritonbench.SEPARATOR.search(source):
+            return tritonbench.CallTask(path, source)
         if "reference" in names:
             return plain.FunctionTask(path, source)
     except (TaskError, TrialSkipped):

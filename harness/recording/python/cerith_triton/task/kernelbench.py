@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Sequence
 
@@ -36,7 +37,8 @@ class ModelTask:
         for name in ("Model", *ROOTS):
             if name not in namespace:
                 raise TaskError(f"the task has no `{name}`")
-        self._search = Search(self._measure, self._module.values)
+        # Decides about other sizes than the smallest: shapes alone do not show every error.
+        self._search = Search(self._measure_run, self._module.values)
         self._has_shapes: bool | None = None
         self._small: list[int] | None = None
         self._checked = False
@@ -66,16 +68,20 @@ class ModelTask:
         state = {name: one.clone() for name, one in model.state_dict().items()}
         parameters = [name for name, _ in model.named_parameters()]
         inputs = Inputs(list(args), {}, list(init), state, text)
-        inputs = trial.fill_arguments(inputs, chosen, strided)
         call = _ModelCall(namespace["Model"], model)
-        if chosen.kind != kinds.GIVEN:
-            varied = Inputs(inputs.args, {}, inputs.init, _fill_state(state, parameters, chosen), text)
+        varied = state if chosen.kind == kinds.GIVEN else _fill_state(state, parameters, chosen)
+
+        def finish(domain: str) -> tuple[Inputs, list[Expected]]:
+            filled = trial.fill_arguments(inputs, chosen, strided, domain)
             try:
-                return self._finish(call, varied, chosen.kind)
+                return self._finish(call, replace(filled, state=varied), chosen.kind)
             except TrialSkipped:
+                if varied is state:
+                    raise
                 # A parameter may have to be positive.
-                pass
-        return self._finish(call, inputs, chosen.kind)
+                return self._finish(call, filled, chosen.kind)
+
+        return trial.try_domains(chosen, finish)
 
     def _finish(self, call: _ModelCall, inputs: Inputs, kind: str) -> tuple[Inputs, list[Expected]]:
         expected = trial.compute_expected(call, inputs, kind)
@@ -88,12 +94,23 @@ class ModelTask:
 
     def _find_small(self) -> list[int]:
         if self._small is None:
-            small = self._search.shrink()
-            cost = self._search.cost(small)
+            search = Search(self._measure, self._module.values)
+            small = search.shrink()
+            cost = search.cost(small)
+            if (
+                self._has_shapes
+                and cost is not None
+                and not cost.too_large
+                and self._search.cost(small) is None
+            ):
+                self._has_shapes = False
+                search = Search(self._measure, self._module.values)
+                small = search.shrink()
+                cost = search.cost(small)
             if cost is None:
-                # The trial reports the reason.
-                small = list(self._module.values)
-            elif cost.too_large:
+                reason = "" if search.error is None else trial.describe_error(search.error)
+                raise TaskError(f"the reference function does not run at smaller sizes: {reason}")
+            if cost.too_large:
                 figures = f"{cost.elements} elements and {cost.work} operations"
                 raise TaskError(f"the task is too large: its smallest sizes have {figures}")
             self._small = small
@@ -102,21 +119,33 @@ class ModelTask:
     def _measure(self, values: Sequence[int]) -> Cost:
         if self._has_shapes is None:
             self._has_shapes = self._try_shapes()
-        if self._has_shapes:
-            return self._measure_shapes(values)
-        with make_shapes():
-            namespace = self._module.execute(values)
-            model = namespace["Model"](*namespace["get_init_inputs"]())
-            args = namespace["get_inputs"]()
-        elements = count_elements([list(args), list(model.state_dict().values())])
+        return self._measure_shapes(values) if self._has_shapes else self._measure_run(values)
+
+    def _measure_run(self, values: Sequence[int]) -> Cost:
+        elements = self._count_elements(values)
         if elements > _MAX_REAL:
             # Too large to run: reduced further, until a run shows whether it is possible.
             return Cost(elements, elements)
         with trial.run_task_code() as meter:
             namespace = self._module.execute(values)
             model = namespace["Model"](*namespace["get_init_inputs"]())
-            result = model(*namespace["get_inputs"]())
-        return Cost(elements + count_elements(_list_results(result)), meter.work)
+            args = namespace["get_inputs"]()
+            result = model(*args)
+        found = [list(args), list(model.state_dict().values()), _list_results(result)]
+        return Cost(count_elements(found), meter.work)
+
+    def _count_elements(self, values: Sequence[int]) -> int:
+        """The elements of inputs and parameters, without their memory."""
+        torch = arguments.torch_of()
+        try:
+            with torch.no_grad(), make_shapes():
+                namespace = self._module.execute(values)
+                model = namespace["Model"](*namespace["get_init_inputs"]())
+                args = namespace["get_inputs"]()
+        except Exception:  # noqa: BLE001 (a constructor may need elements)
+            # At most a matrix for each literal.
+            return sum(value * value for value in values)
+        return count_elements([list(args), list(model.state_dict().values())])
 
     def _try_shapes(self) -> bool:
         """Whether the reference function runs with shapes alone. An operation may need elements."""

@@ -61,12 +61,16 @@ class FunctionTask:
             inputs, strided = self._make_point(sizes, chosen.seed)
         else:
             inputs, strided = self._make_arguments(sizes, chosen.seed)
-        inputs = trial.fill_arguments(inputs, chosen, strided)
-        expected = trial.compute_expected(self._call, inputs, chosen.kind)
+
+        def finish(domain: str) -> tuple[Inputs, list[Expected]]:
+            filled = trial.fill_arguments(inputs, chosen, strided, domain)
+            return filled, trial.compute_expected(self._call, filled, chosen.kind)
+
+        filled, expected = trial.try_domains(chosen, finish)
         if not self._checked:
-            trial.check_repeatable(self._call, inputs, expected)
+            trial.check_repeatable(self._call, filled, expected)
             self._checked = True
-        return inputs, expected
+        return filled, expected
 
     def _call(self, inputs: Inputs, exact: bool) -> Any:
         return self._namespace["reference"](*inputs.args, **inputs.kwargs)

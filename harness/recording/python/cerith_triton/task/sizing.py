@@ -18,7 +18,12 @@ LIMIT_ELEMENTS, LIMIT_WORK = 1 << 20, 1 << 27
 # Smaller literals are windows, strides, numbers of groups, heads and layers, dimensions.
 _FLOOR = 8
 _LAST_FLOOR = 1
+# The largest literal that is more often a window or a number of groups than a batch.
+_MAX_WINDOW = 3
 _MAX_SECONDS = 20.0
+
+# Sizes in place of those of a test, which may be so small that one block has everything.
+_GROWN = (20, 44, 26, 38, 14, 32)
 
 VARIANTS = ("small", "odd", "one", "strided")
 """Sets of sizes, the plainest first. Later ones are random."""
@@ -50,6 +55,8 @@ class Search:
 
     def __init__(self, measure: Measure, original: Sequence[int]) -> None:
         self.original = tuple(original)
+        self.error: Exception | None = None
+        """The last exception of the reference function."""
         self._measure = measure
         self._known: dict[tuple[int, ...], Cost | None] = {}
         self._end = time.monotonic() + _MAX_SECONDS
@@ -60,8 +67,8 @@ class Search:
         if key not in self._known:
             try:
                 self._known[key] = self._measure(key)
-            except Exception:  # noqa: BLE001 (a reference function may raise anything)
-                self._known[key] = None
+            except Exception as error:  # noqa: BLE001 (a reference function may raise anything)
+                self._known[key], self.error = None, error
         return self._known[key]
 
     def shrink(self) -> list[int]:
@@ -102,26 +109,30 @@ class Search:
                 candidate[at] = max(_reduce(values[at]), floor)
             yield candidate
 
-    def vary(self, small: Sequence[int], number: int, seed: int) -> list[int]:
+    def vary(self, small: Sequence[int], number: int, seed: int, grows: bool = False) -> list[int]:
         """The values of a set: odd ones, one that is 1, or from set 4 on, random ones, which a seed chooses.
 
-        They equal `small` if the reference function runs with nothing else.
+        They equal `small` if the reference function runs with nothing else. With `grows`, small values are
+        sizes too, and become larger.
         """
         kind = VARIANTS[number] if number < len(VARIANTS) else "random"
         if kind == "small":
             return list(small)
-        if kind == "one":
-            return self._set_one(self._replace(small, _make_odd(small)))
+        wide = list(small)
+        if grows:
+            wide = [max(value, _GROWN[at % len(_GROWN)]) for at, value in enumerate(small)]
         if kind == "random":
             source = random.Random(f"{seed} {number}")
-            chosen = [source.randint(max(value // 2, 2), value) for value in small]
-            return self._replace(small, chosen)
-        return self._replace(small, _make_odd(small))
+            chosen = [source.randint((value + 1) // 2, value) for value in wide]
+        else:
+            chosen = _make_odd(wide)
+        values = self._replace(small, chosen, 1 if grows else _FLOOR)
+        return self._set_one(values) if kind == "one" else values
 
-    def _replace(self, small: Sequence[int], chosen: Sequence[int]) -> list[int]:
-        """The values with as many of those chosen as the reference function runs with."""
+    def _replace(self, small: Sequence[int], chosen: Sequence[int], floor: int) -> list[int]:
+        """The values above a floor replaced by those chosen, as far as the reference function runs."""
         values = list(small)
-        every = [at for at, value in enumerate(small) if value > _FLOOR]
+        every = [at for at, value in enumerate(small) if value > floor]
         candidate = [chosen[at] if at in every else value for at, value in enumerate(small)]
         if self._is_valid(candidate):
             return candidate
@@ -144,7 +155,7 @@ class Search:
     def _set_one(self, values: list[int]) -> list[int]:
         for at, value in enumerate(values):
             candidate = [*values[:at], 1, *values[at + 1 :]]
-            if value > 1 and self.original[at] > _FLOOR and self._is_valid(candidate):
+            if value > _MAX_WINDOW and self._is_valid(candidate):
                 return candidate
         return values
 

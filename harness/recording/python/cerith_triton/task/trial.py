@@ -8,9 +8,9 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,13 @@ class TrialSkipped(Exception):  # noqa: N818 (not an error: other data may do)
     """A trial that cannot be made with this kind of data or these sizes."""
 
 
+class NotFinite(TrialSkipped):
+    """A trial whose result has a NaN or an infinity."""
+
+    def __init__(self) -> None:
+        super().__init__("the reference's result has a NaN or an infinity")
+
+
 @dataclass
 class Inputs:
     """The inputs of a call."""
@@ -61,6 +68,19 @@ class Expected:
     name: str
     dtype: str
     values: Array
+
+
+@dataclass
+class LaunchedOutput:
+    """An output of a reference that is itself a kernel: a view of a storage of a launch."""
+
+    name: str
+    dtype: str
+    shape: Sequence[int]
+    strides: Sequence[int]
+    offset: int
+    launch: int
+    storage: int
 
 
 class Files:
@@ -126,8 +146,10 @@ class Files:
             "offset": int(tensor.storage_offset()),
         }
 
-    def write_expected(self, at: int, expected: Expected) -> dict[str, Any]:
+    def write_expected(self, at: int, expected: Expected | LaunchedOutput) -> dict[str, Any]:
         """An output as JSON; its values become a file of float64 or int64, row-major and little-endian."""
+        if isinstance(expected, LaunchedOutput):
+            return asdict(expected)
         is_float = formats.is_float(expected.dtype)
         values = expected.values.astype("<f8" if is_float else "<i8")
         name = f"expected-{at}.{'f64' if is_float else 'i64'}"
@@ -146,7 +168,9 @@ class Files:
         return name
 
 
-def write_trial(folder: Path, inputs: Inputs, expected: Sequence[Expected]) -> dict[str, Any]:
+def write_trial(
+    folder: Path, inputs: Inputs, expected: Sequence[Expected | LaunchedOutput]
+) -> dict[str, Any]:
     """A trial as JSON, with its files in a folder."""
     files = Files(folder)
     return {
@@ -189,7 +213,39 @@ def seed_libraries(seed: int) -> None:
         torch.manual_seed(seed)
 
 
-def fill_arguments(inputs: Inputs, chosen: Data, strided: bool = False) -> Inputs:
+DOMAINS: dict[str, Callable[[Array], Array]] = {
+    "real": lambda values: values,
+    "positive": np.abs,
+    "unit": lambda values: values / _find_scale(values),
+    "positive unit": lambda values: np.abs(values) / _find_scale(values),
+}
+"""Domains of functions, such as the logarithm, and the change that brings data into them."""
+
+
+def _find_scale(values: Array) -> float:
+    """A power of two above all values: a division by it is exact."""
+    largest = float(np.abs(values).max()) if values.size else 0.0
+    return 2.0 ** (math.frexp(largest)[1] + 1) if math.isfinite(largest) else 1.0
+
+
+Made = TypeVar("Made")
+
+
+def try_domains(chosen: Data, make: Callable[[str], Made]) -> Made:
+    """The first result of `make` for a domain with finite results. Raises the exception of the first one."""
+    first: NotFinite | None = None
+    for domain in DOMAINS:
+        try:
+            return make(domain)
+        except NotFinite as error:
+            first = first or error
+        if chosen.kind in (kinds.GIVEN, "non-finite"):
+            break
+    assert first is not None
+    raise first
+
+
+def fill_arguments(inputs: Inputs, chosen: Data, strided: bool = False, domain: str = "real") -> Inputs:
     """The inputs with the floats of arguments replaced by a kind of data. With `strided`, tensors of two or
     more dimensions are not contiguous."""
     if chosen.kind == kinds.GIVEN and not strided:
@@ -203,7 +259,8 @@ def fill_arguments(inputs: Inputs, chosen: Data, strided: bool = False) -> Input
             dtype = arguments.dtype_of(tensor)
             if chosen.kind != kinds.GIVEN and formats.is_float(dtype):
                 shape = tuple(int(one) for one in tensor.shape)
-                write_values(made, kinds.fill(chosen, len(found), shape, dtype))
+                values = kinds.fill(chosen, len(found), shape, dtype)
+                write_values(made, DOMAINS[domain](values))
             found[id(tensor)] = made
         return found[id(tensor)]
 
@@ -252,7 +309,7 @@ def fill_parameter(initial: Array, chosen: Data, position: int, dtype: str) -> A
         # Small integers: sums stay exact.
         values: Array = source.integers(-2, 3, initial.shape).astype(np.float64)
         if spread == 0:
-            values = np.add(values, np.round(initial.mean()))
+            np.add(values, np.round(initial.mean()), out=values)
     elif spread == 0:
         values = initial + source.uniform(-0.75, 0.75, initial.shape)
     else:
@@ -321,16 +378,16 @@ def compute_expected(call: Call, inputs: Inputs, kind: str) -> list[Expected]:
     seed_libraries(0)
     # Copies are made outside of the contexts, which replace dtypes and devices.
     copies, wide_copies = copy_inputs(inputs), widen_inputs(inputs)
-    changed = _read_all(copies)
+    changed = read_all(copies)
     with run_task_code():
-        native = _flatten(_attempt(call, copies, False))
-    if _read_all(copies) != changed:
+        native = flatten(_attempt(call, copies, False))
+    if read_all(copies) != changed:
         raise TrialSkipped("the reference function changes its arguments")
     if not native:
         raise TrialSkipped("the reference function returns no tensor")
     seed_libraries(0)
     with run_task_code(), _run_exactly():
-        exact = _flatten(_attempt(call, wide_copies, True))
+        exact = flatten(_attempt(call, wide_copies, True))
     if [name for name, _ in native] != [name for name, _ in exact]:
         raise TrialSkipped("the reference function returns other outputs for float64")
     found = []
@@ -350,7 +407,7 @@ def check_repeatable(call: Call, inputs: Inputs, expected: Sequence[Expected]) -
     seed_libraries(1)
     copies = copy_inputs(inputs)
     with run_task_code():
-        again = _flatten(_attempt(call, copies, False))
+        again = flatten(_attempt(call, copies, False))
     for one, (_, value) in zip(expected, again):
         values = arguments.read_values(value).astype(np.float64)
         exact = one.values.astype(np.float64)
@@ -411,7 +468,7 @@ def widen_inputs(inputs: Inputs) -> Inputs:
     )
 
 
-def _flatten(value: Any, name: str = "output") -> list[tuple[str, Any]]:
+def flatten(value: Any, name: str = "output") -> list[tuple[str, Any]]:
     """The tensors of a result, with names."""
     if value is None:
         return []
@@ -427,7 +484,7 @@ def _flatten(value: Any, name: str = "output") -> list[tuple[str, Any]]:
         pairs = [(f"{name}.{at}", one) for at, one in enumerate(value)]
     else:
         raise TrialSkipped(f"the reference function returns a {type(value).__qualname__}, not a tensor")
-    return [found for key, one in pairs for found in _flatten(one, key)]
+    return [found for key, one in pairs for found in flatten(one, key)]
 
 
 def _find_array_dtype(inputs: Inputs, native: Any) -> str:
@@ -450,7 +507,7 @@ def _compare_precisions(name: str, native: Any, exact: Any, dtype: str) -> Expec
     if narrow.shape != wide.shape:
         raise TrialSkipped("the reference function returns another shape for float64")
     if not (np.isfinite(narrow.astype(np.float64)).all() and np.isfinite(wide.astype(np.float64)).all()):
-        raise TrialSkipped("the reference's result has a NaN or an infinity")
+        raise NotFinite
     if not _agree(narrow.astype(np.float64), wide.astype(np.float64), dtype):
         raise TrialSkipped(f"the reference's result in float64 is far from that in {dtype}")
     return Expected(name, dtype, wide)
@@ -465,7 +522,8 @@ def _agree(narrow: Array, wide: Array, dtype: str) -> bool:
     return bool((np.abs(narrow - wide) <= tolerance * max(largest, 1e-30)).all())
 
 
-def _read_all(inputs: Inputs) -> list[bytes]:
+def read_all(inputs: Inputs) -> list[bytes]:
+    """The elements of all arguments."""
     found: list[bytes] = []
     values = [list(inputs.args), dict(inputs.kwargs)]
     arguments.map_tensors(values, lambda one: found.append(arguments.read_bits(one).tobytes()))
