@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import argparse
 import collections
-import concurrent.futures
-import json
+import contextlib
+import importlib
+import multiprocessing
+import multiprocessing.connection
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,6 @@ SEED = 7
 class Result:
     """The trials of a task."""
 
-    path: Path
     reason: str
     """Why there is no trial; empty if there is one."""
     loads: bool = True
@@ -44,24 +46,14 @@ class Result:
     """To load, and to make the first trial; torch is imported before."""
 
 
-def try_task(path: Path) -> dict[str, Any]:
-    """The trials of a task, as fields of `Result`."""
-    # A task's own text must not be read as an answer.
-    answers, sys.stdout = sys.stdout, sys.stderr
-    sys.path.insert(0, str(PACKAGE))
-    from cerith_triton import task
-
-    try:
-        import torch  # noqa: F401 (its time is not the task's)
-    except ImportError:
-        pass
+def try_task(path: Path) -> Result:
+    """The trials of a task."""
+    task = importlib.import_module("cerith_triton.task")
     start = time.monotonic()
     try:
         found = task.load(path)
     except task.TaskError as error:
-        return {"reason": str(error), "loads": False}
-    finally:
-        sys.stdout = answers
+        return Result(str(error), loads=False)
     with tempfile.TemporaryDirectory() as name:
 
         def make(kind: str, sizes: int) -> str:
@@ -77,34 +69,51 @@ def try_task(path: Path) -> dict[str, Any]:
                 seconds = seconds or time.monotonic() - start
         usable = [kind for kind, reason in reasons.items() if not reason]
         if not usable:
-            return {"reason": reasons["given"]}
+            return Result(reasons["given"])
         others = [sizes for sizes in range(1, SIZES) if not all(make(kind, sizes) for kind in usable[:3])]
-    return {"reason": "", "kinds": len(usable), "sizes": len(others), "seconds": seconds}
+    return Result("", True, len(usable), len(others), seconds)
 
 
-def run(path: Path, seconds: float) -> Result:
-    """The trials of a task, in a process of its own."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+def answer_apart(path: Path, answers: Connection) -> None:
+    """Sends the result of a task, in a process of its own. Its text is lost."""
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            done = subprocess.run(
-                [sys.executable, Path(__file__).resolve(), "--one", path.resolve()],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-                check=False,
-                cwd=folder,
-                env=environment,
-            )
-        except subprocess.TimeoutExpired:
-            return Result(path, f"no trial in {seconds:.0f} s", loads=False)
-    lines = done.stdout.strip().splitlines()
-    try:
-        return Result(path, **json.loads(lines[-1]))
-    except (IndexError, ValueError, TypeError):
-        message = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return Result(path, f"the process ended with {done.returncode}: {message[:200]}", loads=False)
+        os.chdir(folder)
+        silence = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(silence, descriptor)
+        answers.send(try_task(path))
+
+
+def run_all(paths: list[Path], jobs: int, seconds: float) -> Iterator[tuple[Path, Result]]:
+    """The results of tasks, each with a process that is forked after torch was imported."""
+    fork = multiprocessing.get_context("fork")
+    pending = list(reversed(paths))
+    running: dict[Any, tuple[Path, Any, float]] = {}
+    while pending or running:
+        while pending and len(running) < jobs:
+            path = pending.pop()
+            receiver, sender = fork.Pipe(duplex=False)
+            process = fork.Process(target=answer_apart, args=(path.resolve(), sender))
+            process.start()
+            sender.close()
+            running[receiver] = (path, process, time.monotonic() + seconds)
+        ready = set(multiprocessing.connection.wait(list(running), timeout=0.5))
+        for receiver, (path, process, end) in list(running.items()):
+            if receiver in ready:
+                try:
+                    result = receiver.recv()
+                except EOFError:
+                    process.join()
+                    result = Result(f"the process ended with {process.exitcode}", loads=False)
+            elif time.monotonic() > end:
+                process.kill()
+                result = Result(f"no trial in {seconds:.0f} s", loads=False)
+            else:
+                continue
+            process.join()
+            receiver.close()
+            del running[receiver]
+            yield path, result
 
 
 def shorten(reason: str) -> str:
@@ -114,11 +123,13 @@ def shorten(reason: str) -> str:
     return re.sub(r"\d+", "N", text)[:160]
 
 
-def print_table(results: list[Result]) -> None:
+def print_table(results: list[tuple[Path, Result]]) -> None:
     """Figures for each folder, and reasons."""
     folders: dict[str, list[Result]] = collections.defaultdict(list)
-    for one in results:
-        folders[one.path.parent.name].append(one)
+    examples: dict[tuple[str, str], str] = {}
+    for path, one in sorted(results):
+        folders[path.parent.name].append(one)
+        examples.setdefault((path.parent.name, shorten(one.reason)), path.name)
     write = sys.stdout.write
     write(
         "| tasks | number | load | with a trial | kinds of data | other sizes | median s |\n|---|---|---|---|---|---|---|\n"
@@ -135,30 +146,32 @@ def print_table(results: list[Result]) -> None:
         reasons = collections.Counter(shorten(one.reason) for one in found if one.reason)
         write(f"\n{name}:\n")
         for reason, count in reasons.most_common():
-            example = next(one.path.name for one in found if shorten(one.reason) == reason and one.reason)
-            write(f"- {count}: {reason} (`{example}`)\n")
+            write(f"- {count}: {reason} (`{examples[name, reason]}`)\n")
 
 
 def main() -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=90, help="the limit of a task")
     parser.add_argument("--list", action="store_true", help="print a line for each task")
     parser.add_argument("folders", type=Path, nargs="*")
     options = parser.parse_args()
-    if options.one is not None:
-        print(json.dumps(try_task(options.one)))
-        return
     paths = [path for folder in options.folders for path in sorted(folder.rglob("*.py"))]
+    sys.path.insert(0, str(PACKAGE))
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    # Kernels may be imported after the package, and a process that is forked has no other threads.
+    importlib.import_module("cerith_triton.task")
+    torch = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("triton.language")
     results = []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for one in pool.map(lambda path: run(path, options.seconds), paths):
-            results.append(one)
-            if options.list:
-                trials = one.reason or f"{one.kinds} kinds, {one.sizes} other sizes, {one.seconds:.2f} s"
-                print(f"{one.path.parent.name}/{one.path.name}: {trials}", flush=True)
+    for path, one in run_all(paths, options.jobs, options.seconds):
+        results.append((path, one))
+        if options.list:
+            trials = one.reason or f"{one.kinds} kinds, {one.sizes} other sizes, {one.seconds:.2f} s"
+            print(f"{path.parent.name}/{path.name}: {trials}", flush=True)
     print_table(results)
 
 

@@ -24,6 +24,7 @@ _MAX_SECONDS = 20.0
 
 # Sizes in place of those of a test, which may be so small that one block has everything.
 _GROWN = (20, 44, 26, 38, 14, 32)
+_POWERS = (16, 32, 64, 128)
 
 VARIANTS = ("small", "odd", "one", "strided")
 """Sets of sizes, the plainest first. Later ones are random."""
@@ -123,7 +124,11 @@ class Search:
             wide = [max(value, _GROWN[at % len(_GROWN)]) for at, value in enumerate(small)]
         if kind == "random":
             source = random.Random(f"{seed} {number}")
-            chosen = [source.randint((value + 1) // 2, value) for value in wide]
+            # A kernel of a test may have blocks of its sizes, which are powers of two.
+            powers = [
+                source.choice([one for one in _POWERS if one <= max(value, _POWERS[0])]) for value in wide
+            ]
+            chosen = powers if grows else [source.randint((value + 1) // 2, value) for value in wide]
         else:
             chosen = _make_odd(wide)
         values = self._replace(small, chosen, 1 if grows else _FLOOR)

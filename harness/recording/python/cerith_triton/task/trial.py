@@ -304,16 +304,17 @@ def fill_parameter(initial: Array, chosen: Data, position: int, dtype: str) -> A
     """Values for a parameter: as large as those that the task starts with, but not constant, because a
     kernel that ignores a weight of ones and a bias of zeros must be found."""
     source = np.random.default_rng([chosen.seed, 1 << 20, position])
+    shape: tuple[int, ...] = initial.shape
     spread = float(initial.std()) if initial.size > 1 else 0.0
     if chosen.kind in _TIED:
         # Small integers: sums stay exact.
-        values: Array = source.integers(-2, 3, initial.shape).astype(np.float64)
+        values: Array = source.integers(-2, 3, shape).astype(np.float64)
         if spread == 0:
             np.add(values, np.round(initial.mean()), out=values)
     elif spread == 0:
-        values = initial + source.uniform(-0.75, 0.75, initial.shape)
+        values = initial + source.uniform(-0.75, 0.75, shape)
     else:
-        values = initial.mean() + spread * source.standard_normal(initial.shape)
+        values = source.normal(initial.mean(), spread, shape)
     return formats.round_to(values, dtype)
 
 
