@@ -19,7 +19,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from .. import conforming
+from .. import arguments, conforming
 from ..data import Data
 from . import sizing, trial
 from .literals import TaskModule
@@ -163,4 +163,4 @@ def _read_arguments(made: Any) -> Inputs:
 
 def _describe_shapes(inputs: Inputs) -> str:
     values = [(f"argument {at}", one) for at, one in enumerate(inputs.args)] + list(inputs.kwargs.items())
-    return ", ".join(f"{name}={list(one.shape)}" for name, one in values if hasattr(one, "shape"))
+    return ", ".join(f"{name}={list(one.shape)}" for name, one in values if arguments.is_tensor(one))
