@@ -96,17 +96,17 @@ class ModelTask:
         if self._small is None:
             search = Search(self._measure, self._module.values)
             small = search.shrink()
-            cost = search.cost(small)
+            cost = search.find_cost(small)
             if (
                 self._has_shapes
                 and cost is not None
                 and not cost.too_large
-                and self._search.cost(small) is None
+                and self._search.find_cost(small) is None
             ):
                 self._has_shapes = False
                 search = Search(self._measure, self._module.values)
                 small = search.shrink()
-                cost = search.cost(small)
+                cost = search.find_cost(small)
             if cost is None:
                 reason = "" if search.error is None else trial.describe_error(search.error)
                 raise TaskError(f"the reference function does not run at smaller sizes: {reason}")

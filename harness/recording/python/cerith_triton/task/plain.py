@@ -6,7 +6,7 @@
 
     shapes = [{"x": (3, 29), "weight": (29,)}, {"x": (1, 64), "weight": (64,)}]
 
-`dtypes` (as `cerith_triton.conforms` has them), `kwargs`, `entry` (the submission's function; by default the
+`dtypes` (see `cerith_triton.conforms`), `kwargs`, `entry` (the submission's function; by default the
 file's name), `accumulate` and `tf32` are optional. `arguments()` returns a list of arguments, a dict of them,
 or both as a pair; it may take `random`, a NumPy generator.
 """

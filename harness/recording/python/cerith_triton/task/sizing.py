@@ -62,8 +62,8 @@ class Search:
         self._known: dict[tuple[int, ...], Cost | None] = {}
         self._end = time.monotonic() + _MAX_SECONDS
 
-    def cost(self, values: Sequence[int]) -> Cost | None:
-        """The cost with values; None if the reference function does not run with them."""
+    def find_cost(self, values: Sequence[int]) -> Cost | None:
+        """The cost with values. `None` if the reference function does not run."""
         key = tuple(values)
         if key not in self._known:
             try:
@@ -83,10 +83,10 @@ class Search:
         return values
 
     def _shrink_to(self, values: list[int], floor: int) -> list[int]:
-        cost = self.cost(values)
+        cost = self.find_cost(values)
         while (cost is None or cost.excess > 1) and time.monotonic() < self._end:
             for candidate in self._list_smaller(values, floor):
-                found = self.cost(candidate)
+                found = self.find_cost(candidate)
                 if found is not None and (cost is None or found.excess < cost.excess):
                     values, cost = candidate, found
                     break
@@ -165,7 +165,7 @@ class Search:
         return values
 
     def _is_valid(self, values: Sequence[int]) -> bool:
-        cost = self.cost(values)
+        cost = self.find_cost(values)
         return cost is not None and not cost.too_large
 
 

@@ -28,7 +28,7 @@ from .metering import Meter
 _MAX_BYTES = 1 << 28
 # Operations of one run of a reference function.
 _MAX_WORK = 1 << 31
-# Kinds of data with equal elements, of which one index is as right as another.
+# Kinds of data with equal elements: the index of the largest one is not defined.
 _TIED = ("zeros", "one-hot", "integers", "ties")
 
 
@@ -270,7 +270,7 @@ def fill_arguments(inputs: Inputs, chosen: Data, strided: bool = False, domain: 
 
 
 def make_strided(tensor: Any) -> Any:
-    """A copy whose last dimension is not the one that lies together in memory, behind an offset."""
+    """A copy whose last dimension is not the one that is contiguous in memory, with an offset."""
     if len(tensor.shape) < 2:
         return copy_tensor(Copies(), tensor)
     if isinstance(tensor, np.ndarray):

@@ -139,7 +139,7 @@ class _SizedCall:
         """Its inputs with sizes of a variant, and a kind of data."""
         if self._small is None:
             self._small = self._search.shrink()
-        cost = self._search.cost(self._small)
+        cost = self._search.find_cost(self._small)
         if cost is None:
             error = self._search.error
             reason = "" if error is None else trial.describe_error(error)
