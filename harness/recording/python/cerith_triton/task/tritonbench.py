@@ -25,7 +25,7 @@ from ..launch import Call
 from ..oracle import LaunchError, Oracle
 from . import sizing, trial
 from .calls import CapturedCall
-from .metering import Meter, count_elements, make_shapes
+from .metering import Meter, WorkLimit, count_elements, make_shapes
 from .sizing import Cost, Search
 from .trial import Expected, Inputs, LaunchedOutput, NotFinite, TaskError, TrialSkipped
 
@@ -138,7 +138,8 @@ class _SizedCall:
     def make_inputs(self, variant: int, chosen: Data, domain: str) -> Inputs:
         """Its inputs with sizes of a variant, and a kind of data."""
         if self._small is None:
-            self._small = self._search.shrink()
+            phases = sizing.KERNEL_PHASES if self._is_kernel else sizing.PHASES
+            self._small = self._search.shrink(phases)
         cost = self._search.find_cost(self._small)
         if cost is None:
             error = self._search.error
@@ -171,8 +172,11 @@ class _SizedCall:
         elements = count_elements([inputs.args, inputs.kwargs])
         if elements > _MAX_REAL:
             return Cost(elements, elements)
-        with trial.run_task_code() as meter, _Discarded():
-            result = self._function(*inputs.args, **inputs.kwargs)
+        try:
+            with trial.run_task_code(sizing.MAX_MEASURED_WORK) as meter, _Discarded():
+                result = self._function(*inputs.args, **inputs.kwargs)
+        except WorkLimit:
+            return Cost(elements, sizing.MAX_MEASURED_WORK)
         return Cost(elements + _count_results(result), meter.work)
 
     def _measure_shapes(self, values: Sequence[int]) -> Cost:
