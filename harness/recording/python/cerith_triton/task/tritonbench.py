@@ -40,6 +40,13 @@ _MAX_REAL = 1 << 22
 _MAX_WORK = 1 << 33
 
 
+class LaunchFailed(TrialSkipped):
+    """A launch of a task did not finish."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"a launch of the task failed: {reason}")
+
+
 class CallTask:
     """A task in one of TritonBench's forms."""
 
@@ -89,6 +96,12 @@ class CallTask:
         def finish(domain: str) -> tuple[Inputs, list[Expected] | list[LaunchedOutput]]:
             inputs = call.make_inputs(variant, chosen, domain)
             if self._is_kernel:
+                try:
+                    return inputs, self._launch(inputs)
+                except LaunchFailed:
+                    if variant or not call.restore_sizes():
+                        raise
+                inputs = call.make_inputs(variant, chosen, domain)
                 return inputs, self._launch(inputs)
             expected = trial.compute_expected(self._call, inputs, chosen.kind)
             if not self._checked:
@@ -111,11 +124,11 @@ class CallTask:
                 with oracle, watch_torch(oracle.note_empty), torch.no_grad():
                     result = self._function(*copies.args, **copies.kwargs)
             except (LaunchError, CerithError) as error:
-                raise TrialSkipped(f"a launch of the task failed: {trial.describe_error(error)}") from error
+                raise LaunchFailed(trial.describe_error(error)) from error
             except Exception as error:
                 raise TrialSkipped(f"the task's function raised {trial.describe_error(error)}") from error
             if oracle.outcome is not None:
-                raise TrialSkipped(f"a launch of the task failed: {oracle.outcome.text[:200]}")
+                raise LaunchFailed(oracle.outcome.text[:200])
             if trial.read_all(copies) != before:
                 raise TrialSkipped("the reference function changes its arguments")
             found = [_describe_output(oracle, name, value) for name, value in trial.flatten(result)]
@@ -155,6 +168,15 @@ class _SizedCall:
         inputs = self._captured.resize(values, chosen.seed)
         inputs.sizes = self._captured.describe(inputs) + (", not contiguous" if strided else "")
         return trial.fill_arguments(inputs, chosen, strided, domain)
+
+    def restore_sizes(self) -> bool:
+        """Goes back to the sizes of the test. False if they are in use or too large."""
+        original = list(self._search.original)
+        cost = self._search.find_cost(original)
+        if self._small == original or cost is None or cost.too_large:
+            return False
+        self._small = original
+        return True
 
     def _measure(self, values: Sequence[int]) -> Cost:
         if self._has_shapes is None:
