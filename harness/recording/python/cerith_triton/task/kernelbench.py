@@ -19,8 +19,6 @@ from .sizing import Cost, Search
 from .trial import Expected, Inputs, TaskError, TrialSkipped
 
 ROOTS = ("get_inputs", "get_init_inputs")
-# Elements of inputs and parameters of a run that decides whether sizes are possible.
-_MAX_REAL = 1 << 22
 
 
 class ModelTask:
@@ -143,9 +141,9 @@ class ModelTask:
 
     def _measure_run(self, values: Sequence[int]) -> Cost:
         elements = self._count_elements(values)
-        if elements > _MAX_REAL:
+        if elements > sizing.MAX_MEASURED:
             # Too large to run: reduced further, until a run shows whether it is possible.
-            return Cost(elements, elements)
+            return sizing.estimate_cost(elements)
         try:
             with trial.run_task_code(sizing.MAX_MEASURED_WORK) as meter:
                 namespace = self._module.execute(values)
@@ -153,7 +151,7 @@ class ModelTask:
                 args = namespace["get_inputs"]()
                 result = model(*args)
         except WorkLimit:
-            return Cost(elements, sizing.MAX_MEASURED_WORK)
+            return sizing.estimate_cost(elements)
         found = [list(args), list(model.state_dict().values()), _list_results(result)]
         return Cost(count_elements(found), meter.work)
 

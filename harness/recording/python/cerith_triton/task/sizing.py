@@ -14,8 +14,8 @@ MAX_ELEMENTS, MAX_WORK = 1 << 16, 1 << 23
 """Elements and operations that sizes are reduced to."""
 LIMIT_ELEMENTS, LIMIT_WORK = 1 << 20, 1 << 27
 """Elements and operations of the largest task that is judged."""
-MAX_MEASURED_WORK = 1 << 30
-"""Operations after which a run that measures sizes ends: they are too large."""
+MAX_MEASURED, MAX_MEASURED_WORK = 1 << 21, 1 << 28
+"""Elements of inputs that are run to measure their cost, and operations after which such a run ends."""
 
 SMALL = 8
 """Smaller literals stay if possible: they are windows, strides, dimensions, numbers of groups and layers."""
@@ -51,6 +51,11 @@ class Cost(NamedTuple):
     def too_large(self) -> bool:
         """Whether no judge should run it."""
         return self.elements > LIMIT_ELEMENTS or self.work > LIMIT_WORK
+
+
+def estimate_cost(elements: int) -> Cost:
+    """A cost that is too large to be measured, and decreases with the elements of the inputs."""
+    return Cost(elements, MAX_MEASURED_WORK + MAX_MEASURED_WORK * elements // MAX_MEASURED)
 
 
 Measure = Callable[[Sequence[int]], Cost]

@@ -34,8 +34,6 @@ SEPARATOR = re.compile(r"^#{100,}\s*$", re.MULTILINE)
 
 # Calls of a test that are kept.
 _MAX_CALLS = 8
-# Elements of a call that is run to learn whether its sizes are possible.
-_MAX_REAL = 1 << 22
 # Operations of a test.
 _MAX_WORK = 1 << 33
 
@@ -192,13 +190,13 @@ class _SizedCall:
         # Shapes alone do not show every error.
         inputs = self._captured.resize(values, 0)
         elements = count_elements([inputs.args, inputs.kwargs])
-        if elements > _MAX_REAL:
-            return Cost(elements, elements)
+        if elements > sizing.MAX_MEASURED:
+            return sizing.estimate_cost(elements)
         try:
             with trial.run_task_code(sizing.MAX_MEASURED_WORK) as meter, _Discarded():
                 result = self._function(*inputs.args, **inputs.kwargs)
         except WorkLimit:
-            return Cost(elements, sizing.MAX_MEASURED_WORK)
+            return sizing.estimate_cost(elements)
         return Cost(elements + _count_results(result), meter.work)
 
     def _measure_shapes(self, values: Sequence[int]) -> Cost:
