@@ -5,7 +5,7 @@
 
 mod answers;
 mod cases;
-mod session;
+pub(crate) mod session;
 mod text;
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::answers::OracleAnswers;
 pub use self::cases::{CaseOracle, without_oracle};
-use self::session::Session;
+use self::session::{Session, Values, read_file};
 use crate::exit::Exit;
 
 /// The longest request.
@@ -52,22 +52,23 @@ struct Compare {
 
 /// An output of the program: a view of a storage of a launch.
 #[derive(Clone, Debug, Deserialize)]
-struct Output {
-    name: String,
-    launch: u64,
-    storage: u32,
-    dtype: String,
-    shape: Vec<i64>,
-    strides: Vec<i64>,
-    offset: i64,
-    /// A file of `f64`, or of `i64` for integers.
-    expected: PathBuf,
+pub(crate) struct Output {
+    pub(crate) name: String,
+    pub(crate) launch: u64,
+    pub(crate) storage: u32,
+    pub(crate) dtype: String,
+    pub(crate) shape: Vec<i64>,
+    pub(crate) strides: Vec<i64>,
+    pub(crate) offset: i64,
+    /// A file of `f64`, or of `i64` for integers. It is empty if the values are given otherwise.
+    #[serde(default)]
+    pub(crate) expected: PathBuf,
 }
 
 /// An answer about a launch.
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
-enum LaunchAnswer {
+pub(crate) enum LaunchAnswer {
     Finished {
         changed: Vec<Changed>,
         warnings: Vec<String>,
@@ -81,19 +82,19 @@ enum LaunchAnswer {
 
 /// A storage whose bytes follow the answer.
 #[derive(Debug, Serialize)]
-struct Changed {
+pub(crate) struct Changed {
     storage: u32,
     bytes: usize,
 }
 
 /// Why a launch has no result.
 #[derive(Debug, Default, Serialize)]
-struct Failed {
-    text: String,
-    code: Option<String>,
-    file: Option<String>,
-    line: Option<u32>,
-    column: Option<u32>,
+pub(crate) struct Failed {
+    pub(crate) text: String,
+    pub(crate) code: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    pub(crate) column: Option<u32>,
 }
 
 impl Failed {
@@ -119,7 +120,7 @@ impl Failed {
 /// A verdict about outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Verdict {
+pub(crate) enum Verdict {
     Agree,
     Undecided,
     Inaccurate,
@@ -146,20 +147,20 @@ struct CompareAnswer {
 }
 
 #[derive(Debug, Serialize)]
-struct OutputAnswer {
-    name: String,
-    verdict: Verdict,
-    elements: usize,
-    wrong: usize,
-    inaccurate: usize,
-    undecided: usize,
+pub(crate) struct OutputAnswer {
+    pub(crate) name: String,
+    pub(crate) verdict: Verdict,
+    pub(crate) elements: usize,
+    pub(crate) wrong: usize,
+    pub(crate) inaccurate: usize,
+    pub(crate) undecided: usize,
     /// Elements that no launch wrote.
-    unwritten: usize,
-    worst_ulps: f64,
-    allowed_ulps: f64,
-    example: Option<Example>,
+    pub(crate) unwritten: usize,
+    pub(crate) worst_ulps: f64,
+    pub(crate) allowed_ulps: f64,
+    pub(crate) example: Option<Example>,
     /// Why the output has no bounds.
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 impl OutputAnswer {
@@ -182,25 +183,25 @@ impl OutputAnswer {
 }
 
 #[derive(Debug, Serialize)]
-struct Example {
-    index: Vec<i64>,
-    kernel: String,
-    expected: String,
-    low: Option<String>,
-    high: Option<String>,
+pub(crate) struct Example {
+    pub(crate) index: Vec<i64>,
+    pub(crate) kernel: String,
+    pub(crate) expected: String,
+    pub(crate) low: Option<String>,
+    pub(crate) high: Option<String>,
 }
 
 /// The operation whose error is the largest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Operation {
-    name: String,
-    file: Option<String>,
-    line: Option<u32>,
+pub(crate) struct Operation {
+    pub(crate) name: String,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
 }
 
 /// A request that cannot be answered.
 #[derive(Debug, thiserror::Error)]
-enum RequestError {
+pub(crate) enum RequestError {
     #[error("the request is not one of the oracle's: {0}")]
     Malformed(#[from] serde_json::Error),
     #[error("failed to read {path}: {source}")]
@@ -284,9 +285,11 @@ fn compare(session: &mut Session, request: &Compare) -> Result<CompareAnswer, Re
     let mut outputs = Vec::with_capacity(request.outputs.len());
     let mut operations = BTreeMap::new();
     for output in &request.outputs {
-        let answer = session.compare_output(output, tolerance)?;
+        let bytes = read_file(&output.expected)?;
+        let values = Values::Numbers(&bytes);
+        let answer = session.compare_output(output, values, tolerance)?;
         if answer.verdict == Verdict::Inaccurate
-            && let Some(operation) = session.find_lossy(output)?
+            && let Some(operation) = session.find_lossy(output, values)?
         {
             operations.insert(output.name.clone(), operation);
         }
@@ -312,7 +315,7 @@ fn compare(session: &mut Session, request: &Compare) -> Result<CompareAnswer, Re
 }
 
 /// A dtype by torch's name, or by Triton's.
-fn find_dtype(name: &str) -> Result<DType, RequestError> {
+pub(crate) fn find_dtype(name: &str) -> Result<DType, RequestError> {
     let named = || DType::ALL.into_iter().find(|dtype| dtype.to_string() == name);
     DType::from_torch_name(name)
         .or_else(named)

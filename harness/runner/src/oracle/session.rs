@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use cerith_accept::AcceptanceMap;
+use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_case::{Case, Corpus};
 use cerith_engine::{Engine as _, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules};
 use cerith_interp::value::read;
@@ -24,6 +24,7 @@ use super::{
     find_dtype, text,
 };
 use crate::preflight::{describe_undefined, find_kernel_name};
+use crate::submission::ExpectedValues;
 
 /// Numbers of at most this many significant bits are constants that a program may write itself: `0`, `1`, `-inf`, `0.125`.
 const CONSTANT_BITS: u32 = 12;
@@ -33,12 +34,12 @@ const MAX_ELEMENTS: usize = 1 << 26;
 
 /// A launch that was executed.
 #[derive(Debug)]
-struct Executed {
-    case: Case,
+pub(crate) struct Executed {
+    pub(crate) case: Case,
     /// The bytes that each storage had before, by origin.
     sources: Vec<Source>,
     /// The memory as the kernel left it.
-    kernel: Memory,
+    pub(crate) kernel: Memory,
     /// The memory as its formula left it, or why that has no bounds.
     formula: Result<Box<FormulaMemory>, String>,
     /// A storage with floats that the program computed itself, which some output may depend on.
@@ -57,7 +58,7 @@ enum Source {
 }
 
 /// The state of a check.
-pub(super) struct Session {
+pub(crate) struct Session {
     reference: Reference,
     follower: Follower,
     contract: Contract,
@@ -75,7 +76,7 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 impl Session {
-    pub(super) fn new(part: &Path) -> Self {
+    pub(crate) fn new(part: &Path) -> Self {
         Self {
             reference: Reference::default(),
             follower: Follower::new(part),
@@ -119,7 +120,7 @@ impl Session {
     }
 
     /// Adds values of arguments.
-    pub(super) fn add_exact(&mut self, files: &[PathBuf]) -> Result<(), RequestError> {
+    pub(crate) fn add_exact(&mut self, files: &[PathBuf]) -> Result<(), RequestError> {
         let exact = self.exact.get_or_insert_default();
         for file in files {
             let bytes = read_file(file)?;
@@ -134,8 +135,19 @@ impl Session {
         Ok(())
     }
 
+    /// Begins a call with these exact values: what earlier calls left is not its own.
+    pub(crate) fn begin_call(&mut self, exact: HashSet<u64>) {
+        self.exact = Some(exact);
+        self.left.clear();
+    }
+
+    /// The number of the launch that finished last.
+    pub(crate) fn latest_number(&self) -> Option<u64> {
+        self.launches.last().map(|(number, _)| *number)
+    }
+
     /// Executes the launch that was written last. Returns the answer and the bytes of the changed storages.
-    pub(super) fn launch(&mut self) -> (LaunchAnswer, Vec<Vec<u8>>) {
+    pub(crate) fn launch(&mut self) -> (LaunchAnswer, Vec<Vec<u8>>) {
         match self.execute() {
             Ok(answer) => answer,
             Err(answer) => (*answer, Vec::new()),
@@ -201,7 +213,8 @@ impl Session {
         Ok((LaunchAnswer::Finished { changed, warnings }, payload))
     }
 
-    fn find_executed(&self, number: u64) -> Option<&Rc<Executed>> {
+    /// A launch by its number.
+    pub(crate) fn find_executed(&self, number: u64) -> Option<&Rc<Executed>> {
         let found = self.launches.iter().find(|(own, _)| *own == number);
         found.map(|(_, executed)| executed)
     }
@@ -300,7 +313,7 @@ impl Session {
     }
 
     /// Computes the formulas of all launches again if the contract is another one.
-    pub(super) fn use_contract(&mut self, contract: Contract) {
+    pub(crate) fn use_contract(&mut self, contract: Contract) {
         if contract == self.contract {
             return;
         }
@@ -321,9 +334,10 @@ impl Session {
     }
 
     /// Compares an output with the values of the reference function.
-    pub(super) fn compare_output(
+    pub(crate) fn compare_output(
         &self,
         output: &Output,
+        values: Values<'_>,
         tolerance: Option<Tolerance>,
     ) -> Result<OutputAnswer, RequestError> {
         let (executed, tensor) = self.find_output(output)?;
@@ -331,7 +345,19 @@ impl Session {
         let bytes = executed.kernel.bytes(storage);
         let places =
             list_places(&tensor, bytes.len()).ok_or_else(|| RequestError::Outside(output.name.clone()))?;
-        let expected = read_expected(output, dtype, places.len())?;
+        let formula = executed.formula.as_ref().ok();
+        let find_bounds = |place: usize| {
+            formula.map_or(Accepted::Unknown, |formula| {
+                formula.ranges.accepted_at(storage, place).1
+            })
+        };
+        let formula_bits = |place: usize| {
+            formula.map_or(0, |formula| {
+                read_element(formula.memory.bytes(storage), place, dtype)
+            })
+        };
+        let find_range = |place: usize| to_range(find_bounds(place), decode(dtype, formula_bits(place)));
+        let expected = read_expected(output, values, dtype, &places, find_range)?;
         let states = executed.kernel.states(storage);
         let count_state = |wanted: ByteState| {
             let has_state = |place: usize| {
@@ -342,14 +368,9 @@ impl Session {
         };
         let unwritten = count_state(ByteState::Uninit);
         let undefined = count_state(ByteState::Poison);
-        let formula = executed.formula.as_ref().ok();
         let elements = places.iter().zip(&expected).map(|(&place, expected)| Element {
-            bounds: formula.map_or(cerith_accept::Accepted::Unknown, |formula| {
-                formula.ranges.accepted_at(storage, place).1
-            }),
-            formula: formula.map_or(0, |formula| {
-                read_element(formula.memory.bytes(storage), place, dtype)
-            }),
+            bounds: find_bounds(place),
+            formula: formula_bits(place),
             kernel: read_element(bytes, place, dtype),
             expected: expected.value,
             integer: expected.integer,
@@ -405,8 +426,42 @@ impl Session {
         })
     }
 
+    /// The values of an output by its kernel's formula, for a reference that is itself a kernel. `None` if an element has no bounds.
+    pub(crate) fn read_formula(&self, output: &Output) -> Result<Option<ExpectedValues>, RequestError> {
+        let (executed, tensor) = self.find_output(output)?;
+        let bytes = executed.kernel.bytes(tensor.storage);
+        let places =
+            list_places(&tensor, bytes.len()).ok_or_else(|| RequestError::Outside(output.name.clone()))?;
+        let dtype = tensor.dtype;
+        if !dtype.is_float() {
+            let integer = |&place: &usize| {
+                (cerith_tile::numeric::decode_int(dtype, read_element(bytes, place, dtype)) as i64)
+                    .to_le_bytes()
+            };
+            return Ok(Some(ExpectedValues::Numbers(
+                places.iter().flat_map(integer).collect(),
+            )));
+        }
+        let Ok(formula) = &executed.formula else {
+            return Ok(None);
+        };
+        let range = |&place: &usize| {
+            let value = decode(
+                dtype,
+                read_element(formula.memory.bytes(tensor.storage), place, dtype),
+            );
+            to_range(formula.ranges.accepted_at(tensor.storage, place).1, value)
+        };
+        let ranges: Option<Vec<[f64; 2]>> = places.iter().map(range).collect();
+        Ok(ranges.map(ExpectedValues::Ranges))
+    }
+
     /// The operation of the kernel that loses most of an inaccurate output's precision.
-    pub(super) fn find_lossy(&self, output: &Output) -> Result<Option<Operation>, RequestError> {
+    pub(crate) fn find_lossy(
+        &self,
+        output: &Output,
+        values: Values<'_>,
+    ) -> Result<Option<Operation>, RequestError> {
         let (executed, tensor) = self.find_output(output)?;
         // With the roundings of the kernel's own dtypes.
         let own = Contract {
@@ -421,7 +476,14 @@ impl Session {
         let bytes = executed.kernel.bytes(tensor.storage);
         let places =
             list_places(&tensor, bytes.len()).ok_or_else(|| RequestError::Outside(output.name.clone()))?;
-        let expected = read_expected(output, tensor.dtype, places.len())?;
+        let find_range = |place: usize| {
+            let bits = read_element(formula.memory.bytes(tensor.storage), place, tensor.dtype);
+            to_range(
+                formula.ranges.accepted_at(tensor.storage, place).1,
+                decode(tensor.dtype, bits),
+            )
+        };
+        let expected = read_expected(output, values, tensor.dtype, &places, find_range)?;
         let distance = |(&place, expected): (&usize, &Expected)| {
             (decode(tensor.dtype, read_element(bytes, place, tensor.dtype)) - expected.value).abs()
         };
@@ -494,24 +556,65 @@ fn describe_outcome(case: &Case, outcome: &Outcome) -> LaunchAnswer {
     }
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, RequestError> {
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, RequestError> {
     std::fs::read(path).map_err(|source| RequestError::Unreadable {
         path: path.display().to_string(),
         source,
     })
 }
 
-/// The expected values: `f64` for floats, and `i64` for integers.
-fn read_expected(output: &Output, dtype: DType, elements: usize) -> Result<Vec<Expected>, RequestError> {
-    let bytes = read_file(&output.expected)?;
-    let words = bytes.as_chunks::<8>().0;
-    if words.len() != elements {
-        return Err(RequestError::Count {
-            name: output.name.clone(),
-            elements: elements as i64,
-            expected: words.len(),
-        });
+/// The values of a reference function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Values<'a> {
+    /// `f64` for floats, and `i64` for integers, little-endian.
+    Numbers(&'a [u8]),
+    /// The least and the greatest value of each float, if the reference is a kernel.
+    Ranges(&'a [[f64; 2]]),
+}
+
+/// The values that a formula may have. `None` if nothing bounds them.
+fn to_range(bounds: Accepted, value: f64) -> Option<[f64; 2]> {
+    match bounds {
+        Accepted::Exact => Some([value, value]),
+        Accepted::Within { low, high, .. } => Some([low, high]),
+        Accepted::Unknown => None,
     }
+}
+
+/// The expected value of each element. Of a range, it is the value nearest to the range of the formula, or its middle if it is in both.
+fn read_expected(
+    output: &Output,
+    values: Values<'_>,
+    dtype: DType,
+    places: &[usize],
+    find_range: impl Fn(usize) -> Option<[f64; 2]>,
+) -> Result<Vec<Expected>, RequestError> {
+    let check_count = |expected: usize| {
+        (expected == places.len())
+            .then_some(())
+            .ok_or_else(|| RequestError::Count {
+                name: output.name.clone(),
+                elements: places.len() as i64,
+                expected,
+            })
+    };
+    let bytes = match values {
+        Values::Numbers(bytes) => bytes,
+        Values::Ranges(ranges) => {
+            check_count(ranges.len())?;
+            let choose = |(&place, &[low, high]): (&usize, &[f64; 2])| {
+                let middle = low / 2.0 + high / 2.0;
+                let nearest = find_range(place).map_or(middle, |[from, to]| middle.max(from).min(to));
+                Expected {
+                    value: nearest.max(low).min(high),
+                    integer: None,
+                }
+            };
+            return Ok(places.iter().zip(ranges).map(choose).collect());
+        }
+    };
+    let words = bytes.as_chunks::<8>().0;
+    check_count(words.len())?;
     let value = |word: &[u8; 8]| {
         if dtype.is_float() {
             return Expected {
@@ -540,12 +643,12 @@ struct Expected {
     integer: Option<i64>,
 }
 
-fn read_element(bytes: &[u8], place: usize, dtype: DType) -> u64 {
+pub(crate) fn read_element(bytes: &[u8], place: usize, dtype: DType) -> u64 {
     read(bytes.get(place..).unwrap_or(&[]), 0, dtype.size())
 }
 
 /// The first byte of each element of a view, in row-major order. `None` if one is outside of so many bytes.
-fn list_places(tensor: &Tensor, bytes: usize) -> Option<Vec<usize>> {
+pub(crate) fn list_places(tensor: &Tensor, bytes: usize) -> Option<Vec<usize>> {
     let few = usize::try_from(tensor.numel()).is_ok_and(|count| count <= MAX_ELEMENTS);
     let inside = tensor
         .byte_range()
