@@ -98,6 +98,51 @@ const PROGRAM_FILES: &[(&str, &str)] = &[
     ),
     ("trials.py", include_str!("../python/cerith_triton/trials.py")),
     ("wording.py", include_str!("../python/cerith_triton/wording.py")),
+    (
+        "submission.py",
+        include_str!("../python/cerith_triton/submission.py"),
+    ),
+    (
+        "suspicions.py",
+        include_str!("../python/cerith_triton/suspicions.py"),
+    ),
+    (
+        "task/__init__.py",
+        include_str!("../python/cerith_triton/task/__init__.py"),
+    ),
+    (
+        "task/kernelbench.py",
+        include_str!("../python/cerith_triton/task/kernelbench.py"),
+    ),
+    (
+        "task/literals.py",
+        include_str!("../python/cerith_triton/task/literals.py"),
+    ),
+    (
+        "task/metering.py",
+        include_str!("../python/cerith_triton/task/metering.py"),
+    ),
+    (
+        "task/plain.py",
+        include_str!("../python/cerith_triton/task/plain.py"),
+    ),
+    (
+        "task/sizing.py",
+        include_str!("../python/cerith_triton/task/sizing.py"),
+    ),
+    (
+        "task/trial.py",
+        include_str!("../python/cerith_triton/task/trial.py"),
+    ),
+    (
+        "task/calls.py",
+        include_str!("../python/cerith_triton/task/calls.py"),
+    ),
+    (
+        "task/tritonbench.py",
+        include_str!("../python/cerith_triton/task/tritonbench.py"),
+    ),
+    ("tasks.py", include_str!("../python/cerith_triton/tasks.py")),
 ];
 
 /// The package's files for programs: name and text.

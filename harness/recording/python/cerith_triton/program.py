@@ -15,7 +15,12 @@ from typing import Any, Callable, Mapping, Sequence
 
 from . import connection
 
-_PROGRAMS = {"check": "launchers", "reference": "reference"}
+_PROGRAMS = {
+    "check": "launchers",
+    "reference": "reference",
+    "submission": "submission",
+    "task": "tasks",
+}
 """Modules of this package, whose function `serve` is a program."""
 
 

@@ -1,0 +1,268 @@
+"""Signs of an attack by a submission of `cerith judge`: replaced functions, searches for the reference.
+
+They only name a verdict. The judge executes launches itself, so that a program that hides them gains nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import threading
+from types import FrameType, ModuleType
+from typing import Any, Iterator, Mapping, NamedTuple
+
+from .arguments import is_torch, torch_of
+
+# Modules and classes with functions that a judge may use. Those of our own package are added.
+_MODULES = (
+    "builtins",
+    "gc",
+    "numpy",
+    "numpy.testing",
+    "time",
+    "torch",
+    "torch.cuda",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.random",
+    "torch.testing",
+    "triton",
+    "triton.language",
+    "triton.language.core",
+    "triton.language.math",
+    "triton.language.standard",
+    "triton.runtime.jit",
+    "triton.testing",
+)
+_CLASSES = (
+    ("torch", "Tensor"),
+    ("torch.nn", "Module"),
+    ("triton.runtime.jit", "JITFunction"),
+    ("triton.runtime.jit", "KernelInterface"),
+)
+_OURS = ("cerith_", "__main__")
+_GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks")
+_MAX_TEXT = 200
+
+
+class Suspicion(NamedTuple):
+    """A sign of an attack."""
+
+    kind: str
+    """The verdict that it suggests: `tampering`, `reference-read` or `library-call`."""
+    text: str
+    line: int | None
+    certain: bool
+    """Whether no honest program does this."""
+
+
+# Audit events: verdict, description, and whether the operation is refused.
+_EVENTS: dict[str, tuple[str, str, bool]] = {
+    "os.fork": ("tampering", "it forks", True),
+    "os.forkpty": ("tampering", "it forks", True),
+    "os.exec": ("tampering", "it replaces its process", True),
+    "os.kill": ("tampering", "it sends a signal", True),
+    "os.killpg": ("tampering", "it sends a signal", True),
+    "subprocess.Popen": ("library-call", "it starts a child process", True),
+    "os.posix_spawn": ("library-call", "it starts a child process", True),
+    "os.system": ("library-call", "it starts a child process", True),
+    "gc.get_objects": ("reference-read", "it searches the heap", False),
+    "gc.get_referrers": ("reference-read", "it searches the heap", False),
+    "gc.get_referents": ("reference-read", "it searches the heap", False),
+    "sys._getframe": ("reference-read", "it reads its callers' frames", False),
+    "sys._current_frames": ("reference-read", "it reads the frames of threads", False),
+    "sys.settrace": ("reference-read", "it traces the process", False),
+    "sys.setprofile": ("reference-read", "it profiles the process", False),
+    "ctypes.string_at": ("reference-read", "it reads memory by an address", False),
+    "ctypes.memmove": ("reference-read", "it copies memory by an address", False),
+    "open": ("reference-read", "it opens a file", False),
+    "os.listdir": ("reference-read", "it lists a folder", False),
+    "os.scandir": ("reference-read", "it lists a folder", False),
+}
+_WITH_PATH = ("open", "os.listdir", "os.scandir")
+
+
+class Watch:
+    """Watches this process while a submission runs in it."""
+
+    def __init__(self, path: str) -> None:
+        """`path` is the submission's file."""
+        self._path = path
+        self._found: dict[Suspicion, None] = {}
+        self._inside = threading.local()
+        self._before = {name: _list_functions(owner) for name, owner in _list_owners()}
+        self._settings = _read_settings()
+        self._finders = [id(one) for one in sys.meta_path]
+        self._tree = _parse(path)
+        self._folder = os.path.realpath(os.getcwd())
+
+    def start(self) -> None:
+        """Listens to Python's audit events, for the rest of this process."""
+        for suspicion in _scan(self._tree):
+            self._add(suspicion)
+        sys.addaudithook(self._hear)
+
+    def list_suspicions(self) -> list[dict[str, Any]]:
+        """The suspicions so far, the certain ones first."""
+        self._compare()
+        ordered = sorted(self._found, key=lambda one: not one.certain)
+        return [one._asdict() for one in ordered]
+
+    def inspect_result(self, values: list[Any]) -> None:
+        """Suspects results that run code of the submission in the judge."""
+        for value in values:
+            kind = type(value)
+            own = getattr(sys.modules.get(kind.__module__), "__file__", None) == self._path
+            if own and (is_torch(value) or not isinstance(value, (tuple, list, dict))):
+                text = f"it returns a `{kind.__qualname__}` of its own"
+                self._add(Suspicion("tampering", text, self._find_class(kind.__name__), False))
+
+    def _add(self, suspicion: Suspicion) -> None:
+        self._found.setdefault(suspicion)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        known = _EVENTS.get(event)
+        if known is None or getattr(self._inside, "busy", False):
+            return
+        self._inside.busy = True
+        try:
+            frame = self._find_frame(direct=event.startswith(("sys.", "gc.", "ctypes.")))
+            if frame is None or (event in _WITH_PATH and self._is_own(arguments)):
+                return
+            kind, text, refused = known
+            if event in _WITH_PATH:
+                text = f"{text}: {str(arguments[0])[:_MAX_TEXT]}"
+            self._add(Suspicion(kind, text, frame.f_lineno, refused and kind == "tampering"))
+        finally:
+            self._inside.busy = False
+        if refused:
+            raise PermissionError(f"{text}, which a submission may not")
+
+    def _find_frame(self, direct: bool) -> FrameType | None:
+        """The submission's frame that calls. `None` if another library calls for itself."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if file == self._path:
+                return frame
+            passed = file.startswith("<") and not file.startswith("<frozen importlib")
+            library = not passed and ("site-packages" in file or "importlib" in file or "cerith_" in file)
+            if direct or library:
+                return None
+            frame = frame.f_back
+        return None
+
+    def _is_own(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether a file lies in this process's folder."""
+        try:
+            path = os.path.realpath(os.fsdecode(arguments[0]))
+        except (TypeError, ValueError, OSError):
+            # A descriptor.
+            return True
+        return path == self._path or path.startswith(self._folder + os.sep) or path == "/dev/null"
+
+    def _compare(self) -> None:
+        """Finds functions and settings that differ from before."""
+        for name, owner in _list_owners():
+            now = vars(owner)
+            for attribute, function in self._before.get(name, {}).items():
+                if now.get(attribute) is not function:
+                    text = f"it replaces `{name}.{attribute}`"
+                    self._add(Suspicion("tampering", text, self._find_store(attribute), True))
+        for name, value in _read_settings().items():
+            before = self._settings.get(name)
+            if before != value:
+                kind, certain = ("reference-read", False) if "mode" in name else ("tampering", name != "seed")
+                self._add(Suspicion(kind, f"it changes torch's {name}", None, certain))
+        for finder in sys.meta_path:
+            module = getattr(type(finder), "__module__", None) or getattr(finder, "__module__", None)
+            if id(finder) not in self._finders and self._is_submission(module):
+                self._add(Suspicion("tampering", "it installs an import hook", None, True))
+
+    def _is_submission(self, module: str | None) -> bool:
+        return getattr(sys.modules.get(str(module)), "__file__", None) == self._path
+
+    def _find_store(self, attribute: str) -> int | None:
+        """The line that assigns to an attribute."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Store):
+                return node.lineno
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
+                return node.lineno
+        return None
+
+    def _find_class(self, name: str) -> int | None:
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                return node.lineno
+        return None
+
+
+def _list_owners() -> Iterator[tuple[str, Any]]:
+    """Modules and classes whose functions are compared, by their names."""
+    for name in _MODULES:
+        module = sys.modules.get(name)
+        if isinstance(module, ModuleType):
+            yield name, module
+    for name, kind in _CLASSES:
+        found = getattr(sys.modules.get(name), kind, None)
+        if isinstance(found, type):
+            yield f"{name}.{kind}", found
+    for name, module in list(sys.modules.items()):
+        if name.startswith(_OURS) and isinstance(module, ModuleType):
+            yield name, module
+
+
+def _list_functions(owner: Any) -> Mapping[str, Any]:
+    return {name: value for name, value in vars(owner).items() if callable(value)}
+
+
+def _read_settings() -> dict[str, Any]:
+    """Settings of torch that change the results of others."""
+    torch = torch_of()
+    if torch is None:
+        return {}
+    module = sys.modules.get("torch.nn.modules.module")
+    hooks = sum(len(getattr(module, name, ())) for name in _GLOBAL_HOOKS)
+    lengths = {
+        "dispatch mode": getattr(torch._C, "_len_torch_dispatch_stack", None),
+        "function mode": getattr(torch._C, "_len_torch_function_stack", None),
+    }
+    modes = {name: length() for name, length in lengths.items() if length is not None}
+    return {
+        "default dtype": torch.get_default_dtype(),
+        "global hooks": hooks,
+        "seed": torch.initial_seed(),
+        **modes,
+    }
+
+
+def _parse(path: str) -> ast.AST:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def _scan(tree: ast.AST) -> Iterator[Suspicion]:
+    """Searches of a submission that no audit event shows."""
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", None)
+        if isinstance(node, ast.Attribute):
+            owner = getattr(node.value, "id", "")
+            if node.attr == "__subclasses__":
+                yield Suspicion("reference-read", "it lists subclasses", line, False)
+            elif owner == "sys" and node.attr == "modules":
+                yield Suspicion("reference-read", "it searches the loaded modules", line, False)
+            elif owner == "sys" and node.attr == "argv":
+                yield Suspicion("reference-read", "it reads the command line", line, False)
+            elif (owner, node.attr) in (("inspect", "stack"), ("inspect", "currentframe")):
+                yield Suspicion("reference-read", "it reads its callers' frames", line, False)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node.value.startswith("/proc/"):
+                yield Suspicion("reference-read", f"it reads {node.value[:_MAX_TEXT]}", line, False)
+        elif isinstance(node, ast.Assign):
+            if any(getattr(target, "id", "") == "result_gold" for target in node.targets):
+                yield Suspicion("tampering", "it defines the results of the task's test", line, False)
