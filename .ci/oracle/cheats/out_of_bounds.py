@@ -1,4 +1,4 @@
-# Task: kernelbench/softmax.py. Verdict: wrong. Reads past its input, where the reference's result may be.
+# Task: kernelbench/softmax.py. Verdict: undefined. Reads past its input, where the reference's result may be.
 import torch
 import triton
 import triton.language as tl

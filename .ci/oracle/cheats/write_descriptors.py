@@ -1,4 +1,4 @@
-# Task: kernelbench/softmax.py. Verdict: wrong. Writes verdicts to all open descriptors.
+# Task: kernelbench/softmax.py. Verdict: tampering. Writes verdicts to all open descriptors.
 import os
 
 import torch

@@ -9,6 +9,7 @@ mod fuzz;
 mod gate;
 mod gpu;
 mod help;
+mod judge;
 mod known_detail;
 #[cfg(feature = "mcp")]
 mod mcp;
@@ -34,6 +35,7 @@ pub use self::fuzz::{FuzzArgs, FuzzCommand, KeepArgs, PromoteArgs, RangeArgs, Re
 pub use self::gate::{BaselineArgs, Gate};
 pub use self::gpu::{AcceptArgs, BundleArgs, ExecArgs};
 pub use self::help::{CompletionsArgs, HelpArgs, ManArgs, SchemaArgs};
+pub use self::judge::{JudgeArgs, JudgeFormat};
 #[cfg(feature = "mcp")]
 pub use self::mcp::McpArgs;
 pub use self::merge::{MergeArgs, ReportCommand};
@@ -84,6 +86,8 @@ pub enum Command {
     List(ListArgs),
     /// Try the kernels of a file with many sizes, layouts and dtypes, and say what is wrong with them.
     Check(CheckArgs),
+    /// Judge submissions for a task: whether their kernels compute its reference function.
+    Judge(JudgeArgs),
     /// Serve agents and editors with the Model Context Protocol on standard input and output.
     #[cfg(feature = "mcp")]
     Mcp(McpArgs),

@@ -26,7 +26,7 @@ use cerith_cuda::child;
 use cerith_engine::catch_panic;
 use cerith_runner::{
     Exit, accept, bisect, bump, bundle, compare, coverage, exec, expect, explain, gate, import, matrix,
-    merge, oracle, preflight, record, run, sweep,
+    merge, oracle, preflight, record, run, submission, sweep,
 };
 use clap::Parser;
 use mimalloc::MiMalloc;
@@ -71,6 +71,7 @@ fn run_command(command: Command) -> Exit {
     match command {
         Command::Run(args) => run::run(&args.into(), host),
         Command::Check(args) => check::check(&args, &terminal),
+        Command::Judge(args) => submission::judge(&args.into(), host),
         Command::Import(args) => import::import(&args.into(), &terminal),
         Command::Record(args) => record::record(&args.into(), host),
         Command::Preflight { part } => {

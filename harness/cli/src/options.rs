@@ -1,5 +1,7 @@
 //! The options of commands, as the command line gives them.
 
+use std::io::IsTerminal as _;
+
 use cerith_campaign::hunt::FuzzOptions;
 use cerith_campaign::keep::KeepOptions;
 use cerith_campaign::promote::PromoteOptions;
@@ -22,13 +24,14 @@ use cerith_runner::merge::MergeOptions;
 use cerith_runner::options::{EngineChoice, PrintFormat, ReportOptions, Selection, TritonPart};
 use cerith_runner::record::RecordOptions;
 use cerith_runner::run::RunOptions;
+use cerith_runner::submission::JudgeOptions;
 use cerith_runner::sweep::SweepOptions;
 
 use crate::args::{
     self, AcceptArgs, BaselineArgs, BisectArgs, BumpArgs, BumpEngine, BumpFormat, BundleArgs, CompareArgs,
     CoverageArgs, CoverageFormat, Engines, ExecArgs, ExpectArgs, ExplainArgs, FuzzArgs, Gate, ImportArgs,
-    KeepArgs, Masked, MatrixArgs, MatrixFormat, MergeArgs, PromoteArgs, RangeArgs, RecordArgs, ReduceArgs,
-    Reports, RunArgs, RunFormat, SweepArgs, TrophiesArgs,
+    JudgeArgs, JudgeFormat, KeepArgs, Masked, MatrixArgs, MatrixFormat, MergeArgs, PromoteArgs, RangeArgs,
+    RecordArgs, ReduceArgs, Reports, RunArgs, RunFormat, SweepArgs, TrophiesArgs,
 };
 
 impl From<args::Selection> for Selection {
@@ -110,6 +113,25 @@ impl From<SweepArgs> for SweepOptions {
             jobs: args.jobs,
             offline: args.offline,
             reports: args.reports.into(),
+        }
+    }
+}
+
+impl From<JudgeArgs> for JudgeOptions {
+    fn from(args: JudgeArgs) -> Self {
+        let json = args.format.map_or_else(
+            || !std::io::stdout().is_terminal(),
+            |format| format == JudgeFormat::Jsonl,
+        );
+        Self {
+            task: args.task,
+            kernels: args.kernels,
+            seed: args.seed,
+            jobs: args.jobs,
+            toolchain: args.toolchain,
+            accumulate: args.accumulate,
+            no_tf32: args.no_tf32,
+            json,
         }
     }
 }

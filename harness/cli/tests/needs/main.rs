@@ -11,6 +11,7 @@ mod docs;
 mod findings;
 mod fuzz;
 mod hostile;
+mod judge;
 mod loading;
 mod page;
 mod record;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         findings,
         fuzz,
         hostile,
+        judge,
         loading,
         record,
         reduce,

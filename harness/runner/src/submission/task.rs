@@ -1,0 +1,374 @@
+//! The trials of a task, made by its own contained process, which never has a submission.
+
+use std::collections::{HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use cerith_oracle::Contract;
+use cerith_tile::DType;
+use cerith_toolchain::program::{Question, Reply};
+use cerith_toolchain::request::Module;
+use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::message::split_blobs;
+use super::program_package;
+use super::trial::{Expected, ExpectedValues, Interface, Trial, list_views, make_key};
+use crate::oracle::session::Session;
+use crate::oracle::{Output, find_dtype};
+
+/// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
+/// host is found early.
+const WANTED: [(usize, &str); 14] = [
+    (0, "given"),
+    (0, "normal"),
+    (1, "integers"),
+    (1, "normal"),
+    (2, "given"),
+    (2, "integers"),
+    (3, "normal"),
+    (3, "distinct"),
+    (4, "given"),
+    (4, "normal"),
+    (0, "integers"),
+    (0, "cancelling"),
+    (0, "large"),
+    (1, "zeros"),
+];
+
+/// The time for a task.
+const LIMITS: Limits = Limits {
+    time: std::time::Duration::from_mins(1),
+    ..Limits::PROGRAM
+};
+
+/// The trials of a task.
+#[derive(Debug)]
+pub(super) struct Task {
+    /// Its interface.
+    pub interface: Interface,
+    /// Its trials.
+    pub trials: Vec<Trial>,
+    /// The precision that it asks for.
+    pub contract: Contract,
+}
+
+/// A message of a task's process.
+#[derive(Debug, Deserialize)]
+struct TaskQuestion {
+    message: TaskMessage,
+    #[serde(default)]
+    files: Vec<FileText>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum TaskMessage {
+    Task(Interface),
+    Trial(TrialText),
+    Skipped(String),
+    Failed(String),
+}
+
+#[derive(Debug, Deserialize)]
+struct FileText {
+    name: String,
+    bytes: usize,
+}
+
+#[derive(Debug, Deserialize)]
+struct TrialText {
+    init: Json,
+    state: Json,
+    args: Json,
+    kwargs: Json,
+    outputs: Vec<ExpectedText>,
+    #[serde(default)]
+    sizes: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct ExpectedText {
+    name: String,
+    dtype: String,
+    shape: Vec<i64>,
+    file: Option<String>,
+    launch: Option<u64>,
+    storage: Option<u32>,
+    #[serde(default)]
+    strides: Vec<i64>,
+    #[serde(default)]
+    offset: i64,
+}
+
+/// The launches of a reference that is itself a kernel.
+struct ReferenceLaunches {
+    session: Session,
+    path: PathBuf,
+    number: u64,
+}
+
+/// The conversation with a task's process.
+struct Conversation<'a> {
+    folder: &'a Path,
+    seed: u64,
+    wanted: VecDeque<(usize, &'static str)>,
+    asked: (usize, &'static str),
+    interface: Option<Interface>,
+    trials: Vec<Trial>,
+    skipped: Vec<String>,
+    failed: Option<String>,
+    launches: Option<ReferenceLaunches>,
+}
+
+/// Makes the trials of a task.
+///
+/// # Errors
+/// The message for the user.
+pub(super) fn read_task(
+    file: &Path,
+    text: &str,
+    toolchain: &Toolchain,
+    seed: u64,
+    contract: &dyn Fn(Contract) -> Contract,
+) -> Result<Task, String> {
+    let failed = |error: std::io::Error| format!("error: failed to make a temporary folder: {error}");
+    let folder = tempfile::Builder::new()
+        .prefix("cerith-")
+        .tempdir()
+        .map_err(failed)?;
+    let (name, files) = program_package();
+    let programs = Programs::new(toolchain.clone(), 1, (name, &files))
+        .map_err(failed)?
+        .with_readable_file(file);
+    let request = ProgramRequest {
+        module: Module {
+            path: file.to_owned(),
+            text: text.into(),
+        },
+        program: "task".to_owned(),
+        arguments: json!({}),
+    };
+    let mut conversation = Conversation {
+        folder: folder.path(),
+        seed,
+        wanted: WANTED.into(),
+        asked: (0, "given"),
+        interface: None,
+        trials: Vec::new(),
+        skipped: Vec::new(),
+        failed: None,
+        launches: None,
+    };
+    let ended = programs.run(&request, LIMITS, &mut |question| conversation.answer(&question));
+    let Conversation {
+        interface,
+        trials,
+        skipped,
+        failed,
+        ..
+    } = conversation;
+    let name = file.display();
+    if let Some(reason) = failed {
+        return Err(format!("error: the task cannot be judged: {reason}\n --> {name}"));
+    }
+    match ended {
+        Err(failure) => return Err(format!("error: failed to read the task: {failure}\n --> {name}")),
+        Ok(ending) => {
+            if let Err(raised) = ending.result {
+                let raised = raised.root();
+                return Err(format!(
+                    "error: failed to read the task: {}: {}\n --> {name}",
+                    raised.kind, raised.message
+                ));
+            }
+        }
+    }
+    let Some(interface) = interface else {
+        return Err(format!("error: the task's process ended early\n --> {name}"));
+    };
+    if trials.is_empty() {
+        let reason = skipped.first().map_or("it has no inputs", String::as_str);
+        return Err(format!("error: the task cannot be judged: {reason}\n --> {name}"));
+    }
+    let own = interface.contract.as_ref().and_then(|own| {
+        Some(Contract {
+            accumulate: find_dtype(&own.accumulate).ok()?,
+            tf32: own.tf32,
+        })
+    });
+    Ok(Task {
+        contract: contract(own.unwrap_or_default()),
+        interface,
+        trials,
+    })
+}
+
+impl Conversation<'_> {
+    fn answer(&mut self, question: &Question<'_>) -> Reply {
+        let kind = question.header.get("question").and_then(Json::as_str);
+        if kind == Some("oracle") {
+            return self.launch(question);
+        }
+        if let Err(reason) = self.take(question) {
+            self.failed.get_or_insert(reason);
+        }
+        let next = self.wanted.pop_front().filter(|_| self.failed.is_none());
+        let Some((sizes, kind)) = next else {
+            return Reply::from(json!({"end": true}));
+        };
+        self.asked = (sizes, kind);
+        // Each trial has data of its own.
+        let seed = self.seed.wrapping_add(self.wanted.len() as u64) & u64::from(u32::MAX);
+        Reply::from(json!({"make": {"kind": kind, "seed": seed, "sizes": sizes}}))
+    }
+
+    fn take(&mut self, question: &Question<'_>) -> Result<(), String> {
+        let TaskQuestion { message, files } = TaskQuestion::deserialize(&question.header)
+            .map_err(|error| format!("its message is not a task's: {error}"))?;
+        match message {
+            TaskMessage::Task(interface) => self.interface = Some(interface),
+            TaskMessage::Failed(reason) => return Err(reason),
+            TaskMessage::Skipped(reason) => self.skipped.push(reason),
+            TaskMessage::Trial(text) => {
+                let sizes: Vec<usize> = files.iter().map(|file| file.bytes).collect();
+                let blobs = split_blobs(question.blobs, &sizes).ok_or("its files and their sizes differ")?;
+                let names = files.into_iter().map(|file| file.name);
+                let files: Vec<(String, Vec<u8>)> =
+                    names.zip(blobs.iter().map(|blob| blob.to_vec())).collect();
+                if let Some(trial) = self.read_trial(text, files)? {
+                    self.trials.push(trial);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A trial. `None` if its reference has no bounds.
+    fn read_trial(
+        &mut self,
+        text: TrialText,
+        files: Vec<(String, Vec<u8>)>,
+    ) -> Result<Option<Trial>, String> {
+        let mut outputs = Vec::with_capacity(text.outputs.len());
+        let expected: HashSet<String> = text
+            .outputs
+            .iter()
+            .filter_map(|output| output.file.clone())
+            .collect();
+        for output in text.outputs {
+            match self.read_expected(output, &files)? {
+                Some(output) => outputs.push(output),
+                None => return Ok(None),
+            }
+        }
+        let call = json!({"init": text.init, "state": text.state, "args": text.args, "kwargs": text.kwargs});
+        let storages: Vec<(String, Vec<u8>)> = files
+            .into_iter()
+            .filter(|(name, _)| !expected.contains(name))
+            .collect();
+        let views = list_views(&call, &storages).ok_or("a tensor of a trial leaves its storage")?;
+        Ok(Some(Trial {
+            kind: self.asked.1.to_owned(),
+            sizes: text.sizes,
+            key: make_key(&call),
+            call,
+            storages,
+            views,
+            outputs,
+        }))
+    }
+
+    fn read_expected(
+        &self,
+        output: ExpectedText,
+        files: &[(String, Vec<u8>)],
+    ) -> Result<Option<Expected>, String> {
+        let dtype: DType = find_dtype(&output.dtype).map_err(|error| error.to_string())?;
+        let values = match (&output.file, output.launch, output.storage) {
+            (Some(name), ..) => {
+                let found = files.iter().find(|(file, _)| file == name);
+                let (_, bytes) = found.ok_or("an output of a trial has no file")?;
+                ExpectedValues::Numbers(bytes.clone())
+            }
+            (None, Some(launch), Some(storage)) => {
+                let view = Output {
+                    name: output.name.clone(),
+                    launch,
+                    storage,
+                    dtype: output.dtype.clone(),
+                    shape: output.shape.clone(),
+                    strides: output.strides,
+                    offset: output.offset,
+                    expected: PathBuf::new(),
+                };
+                let launches = self
+                    .launches
+                    .as_ref()
+                    .ok_or("an output names a launch that was not made")?;
+                let values = launches
+                    .session
+                    .read_formula(&view)
+                    .map_err(|error| error.to_string())?;
+                match values {
+                    Some(values) => values,
+                    None => return Ok(None),
+                }
+            }
+            _ => return Err("an output of a trial has neither a file nor a launch".to_owned()),
+        };
+        Ok(Some(Expected {
+            name: output.name,
+            dtype,
+            shape: output.shape,
+            values,
+        }))
+    }
+
+    /// Executes a launch of the reference.
+    fn launch(&mut self, question: &Question<'_>) -> Reply {
+        let refuse = |text: &str| Reply::from(json!({"outcome": "failed", "text": text}));
+        let field = |name: &str| question.header.get(name);
+        let Some(part) = field("part").and_then(Json::as_u64) else {
+            return refuse("the question names no part file");
+        };
+        if field("request")
+            .and_then(|request| request.get("request"))
+            .and_then(Json::as_str)
+            != Some("launch")
+        {
+            return refuse("a task may only ask for launches");
+        }
+        if self
+            .launches
+            .as_ref()
+            .is_none_or(|launches| launches.number != part)
+        {
+            let path = self.folder.join(format!("{part}.part"));
+            self.launches = Some(ReferenceLaunches {
+                session: Session::new(&path),
+                path,
+                number: part,
+            });
+        }
+        let Some(launches) = self.launches.as_mut() else {
+            return refuse("no launch was made");
+        };
+        if let Err(error) = append(&launches.path, question.blobs) {
+            return refuse(&format!("failed to write a temporary file: {error}"));
+        }
+        match cerith_engine::catch_panic(|| launches.session.launch()) {
+            Ok((answer, blobs)) => Reply {
+                header: serde_json::to_value(&answer).unwrap_or_default(),
+                blobs,
+            },
+            Err(panic) => refuse(&format!("internal error: {panic}")),
+        }
+    }
+}
+
+fn append(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(bytes)
+}
