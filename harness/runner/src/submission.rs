@@ -28,8 +28,6 @@ use serde_json::json;
 
 pub use self::judgement::{Finding, Judgement, Verdict};
 
-pub(crate) use self::trial::ExpectedValues;
-
 use self::calls::{Judging, Summary};
 use self::judgement::Failure;
 use self::task::{Task, read_task};

@@ -24,7 +24,6 @@ use super::{
     find_dtype, text,
 };
 use crate::preflight::{describe_undefined, find_kernel_name};
-use crate::submission::ExpectedValues;
 
 /// Numbers of at most this many significant bits are constants that a program may write itself: `0`, `1`, `-inf`, `0.125`.
 const CONSTANT_BITS: u32 = 12;
@@ -570,6 +569,25 @@ pub(crate) enum Values<'a> {
     Numbers(&'a [u8]),
     /// The least and the greatest value of each float, if the reference is a kernel.
     Ranges(&'a [[f64; 2]]),
+}
+
+/// The values of a reference function, owned.
+#[derive(Clone, Debug)]
+pub(crate) enum ExpectedValues {
+    /// `f64`, or `i64` for integers.
+    Numbers(Vec<u8>),
+    /// The range of each element, if the reference is a kernel.
+    Ranges(Vec<[f64; 2]>),
+}
+
+impl ExpectedValues {
+    /// The values for a comparison.
+    pub fn as_values(&self) -> Values<'_> {
+        match self {
+            Self::Numbers(bytes) => Values::Numbers(bytes),
+            Self::Ranges(ranges) => Values::Ranges(ranges),
+        }
+    }
 }
 
 /// The values that a formula may have. `None` if nothing bounds them.

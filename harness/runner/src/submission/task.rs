@@ -13,8 +13,8 @@ use serde_json::{Value as Json, json};
 
 use super::message::split_blobs;
 use super::program_package;
-use super::trial::{Expected, ExpectedValues, Interface, Trial, list_views, make_key};
-use crate::oracle::session::Session;
+use super::trial::{Expected, Interface, Trial, list_views, make_key};
+use crate::oracle::session::{ExpectedValues, Session};
 use crate::oracle::{Output, find_dtype};
 
 /// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the

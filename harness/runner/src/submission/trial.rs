@@ -8,7 +8,7 @@ use cerith_tile::numeric::decode;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::oracle::session::{Values, read_element};
+use crate::oracle::session::{ExpectedValues, read_element};
 
 /// The interface of a task's submissions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -64,25 +64,6 @@ pub(super) struct Expected {
     pub shape: Vec<i64>,
     /// Its values.
     pub values: ExpectedValues,
-}
-
-/// The values of a reference.
-#[derive(Clone, Debug)]
-pub(crate) enum ExpectedValues {
-    /// `f64`, or `i64` for integers.
-    Numbers(Vec<u8>),
-    /// The range of each element, if the reference is a kernel.
-    Ranges(Vec<[f64; 2]>),
-}
-
-impl ExpectedValues {
-    /// The values for a comparison.
-    pub fn as_values(&self) -> Values<'_> {
-        match self {
-            Self::Numbers(bytes) => Values::Numbers(bytes),
-            Self::Ranges(ranges) => Values::Ranges(ranges),
-        }
-    }
 }
 
 /// A tensor of a call.
