@@ -344,3 +344,86 @@ fn find_concatenation(content: Content<'_>, sources: &[Source<'_>]) -> Option<Ve
     }
     (parts.len() > 1).then_some(parts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const F32: DType = DType::F32;
+
+    fn to_bytes(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
+        values.into_iter().flat_map(f32::to_le_bytes).collect()
+    }
+
+    /// The origin of bytes, by its name, if the call has a tensor of 3 rows and 4 columns and one of 2 elements.
+    fn check(bytes: &[u8], states: ByteState, dtype: DType, expected: &str) {
+        let (matrix, pair) = (to_bytes((0..12_u8).map(f32::from)), to_bytes([0.5, 0.1]));
+        let source = |at, bytes, shape: &[i64]| Source {
+            key: SourceKey::Input(at),
+            bytes,
+            views: vec![Tensor::new_contiguous(StorageId(0), F32, shape)],
+        };
+        let sources = [source(0, &matrix, &[3, 4]), source(1, &pair, &[2])];
+        let states = vec![states; bytes.len()];
+        let content = Content {
+            bytes,
+            states: &states,
+            dtype,
+        };
+        let recipe = Recipe::find(content, &sources);
+        let name = match &recipe {
+            Recipe::Uninitialised => "uninitialised".to_owned(),
+            Recipe::Constant(_) => "constant".to_owned(),
+            Recipe::Computed(_) => "computed".to_owned(),
+            Recipe::Copies(parts) => {
+                let describe = |part: &Part| match (&part.key, &part.view) {
+                    (SourceKey::Input(at), None) => format!("{at}"),
+                    (SourceKey::Input(at), Some(copy)) => {
+                        format!("{at} {:?} {:?} {}", copy.order, copy.slice, copy.dtype)
+                    }
+                    (SourceKey::Left(..), _) => "a launch's".to_owned(),
+                };
+                parts.iter().map(describe).collect::<Vec<_>>().join(", ")
+            }
+        };
+        assert_eq!(name, expected);
+        assert!(recipe.produces(content, &sources), "{recipe:?}");
+        let other = to_bytes([7.0, 8.0, 9.0]);
+        let other = Content {
+            bytes: &other,
+            states: &[ByteState::Init; 12],
+            dtype: F32,
+        };
+        assert!(!recipe.produces(other, &sources), "{recipe:?}");
+    }
+
+    #[test]
+    fn origins_of_bytes_are_found() {
+        let matrix: Vec<f32> = (0..12_u8).map(f32::from).collect();
+        let init = |values: Vec<f32>, expected| check(&to_bytes(values), ByteState::Init, F32, expected);
+        init(matrix.clone(), "0");
+        let transposed = (0..12).map(|at| matrix[at % 3 * 4 + at / 3]).collect();
+        init(transposed, "0 [1, 0] None f32");
+        let columns = (0..3)
+            .flat_map(|row| [matrix[row * 4 + 1], matrix[row * 4 + 2]])
+            .collect();
+        init(columns, "0 [0, 1] Some((1, 1, 2)) f32");
+        init(
+            [matrix.clone(), vec![0.5, 0.1], matrix.clone()].concat(),
+            "0, 1, 0",
+        );
+        init(vec![2.5; 6], "constant");
+        init([matrix.clone(), vec![0.5, 0.2]].concat(), "computed");
+        let mut changed = matrix;
+        changed[5] += 1.0;
+        init(changed, "computed");
+        check(&to_bytes([0.5, 0.2]), ByteState::Uninit, F32, "uninitialised");
+        let halves = [0.5, 0.2].map(|value| encode(DType::F16, value, Rounding::NearestEven) as u16);
+        let halves: Vec<u8> = halves.into_iter().flat_map(u16::to_le_bytes).collect();
+        check(&halves, ByteState::Init, DType::F16, "computed");
+        let rounded =
+            [0.5_f32, 0.1].map(|value| encode(DType::F16, f64::from(value), Rounding::NearestEven) as u16);
+        let rounded: Vec<u8> = rounded.into_iter().flat_map(u16::to_le_bytes).collect();
+        check(&rounded, ByteState::Init, DType::F16, "1 [0] None f16");
+    }
+}
