@@ -140,7 +140,7 @@ pub(super) fn read_task(
     let (name, files) = program_package();
     let programs = Programs::new(toolchain.clone(), 1, (name, &files))
         .map_err(failed)?
-        .with_readable_file(file);
+        .with_readable_files(file.parent().unwrap_or(Path::new("/")), &[file.to_owned()]);
     let request = ProgramRequest {
         module: Module {
             path: file.to_owned(),
