@@ -59,12 +59,17 @@ def try_task(path: Path) -> Result:
         def make(kind: str, sizes: int) -> str:
             """The reason why there is no trial; empty if there is one."""
             answer = task.answer(found, {"kind": kind, "seed": SEED, "sizes": sizes}, Path(name))
+            if "failed" in answer:
+                raise task.TaskError(answer["failed"])
             return "" if "trial" in answer else str(next(iter(answer.values())))
 
         reasons = {}
         seconds = 0.0
         for kind in KINDS:
-            reasons[kind] = make(kind, 0)
+            try:
+                reasons[kind] = make(kind, 0)
+            except task.TaskError as error:
+                return Result(str(error))
             if not reasons[kind]:
                 seconds = seconds or time.monotonic() - start
         usable = [kind for kind, reason in reasons.items() if not reason]

@@ -23,7 +23,7 @@ use cerith_oracle::Contract;
 use cerith_recording::recorder::{PACKAGE, program_files};
 use cerith_tile::DType;
 use cerith_toolchain::request::Module;
-use cerith_toolchain::{Home, Limits, ProgramRequest, Programs, Toolchain, ToolchainId, WorkerFailure};
+use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain, ToolchainId, WorkerFailure};
 use serde_json::json;
 
 pub use self::judgement::{Finding, Judgement, Verdict};
@@ -33,6 +33,7 @@ use self::judgement::Failure;
 use self::task::{Task, read_task};
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::oracle::find_toolchain;
 
 /// How long the reference may execute a launch after the time is over.
 const GRACE: Duration = Duration::from_secs(5);
@@ -103,7 +104,12 @@ fn judge_all(
     host: Host<'_>,
     report: &(dyn Fn(&Judgement) + Sync),
 ) -> Result<bool, String> {
-    let toolchain = find_toolchain(options.toolchain.as_ref())?;
+    let name = options
+        .toolchain
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let toolchain = find_toolchain(&name).map_err(|error| format!("error: {error}"))?;
     let seed = options.seed.unwrap_or_else(make_seed);
     let file = absolute(&options.task)?;
     let text = read_text(&file)?;
@@ -163,22 +169,6 @@ fn judge_all(
         }
     });
     Ok(accepted.into_inner().unwrap_or(false))
-}
-
-/// The newest toolchain with torch, or else the newest; or the one of a name.
-fn find_toolchain(id: Option<&ToolchainId>) -> Result<Toolchain, String> {
-    let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
-    if let Some(id) = id {
-        return home.find(id).or_else(|| home.resolve(id)).ok_or_else(|| {
-            format!("error: Triton {id} is not installed\n  = help: `cerith toolchain add {id}` installs it")
-        });
-    }
-    let all = home.list().map_err(|error| format!("error: failed to {error}"))?;
-    let with_torch = all.iter().find(|one| one.contents.torch.is_some());
-    with_torch.or_else(|| all.first()).cloned().ok_or_else(|| {
-        "error: no toolchain is installed\n  = help: adopt an environment with Triton and torch, `cerith toolchain adopt .venv`"
-            .to_owned()
-    })
 }
 
 fn make_seed() -> u64 {
@@ -247,7 +237,10 @@ impl Judge<'_> {
         };
         let (package, files) = program_package();
         let programs = match Programs::new(self.toolchain.clone(), 1, (package, &files)) {
-            Ok(programs) => programs.with_readable_file(file),
+            Ok(programs) => {
+                let root = file.parent().unwrap_or(Path::new("/"));
+                programs.with_readable_files(root, &[file.to_owned()])
+            }
             Err(error) => return unable(error),
         };
         let request = ProgramRequest {

@@ -92,13 +92,6 @@ impl Programs {
         self
     }
 
-    /// Lets them read a file, and nothing that lies beside it.
-    #[must_use]
-    pub fn with_readable_file(self, file: &Path) -> Self {
-        let root = file.parent().unwrap_or(Path::new("/")).to_owned();
-        self.with_readable_files(&root, &[file.to_owned()])
-    }
-
     /// Lets them read files ([`Pool::with_readable_files`]).
     #[must_use]
     pub fn with_readable_files(mut self, root: &Path, files: &[PathBuf]) -> Self {

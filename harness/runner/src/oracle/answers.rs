@@ -13,8 +13,9 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
+use super::answer_request;
+use super::message::RequestError;
 use super::session::Session;
-use super::{RequestError, answer_request};
 
 /// The most bytes of all part files of a program.
 const MAX_PARTS: usize = 4 << 30;

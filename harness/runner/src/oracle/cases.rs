@@ -16,8 +16,9 @@ use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain, WorkerFailur
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use super::message::{Failed, LaunchAnswer, Output, OutputAnswer, RequestError, Verdict};
 use super::session::{Session, Values};
-use super::{Failed, LaunchAnswer, Output, OutputAnswer, RequestError, Verdict, text};
+use super::text;
 use crate::worker_files::Readable;
 
 /// Compares cases with their reference functions.

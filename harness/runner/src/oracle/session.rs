@@ -20,10 +20,11 @@ use cerith_recording::Follower;
 use cerith_tile::DType;
 use cerith_tile::numeric::decode;
 
-use super::{
+use super::message::{
     Changed, Example, Failed, LaunchAnswer, Operation, Output, OutputAnswer, RequestError, Verdict,
-    find_dtype, text,
+    find_dtype,
 };
+use super::text;
 use crate::preflight::{describe_undefined, find_kernel_name};
 
 /// Numbers of at most this many significant bits are constants that a program may write itself: `0`, `1`, `-inf`, `0.125`.

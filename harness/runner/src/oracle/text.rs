@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use cerith_oracle::{Contract, Tolerance};
 use cerith_tile::DType;
 
-use super::{Operation, OutputAnswer, Verdict};
+use super::message::{Operation, OutputAnswer, Verdict};
 
 /// A value, as few digits as identify a number of the dtype.
 pub(super) fn render(value: f64, dtype: DType) -> String {

@@ -17,8 +17,8 @@ use super::judgement::{Failure, Verdict};
 use super::message::{CallResult, Message, RaisedException, Suspicion, split_blobs};
 use super::plan::Plan;
 use super::trial::{Expected, Interface, Trial};
+use crate::oracle::message::{self, LaunchAnswer};
 use crate::oracle::session::Session;
-use crate::oracle::{self, LaunchAnswer};
 
 /// Seconds of a run.
 const RUN_SECONDS: f64 = 20.0;
@@ -488,7 +488,7 @@ impl<'a> Judging<'a> {
         }
         let decided = self.decided.entry(expected.name.clone()).or_default();
         *decided += answer.elements.saturating_sub(answer.undecided);
-        let undecided = answer.verdict == oracle::Verdict::Undecided;
+        let undecided = answer.verdict == message::Verdict::Undecided;
         if undecided && !ILL_CONDITIONED.contains(&trial.kind.as_str()) {
             let reason = answer.reason.unwrap_or_else(|| {
                 format!(

@@ -9,8 +9,8 @@ use super::judgement::{Failure, Verdict};
 use super::message::{CallResult, ReturnedOutput};
 use super::plan::{Plan, read_elements};
 use super::trial::{Expected, Trial};
+use crate::oracle::message::{self, LaunchAnswer, Output, OutputAnswer, find_dtype};
 use crate::oracle::session::Session;
-use crate::oracle::{self, LaunchAnswer, Output, OutputAnswer, find_dtype};
 
 /// A call that returned.
 pub(super) struct Evidence<'a> {
@@ -221,19 +221,19 @@ pub(super) fn describe_comparison(expected: &Expected, answer: &OutputAnswer) ->
         ..
     } = answer;
     let mut failure = match answer.verdict {
-        oracle::Verdict::Agree | oracle::Verdict::Undecided => return None,
-        oracle::Verdict::Inaccurate => Failure::new(
+        message::Verdict::Agree | message::Verdict::Undecided => return None,
+        message::Verdict::Inaccurate => Failure::new(
             Verdict::Inaccurate,
             format!(
                 "{inaccurate} of {elements} elements of `{name}` are less accurate than the contract: {worst_ulps:.0} ulp of \
                  {allowed_ulps:.0}"
             ),
         ),
-        oracle::Verdict::Wrong if *unwritten > 0 => Failure::new(
+        message::Verdict::Wrong if *unwritten > 0 => Failure::new(
             Verdict::UnwrittenOutput,
             format!("no launch writes {unwritten} of {elements} elements of `{name}`"),
         ),
-        oracle::Verdict::Wrong => Failure::new(
+        message::Verdict::Wrong => Failure::new(
             Verdict::Wrong,
             format!("{wrong} of {elements} elements of `{name}` are wrong"),
         ),

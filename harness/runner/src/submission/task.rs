@@ -14,8 +14,8 @@ use serde_json::{Value as Json, json};
 use super::message::split_blobs;
 use super::program_package;
 use super::trial::{Expected, Interface, Trial, list_views, make_key};
+use crate::oracle::message::{Output, find_dtype};
 use crate::oracle::session::{ExpectedValues, Session};
-use crate::oracle::{Output, find_dtype};
 
 /// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
 /// host is found early.
@@ -140,7 +140,7 @@ pub(super) fn read_task(
     let (name, files) = program_package();
     let programs = Programs::new(toolchain.clone(), 1, (name, &files))
         .map_err(failed)?
-        .with_readable_file(file);
+        .with_readable_files(file.parent().unwrap_or(Path::new("/")), &[file.to_owned()]);
     let request = ProgramRequest {
         module: Module {
             path: file.to_owned(),

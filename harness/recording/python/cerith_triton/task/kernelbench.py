@@ -14,13 +14,11 @@ from .. import data as kinds
 from ..data import Data
 from . import sizing, trial
 from .literals import TaskModule
-from .metering import Meter, count_elements, make_shapes
+from .metering import Meter, WorkLimit, count_elements, make_shapes
 from .sizing import Cost, Search
 from .trial import Expected, Inputs, TaskError, TrialSkipped
 
 ROOTS = ("get_inputs", "get_init_inputs")
-# Elements of inputs and parameters of a run that decides whether sizes are possible.
-_MAX_REAL = 1 << 22
 
 
 class ModelTask:
@@ -94,6 +92,7 @@ class ModelTask:
 
     def _find_small(self) -> list[int]:
         if self._small is None:
+            self._check_parameters()
             search = Search(self._measure, self._module.values)
             small = search.shrink()
             cost = search.find_cost(small)
@@ -116,6 +115,25 @@ class ModelTask:
             self._small = small
         return self._small
 
+    def _check_parameters(self) -> None:
+        """Raises `TaskError` for a model with too many parameters, whatever the sizes are."""
+        original = self._module.values
+        counts = []
+        for values in (original, [min(value, sizing.SMALL) for value in original]):
+            try:
+                counts.append(self._count_parameters(values))
+            except Exception:  # noqa: BLE001 (a constructor may raise anything; the search reports it)
+                return
+        if min(counts) > sizing.LIMIT_ELEMENTS:
+            raise TaskError(f"the task is too large: its model has {min(counts)} parameters with any sizes")
+
+    def _count_parameters(self, values: Sequence[int]) -> int:
+        torch = arguments.torch_of()
+        with torch.no_grad(), make_shapes():
+            namespace = self._module.execute(values)
+            model = namespace["Model"](*namespace["get_init_inputs"]())
+        return count_elements(list(model.state_dict().values()))
+
     def _measure(self, values: Sequence[int]) -> Cost:
         if self._has_shapes is None:
             self._has_shapes = self._try_shapes()
@@ -123,14 +141,17 @@ class ModelTask:
 
     def _measure_run(self, values: Sequence[int]) -> Cost:
         elements = self._count_elements(values)
-        if elements > _MAX_REAL:
+        if elements > sizing.MAX_MEASURED:
             # Too large to run: reduced further, until a run shows whether it is possible.
-            return Cost(elements, elements)
-        with trial.run_task_code() as meter:
-            namespace = self._module.execute(values)
-            model = namespace["Model"](*namespace["get_init_inputs"]())
-            args = namespace["get_inputs"]()
-            result = model(*args)
+            return sizing.estimate_cost(elements)
+        try:
+            with trial.run_task_code(sizing.MAX_MEASURED_WORK) as meter:
+                namespace = self._module.execute(values)
+                model = namespace["Model"](*namespace["get_init_inputs"]())
+                args = namespace["get_inputs"]()
+                result = model(*args)
+        except WorkLimit:
+            return sizing.estimate_cost(elements)
         found = [list(args), list(model.state_dict().values()), _list_results(result)]
         return Cost(count_elements(found), meter.work)
 

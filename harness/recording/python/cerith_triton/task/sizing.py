@@ -14,13 +14,19 @@ MAX_ELEMENTS, MAX_WORK = 1 << 16, 1 << 23
 """Elements and operations that sizes are reduced to."""
 LIMIT_ELEMENTS, LIMIT_WORK = 1 << 20, 1 << 27
 """Elements and operations of the largest task that is judged."""
+MAX_MEASURED, MAX_MEASURED_WORK = 1 << 21, 1 << 28
+"""Elements of inputs that are run to measure their cost, and operations after which such a run ends."""
 
-# Smaller literals are windows, strides, numbers of groups, heads and layers, dimensions.
-_FLOOR = 8
-_LAST_FLOOR = 1
+SMALL = 8
+"""Smaller literals stay if possible: they are windows, strides, dimensions, numbers of groups and layers."""
 # The largest literal that is more often a window or a number of groups than a batch.
 _MAX_WINDOW = 3
-_MAX_SECONDS = 20.0
+_MAX_SECONDS = 12.0
+
+PHASES = ((1 << 62, SMALL), (1 << 62, 1))
+"""Steps of a reduction: values up to the first number are reduced as far as the second."""
+KERNEL_PHASES = ((16, 1), (1 << 62, 64), (1 << 62, 16))
+"""Steps for a function that launches kernels. Its blocks are unknown: batches are reduced before the rest."""
 
 # Sizes in place of those of a test, which may be so small that one block has everything.
 _GROWN = (20, 44, 26, 38, 14, 32)
@@ -45,6 +51,11 @@ class Cost(NamedTuple):
     def too_large(self) -> bool:
         """Whether no judge should run it."""
         return self.elements > LIMIT_ELEMENTS or self.work > LIMIT_WORK
+
+
+def estimate_cost(elements: int) -> Cost:
+    """A cost that is too large to be measured, and decreases with the elements of the inputs."""
+    return Cost(elements, MAX_MEASURED_WORK + MAX_MEASURED_WORK * elements // MAX_MEASURED)
 
 
 Measure = Callable[[Sequence[int]], Cost]
@@ -72,20 +83,20 @@ class Search:
                 self._known[key], self.error = None, error
         return self._known[key]
 
-    def shrink(self) -> list[int]:
+    def shrink(self, phases: Sequence[tuple[int, int]] = PHASES) -> list[int]:
         """The values reduced until their cost is small, or nothing can be reduced.
 
         Halving keeps as many powers of two as possible: a kernel may need a multiple of its block.
         """
         values = list(self.original)
-        for floor in (_FLOOR, _LAST_FLOOR):
-            values = self._shrink_to(values, floor)
+        for highest, floor in phases:
+            values = self._shrink_to(values, highest, floor)
         return values
 
-    def _shrink_to(self, values: list[int], floor: int) -> list[int]:
+    def _shrink_to(self, values: list[int], highest: int, floor: int) -> list[int]:
         cost = self.find_cost(values)
         while (cost is None or cost.excess > 1) and time.monotonic() < self._end:
-            for candidate in self._list_smaller(values, floor):
+            for candidate in self._list_smaller(values, highest, floor):
                 found = self.find_cost(candidate)
                 if found is not None and (cost is None or found.excess < cost.excess):
                     values, cost = candidate, found
@@ -96,9 +107,10 @@ class Search:
                 break
         return values
 
-    def _list_smaller(self, values: list[int], floor: int) -> Iterator[list[int]]:
+    def _list_smaller(self, values: list[int], highest: int, floor: int) -> Iterator[list[int]]:
         """Values with one of them reduced, the largest first, then with several: they may have to agree."""
-        large = sorted((at for at, one in enumerate(values) if one > floor), key=lambda at: -values[at])
+        chosen = (at for at, value in enumerate(values) if floor < value <= highest)
+        large = sorted(chosen, key=lambda at: -values[at])
         groups: list[tuple[int, ...]] = [(at,) for at in large]
         same = [tuple(at for at in large if values[at] == value) for value in {values[at] for at in large}]
         groups += [group for group in same if len(group) > 1]
@@ -131,7 +143,7 @@ class Search:
             chosen = powers if grows else [source.randint((value + 1) // 2, value) for value in wide]
         else:
             chosen = _make_odd(wide)
-        values = self._replace(small, chosen, 1 if grows else _FLOOR)
+        values = self._replace(small, chosen, 1 if grows else SMALL)
         return self._set_one(values) if kind == "one" else values
 
     def _replace(self, small: Sequence[int], chosen: Sequence[int], floor: int) -> list[int]:

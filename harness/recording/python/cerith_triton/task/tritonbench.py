@@ -25,7 +25,7 @@ from ..launch import Call
 from ..oracle import LaunchError, Oracle
 from . import sizing, trial
 from .calls import CapturedCall
-from .metering import Meter, count_elements, make_shapes
+from .metering import Meter, WorkLimit, count_elements, make_shapes
 from .sizing import Cost, Search
 from .trial import Expected, Inputs, LaunchedOutput, NotFinite, TaskError, TrialSkipped
 
@@ -34,10 +34,15 @@ SEPARATOR = re.compile(r"^#{100,}\s*$", re.MULTILINE)
 
 # Calls of a test that are kept.
 _MAX_CALLS = 8
-# Elements of a call that is run to learn whether its sizes are possible.
-_MAX_REAL = 1 << 22
 # Operations of a test.
 _MAX_WORK = 1 << 33
+
+
+class LaunchFailed(TrialSkipped):
+    """A launch of a task did not finish."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"a launch of the task failed: {reason}")
 
 
 class CallTask:
@@ -89,6 +94,12 @@ class CallTask:
         def finish(domain: str) -> tuple[Inputs, list[Expected] | list[LaunchedOutput]]:
             inputs = call.make_inputs(variant, chosen, domain)
             if self._is_kernel:
+                try:
+                    return inputs, self._launch(inputs)
+                except LaunchFailed:
+                    if variant or not call.restore_sizes():
+                        raise
+                inputs = call.make_inputs(variant, chosen, domain)
                 return inputs, self._launch(inputs)
             expected = trial.compute_expected(self._call, inputs, chosen.kind)
             if not self._checked:
@@ -111,11 +122,11 @@ class CallTask:
                 with oracle, watch_torch(oracle.note_empty), torch.no_grad():
                     result = self._function(*copies.args, **copies.kwargs)
             except (LaunchError, CerithError) as error:
-                raise TrialSkipped(f"a launch of the task failed: {trial.describe_error(error)}") from error
+                raise LaunchFailed(trial.describe_error(error)) from error
             except Exception as error:
                 raise TrialSkipped(f"the task's function raised {trial.describe_error(error)}") from error
             if oracle.outcome is not None:
-                raise TrialSkipped(f"a launch of the task failed: {oracle.outcome.text[:200]}")
+                raise LaunchFailed(oracle.outcome.text[:200])
             if trial.read_all(copies) != before:
                 raise TrialSkipped("the reference function changes its arguments")
             found = [_describe_output(oracle, name, value) for name, value in trial.flatten(result)]
@@ -138,7 +149,8 @@ class _SizedCall:
     def make_inputs(self, variant: int, chosen: Data, domain: str) -> Inputs:
         """Its inputs with sizes of a variant, and a kind of data."""
         if self._small is None:
-            self._small = self._search.shrink()
+            phases = sizing.KERNEL_PHASES if self._is_kernel else sizing.PHASES
+            self._small = self._search.shrink(phases)
         cost = self._search.find_cost(self._small)
         if cost is None:
             error = self._search.error
@@ -155,6 +167,15 @@ class _SizedCall:
         inputs.sizes = self._captured.describe(inputs) + (", not contiguous" if strided else "")
         return trial.fill_arguments(inputs, chosen, strided, domain)
 
+    def restore_sizes(self) -> bool:
+        """Goes back to the sizes of the test. False if they are in use or too large."""
+        original = list(self._search.original)
+        cost = self._search.find_cost(original)
+        if self._small == original or cost is None or cost.too_large:
+            return False
+        self._small = original
+        return True
+
     def _measure(self, values: Sequence[int]) -> Cost:
         if self._has_shapes is None:
             try:
@@ -169,10 +190,13 @@ class _SizedCall:
         # Shapes alone do not show every error.
         inputs = self._captured.resize(values, 0)
         elements = count_elements([inputs.args, inputs.kwargs])
-        if elements > _MAX_REAL:
-            return Cost(elements, elements)
-        with trial.run_task_code() as meter, _Discarded():
-            result = self._function(*inputs.args, **inputs.kwargs)
+        if elements > sizing.MAX_MEASURED:
+            return sizing.estimate_cost(elements)
+        try:
+            with trial.run_task_code(sizing.MAX_MEASURED_WORK) as meter, _Discarded():
+                result = self._function(*inputs.args, **inputs.kwargs)
+        except WorkLimit:
+            return sizing.estimate_cost(elements)
         return Cost(elements + _count_results(result), meter.work)
 
     def _measure_shapes(self, values: Sequence[int]) -> Cost:

@@ -1,0 +1,219 @@
+//! The requests and answers of checks, which both ways of asking share.
+
+use std::path::PathBuf;
+
+use cerith_engine::Complaint;
+use cerith_oracle::Finding;
+use cerith_tile::DType;
+use serde::{Deserialize, Serialize};
+
+/// The most outputs of a request.
+pub(crate) const MAX_OUTPUTS: usize = 4096;
+
+/// A request of a check.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "request", rename_all = "lowercase")]
+pub(crate) enum Request {
+    /// The values of the check's arguments, which are exact.
+    Arguments {
+        /// Files of `f64`.
+        values: Vec<PathBuf>,
+    },
+    /// Execute the launch that was written last.
+    Launch,
+    /// Compare outputs.
+    Compare(Compare),
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Compare {
+    pub(crate) accumulate: String,
+    pub(crate) tf32: bool,
+    pub(crate) rtol: Option<f64>,
+    pub(crate) atol: Option<f64>,
+    pub(crate) outputs: Vec<Output>,
+}
+
+/// An output of the program: a view of a storage of a launch.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Output {
+    pub(crate) name: String,
+    pub(crate) launch: u64,
+    pub(crate) storage: u32,
+    pub(crate) dtype: String,
+    pub(crate) shape: Vec<i64>,
+    pub(crate) strides: Vec<i64>,
+    pub(crate) offset: i64,
+    /// A file of `f64`, or of `i64` for integers. It is empty if the values are given otherwise.
+    #[serde(default)]
+    pub(crate) expected: PathBuf,
+}
+
+/// An answer about a launch.
+#[derive(Debug, Serialize)]
+#[serde(tag = "outcome", rename_all = "lowercase")]
+pub(crate) enum LaunchAnswer {
+    Finished {
+        changed: Vec<Changed>,
+        warnings: Vec<String>,
+    },
+    Undefined(Failed),
+    Rejected(Failed),
+    Unsupported(Failed),
+    Exhausted(Failed),
+    Failed(Failed),
+}
+
+/// A storage whose bytes follow the answer.
+#[derive(Debug, Serialize)]
+pub(crate) struct Changed {
+    pub(crate) storage: u32,
+    pub(crate) bytes: usize,
+}
+
+/// Why a launch has no result.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Failed {
+    pub(crate) text: String,
+    pub(crate) code: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+    pub(crate) column: Option<u32>,
+}
+
+impl Failed {
+    pub(crate) fn from_text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn from_complaint(text: String, complaint: &Complaint) -> Self {
+        let at = complaint.position.as_ref();
+        Self {
+            text,
+            code: Some(complaint.kind.clone()),
+            file: at.map(|at| at.file.clone()),
+            line: at.map(|at| at.line),
+            column: at.map(|at| at.column),
+        }
+    }
+}
+
+/// A verdict about outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Verdict {
+    Agree,
+    Undecided,
+    Inaccurate,
+    Wrong,
+}
+
+impl From<Option<Finding>> for Verdict {
+    fn from(finding: Option<Finding>) -> Self {
+        match finding {
+            None => Self::Agree,
+            Some(Finding::Undecided) => Self::Undecided,
+            Some(Finding::Inaccurate) => Self::Inaccurate,
+            Some(Finding::Wrong) => Self::Wrong,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct CompareAnswer {
+    pub(crate) verdict: Verdict,
+    pub(crate) outputs: Vec<OutputAnswer>,
+    pub(crate) operation: Option<Operation>,
+    pub(crate) text: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct OutputAnswer {
+    pub(crate) name: String,
+    pub(crate) verdict: Verdict,
+    pub(crate) elements: usize,
+    pub(crate) wrong: usize,
+    pub(crate) inaccurate: usize,
+    pub(crate) undecided: usize,
+    /// Elements that no launch wrote.
+    pub(crate) unwritten: usize,
+    pub(crate) worst_ulps: f64,
+    pub(crate) allowed_ulps: f64,
+    pub(crate) example: Option<Example>,
+    /// Why the output has no bounds.
+    pub(crate) reason: Option<String>,
+}
+
+impl OutputAnswer {
+    /// An output that cannot be the reference function's result.
+    pub(crate) fn with_problem(name: String, problem: String) -> Self {
+        Self {
+            name,
+            verdict: Verdict::Wrong,
+            elements: 0,
+            wrong: 0,
+            inaccurate: 0,
+            undecided: 0,
+            unwritten: 0,
+            worst_ulps: 0.0,
+            allowed_ulps: 0.0,
+            example: None,
+            reason: Some(problem),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Example {
+    pub(crate) index: Vec<i64>,
+    pub(crate) kernel: String,
+    pub(crate) expected: String,
+    pub(crate) low: Option<String>,
+    pub(crate) high: Option<String>,
+}
+
+/// The operation whose error is the largest.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Operation {
+    pub(crate) name: String,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
+}
+
+/// A request that cannot be answered.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RequestError {
+    #[error("the request is not one of the oracle's: {0}")]
+    Malformed(#[from] serde_json::Error),
+    #[error("failed to read {path}: {source}")]
+    Unreadable { path: String, source: std::io::Error },
+    #[error("the bytes of {0} were not sent")]
+    NotSent(String),
+    #[error("a request compares at most {MAX_OUTPUTS} outputs")]
+    TooMany,
+    #[error("output `{0}` is not in a storage of launch {1}")]
+    NoStorage(String, u64),
+    #[error("output `{0}` leaves its storage")]
+    Outside(String),
+    #[error("`{0}` is not a dtype of torch")]
+    NoDType(String),
+    #[error("output `{name}` has {elements} elements, and its reference {expected}")]
+    Count {
+        name: String,
+        elements: i64,
+        expected: usize,
+    },
+    #[error("{0}")]
+    Engine(String),
+}
+
+/// A dtype by torch's name, or by Triton's.
+pub(crate) fn find_dtype(name: &str) -> Result<DType, RequestError> {
+    let named = || DType::ALL.into_iter().find(|dtype| dtype.to_string() == name);
+    DType::from_torch_name(name)
+        .or_else(named)
+        .ok_or_else(|| RequestError::NoDType(name.to_owned()))
+}
