@@ -43,10 +43,10 @@ def serve(channel: Channel, path: str, request: Mapping[str, Any]) -> dict[str, 
         count = f"{len(found.values)} results, and the launches change {len(changed)} tensors"
         names = f" ({', '.join(changed)})" if changed else ""
         raise ValueError(f"{request['like']} returns {count}{names}: return a dict by their names")
-    names = found.names if found.named else changed
+    results = found.names if found.named else changed
     tensors = {str(one["name"]): one for one in request["tensors"]}
     sent, blobs = [], []
-    for name, value in zip(names, found.values):
+    for name, value in zip(results, found.values):
         if name not in tensors:
             raise ValueError(f"{request['like']} returns `{name}`, which is not a tensor of the case")
         array, problem = convert(outputs.read_result(value), tensors[name])

@@ -52,8 +52,9 @@ class CapturedCall:
         found = (int(size) for tensor in self.tensors for size in tensor.shape)
         return list(dict.fromkeys(size for size in found if size > 1))
 
-    def resize(self, sizes: Sequence[int], seed: int) -> Inputs:
-        """Its inputs with other sizes, in the order of `sizes`; values are drawn from those that it has."""
+    def resize(self, sizes: Sequence[int], seed: int, varies_numbers: bool = False) -> Inputs:
+        """Its inputs with other sizes, in the order of `sizes`; values are drawn from those that it has. With
+        `varies_numbers`, floats among the arguments change too."""
         change = dict(zip(self.sizes, sizes))
         source = np.random.default_rng(seed)
         made: dict[int, Any] = {}
@@ -63,6 +64,8 @@ class CapturedCall:
                 if id(value) not in made:
                     made[id(value)] = _resize_tensor(value, change, source)
                 return made[id(value)]
+            if varies_numbers and type(value) is float:
+                return _vary_number(value, source)
             return _replace_sizes(value, change)
 
         return Inputs(
@@ -90,6 +93,14 @@ def _replace_sizes(value: Any, change: Mapping[int, int]) -> Any:
     if type(value).__name__ == "Size":
         return type(value)(change.get(one, one) for one in value)
     return value
+
+
+def _vary_number(value: float, source: np.random.Generator) -> float:
+    """Another float on the same side of 1, so that a probability stays one. 0 and infinities stay."""
+    if value == 0 or not np.isfinite(value):
+        return value
+    low, high = (0.4, 0.95) if abs(value) <= 1 else (1.05, 1.6)
+    return float(f"{value * source.uniform(low, high):.3g}")
 
 
 def _resize_tensor(tensor: Any, change: Mapping[int, int], source: np.random.Generator) -> Any:

@@ -92,6 +92,13 @@ class CallTask:
         call = self._calls[number]
 
         def finish(domain: str) -> tuple[Inputs, list[Expected] | list[LaunchedOutput]]:
+            if variant and call.has_floats and not self._is_kernel:
+                try:
+                    inputs = call.make_inputs(variant, chosen, domain, varies_numbers=True)
+                    return inputs, trial.compute_expected(self._call, inputs, chosen.kind)
+                except (TrialSkipped, NotFinite):
+                    # The function is not defined for these numbers.
+                    pass
             inputs = call.make_inputs(variant, chosen, domain)
             if self._is_kernel:
                 try:
@@ -146,8 +153,14 @@ class _SizedCall:
         self._small: list[int] | None = None
         self._has_shapes: bool | None = None
 
-    def make_inputs(self, variant: int, chosen: Data, domain: str) -> Inputs:
-        """Its inputs with sizes of a variant, and a kind of data."""
+    @property
+    def has_floats(self) -> bool:
+        """Whether a float is among its arguments."""
+        values = [*self._captured.args, *self._captured.kwargs.values()]
+        return any(type(one) is float for one in values)
+
+    def make_inputs(self, variant: int, chosen: Data, domain: str, varies_numbers: bool = False) -> Inputs:
+        """Its inputs with sizes of a variant, a kind of data, and with `varies_numbers` other floats."""
         if self._small is None:
             phases = sizing.KERNEL_PHASES if self._is_kernel else sizing.PHASES
             self._small = self._search.shrink(phases)
@@ -163,7 +176,7 @@ class _SizedCall:
         strided = variant < len(sizing.VARIANTS) and sizing.VARIANTS[variant] == "strided"
         if variant and values == self._small and not strided:
             raise TrialSkipped("the reference function runs with no other sizes")
-        inputs = self._captured.resize(values, chosen.seed)
+        inputs = self._captured.resize(values, chosen.seed, varies_numbers)
         inputs.sizes = self._captured.describe(inputs) + (", not contiguous" if strided else "")
         return trial.fill_arguments(inputs, chosen, strided, domain)
 
