@@ -1,7 +1,6 @@
 """Tests of Liger-Kernel with `cerith_triton.check` in place of its tolerances.
 
-CERITH_LIGER names a copy of https://github.com/linkedin/Liger-Kernel; nothing of it is in this repository. `liger_cases` has the tests.
-Each id is the name of one of the library's tests and its parameters, with smaller shapes if there are more than 2^14 elements.
+CERITH_LIGER names a copy of https://github.com/linkedin/Liger-Kernel; nothing of it is in this repository. Each id is the name of one of the library's tests and its parameters, with smaller shapes if there are more than 2^14 elements.
 
 `pytest test_liger.py` runs them. `python3 test_liger.py OUT.jsonl [--jobs N] [--only TEXT]` writes a row for each, in N processes, and prints
 the tables for `reports/oracle.md`.
@@ -20,10 +19,14 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import cerith_triton
+import cerith_triton  # type: ignore[import-not-found]
 import pytest
-from liger_cases import CASES, Case
+from liger import Case, open_library
+from liger_layers import list_layers
+from liger_losses import list_all_losses
 
+open_library()
+CASES = [*list_layers(), *list_all_losses()]
 LIMIT = 120  # seconds of one case
 Row = dict[str, Any]
 VERDICTS = ("agree", "inaccurate", "wrong", "unwritten", "undefined", "rejected", "undecided", "not judged")
@@ -70,7 +73,9 @@ def measure(index: int) -> Row:
         row["data"] = {trial.data.kind: trial.verdict for trial in comparison.trials}
         if comparison.verdict == "inaccurate" and case.dtype != "float32":
             row["narrow"] = compare(case, comparison.seed, case.dtype).verdict
-        row["outputs"] = [list_errors(trial) for trial in comparison.trials if trial.data.kind in ("given", "normal")]
+        row["outputs"] = [
+            list_errors(trial) for trial in comparison.trials if trial.data.kind in ("given", "normal")
+        ]
     except TimeOutError:
         row.update(verdict="not judged", text=f"more than {LIMIT} s")
     except Exception:  # noqa: BLE001 (of a library under test)
@@ -119,7 +124,9 @@ def find_errors(rows: list[Row]) -> dict[tuple[str, str, float, float], tuple[fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", type=Path, help="the file of rows")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--only", default="", help="run cases with this text in their names")

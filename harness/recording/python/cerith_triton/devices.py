@@ -26,6 +26,9 @@ _PROPERTIES = SimpleNamespace(
 )
 
 
+# Functions of torch that run the `backward` of others.
+_BACKWARD = ("backward", "grad")
+
 # Functions of torch whose results nothing wrote.
 _EMPTY = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 
@@ -79,10 +82,26 @@ def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None]) -> A
                     args = tuple(torch.device("cpu") if _is_gpu(one) else one for one in args)
                 if _is_gpu(given.get("device")):
                     given = {**given, "device": "cpu"}
-            result = function(*args, **given)
+            with self._enter_backward() if name in _BACKWARD else contextlib.nullcontext():
+                result = function(*args, **given)
             if name in _EMPTY and given.get("out") is None and isinstance(result, torch.Tensor):
                 note_empty(result)
             return result
+
+        @contextlib.contextmanager
+        def _enter_backward(self) -> Iterator[None]:
+            # Torch has left this mode, and would run the `backward` of the launcher's functions without it.
+            engine = torch.autograd.Variable._execution_engine
+
+            def run_backward(*args: Any, **kwargs: Any) -> Any:
+                with _make_mode(torch, on_cpu, note_empty):
+                    return engine.run_backward(*args, **kwargs)
+
+            torch.autograd.Variable._execution_engine = SimpleNamespace(run_backward=run_backward)
+            try:
+                yield
+            finally:
+                torch.autograd.Variable._execution_engine = engine
 
     return LauncherMode()
 

@@ -12,6 +12,7 @@ from test_check import check, fake, twice
 
 import cerith_triton
 from cerith_triton.data import Data
+from cerith_triton.devices import watch_torch
 from cerith_triton.trials import Subject, list_held
 from cerith_triton.wording import CodeWriter
 
@@ -93,6 +94,36 @@ def test_tensors_that_a_launcher_holds_are_known() -> None:
     assert [one is weight for one in list_held(functools.partial(closure, weight))] == [True]
     assert list_held(torch.add) == []
     assert any(one is FACTOR for one in list_held(lambda x: x * FACTOR))
+
+
+@pytest.mark.parametrize("function", ["grad", "backward"])
+def test_torch_is_watched_in_backward_functions(function: str) -> None:
+    empty: list[tuple[int, ...]] = []
+    devices: list[bool] = []
+
+    class Double(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(context: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> Any:
+            devices.append(torch.empty(3, device="cuda").is_cuda and gradient.is_cuda)
+            return gradient * 2
+
+    leaf = tensor().requires_grad_(True)
+    ones = torch.ones(5, 7)
+    engine = torch.autograd.Variable._execution_engine
+    with watch_torch(lambda one: empty.append(tuple(one.shape))):
+        if torch.cuda.is_available():
+            leaf = leaf.cuda().detach().requires_grad_(True)
+        out = Double.apply(leaf)
+        if function == "grad":
+            torch.autograd.grad(out, leaf, ones.to(leaf.device))
+        else:
+            out.backward(ones.to(leaf.device))
+    assert (empty, devices) == ([(3,)], [True])
+    assert torch.autograd.Variable._execution_engine is engine
 
 
 def test_gradients_are_outputs() -> None:
