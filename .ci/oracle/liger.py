@@ -18,7 +18,7 @@ from case import FINITE, Make
 
 Function = Callable[..., Any]
 Tensors = dict[str, Any]
-HALF = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,10 @@ class Case:
 
 def open_library() -> None:
     """Puts the library on the path, without the code of `liger_kernel.ops/__init__.py`, which imports all operations."""
-    folder = Path(os.environ["CERITH_LIGER"], "src").resolve()
+    named = os.environ.get("CERITH_LIGER", "")
+    folder = Path(named, "src").resolve()
+    if not named or not (folder / "liger_kernel").is_dir():
+        raise SystemExit(f"CERITH_LIGER is `{named}`: name a clone of github.com/linkedin/Liger-Kernel")
     sys.path.insert(0, str(folder))
     package = types.ModuleType("liger_kernel.ops")
     package.__path__ = [str(folder / "liger_kernel" / "ops")]

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found]
 from case import Make
-from liger import HALF, Case, Function, load, name_case, pair
+from liger import DTYPES, Case, Function, load, name_case, pair
 from torch.nn import functional  # type: ignore[import-not-found]
 
 # Norms.
@@ -50,7 +50,7 @@ def list_rms_norm() -> Iterator[Case]:
                 rest: Any = (offset, mode, in_place),
                 affine: bool = affine,
             ) -> Any:
-                kind = HALF[dtype]
+                kind = DTYPES[dtype]
                 weight = make(shape[-1], dtype=kind) if affine else None
                 return [make(*shape, dtype=kind), weight, 1e-6, *rest, make(*shape, dtype=kind)]
 
@@ -78,7 +78,7 @@ def list_fused_add_rms_norm() -> Iterator[Case]:
             def args(
                 make: Make, shape: Any = shape, dtype: str = dtype, rest: Any = (offset, mode, in_place)
             ) -> Any:
-                kind = HALF[dtype]
+                kind = DTYPES[dtype]
                 one, two, three, four = (make(*shape, dtype=kind) for _ in range(4))
                 return [one, two, make(shape[-1], dtype=kind), 1e-6, *rest, three, four]
 
@@ -102,7 +102,7 @@ def list_layer_norm() -> Iterator[Case]:
         ):
 
             def args(make: Make, shape: Any = shape, dtype: str = dtype) -> Any:
-                kind, size = HALF[dtype], shape[-1]
+                kind, size = DTYPES[dtype], shape[-1]
                 rows = make(*shape, dtype=kind), make(size, dtype=kind), make(size, dtype=kind)
                 return [*rows, 1e-6, make(*shape, dtype=kind)]
 
@@ -145,7 +145,7 @@ def list_poly_norm() -> Iterator[Case]:
         ):
 
             def args(make: Make, shape: Any = shape, dtype: str = dtype) -> Any:
-                kind = HALF[dtype]
+                kind = DTYPES[dtype]
                 weight, bias = make(3, dtype=kind), make(dtype=kind)
                 return [make(*shape, dtype=kind), weight, bias, 1e-6, False, make(*shape, dtype=kind)]
 
@@ -168,7 +168,7 @@ def list_dyt() -> Iterator[Case]:
         for shape, (dtype, atol, rtol), beta in product(shapes, tolerances, (False, True)):
 
             def args(make: Make, shape: Any = shape, dtype: str = dtype, beta: bool = beta) -> Any:
-                kind = HALF[dtype]
+                kind = DTYPES[dtype]
                 gamma, shift = make(shape[-1], dtype=kind), make(shape[-1], dtype=kind) if beta else None
                 return [make(*shape, dtype=kind), make(1, dtype=kind), gamma, shift, make(*shape, dtype=kind)]
 
@@ -196,7 +196,7 @@ def list_plain(operation: str, apply: Function, reference: Function, tests: Any)
         for shape, (dtype, atol, rtol) in product(shapes, tolerances):
 
             def args(make: Make, shape: Any = shape, dtype: str = dtype, rest: Any = rest) -> Any:
-                return [make(*shape, dtype=HALF[dtype]), *rest, make(*shape, dtype=HALF[dtype])]
+                return [make(*shape, dtype=DTYPES[dtype]), *rest, make(*shape, dtype=DTYPES[dtype])]
 
             launcher, like = pair(apply, reference, ("x",))
             yield Case(
@@ -259,7 +259,7 @@ def list_gates() -> Iterator[Case]:
         for shape, (dtype, atol, rtol) in product(shapes, tolerances):
 
             def args(make: Make, shape: Any = shape, dtype: str = dtype) -> Any:
-                return [make(*shape, dtype=HALF[dtype]) for _ in range(3)]
+                return [make(*shape, dtype=DTYPES[dtype]) for _ in range(3)]
 
             launcher, like = pair(apply, reference, ("a", "b"))
             yield Case(
@@ -314,7 +314,7 @@ def list_rope() -> Iterator[Case]:
 
             def args(make: Make, shape: Any = shape, dtype: str = dtype, expands: bool = expands) -> Any:
                 batch, length, queries, keys, size = shape
-                kind = HALF[dtype]
+                kind = DTYPES[dtype]
                 positions = torch.arange(length).expand(batch if expands else 1, -1)
                 heads = [make(batch, count, length, size, dtype=kind) for count in (queries, keys) * 2]
                 return [*heads[:2], *make_angles(positions, size, kind), *heads[2:]]
@@ -339,7 +339,7 @@ def list_multimodal_rope() -> Iterator[Case]:
 
             def args(make: Make, shape: Any = shape, dtype: str = dtype) -> Any:
                 batch, length, queries, keys, size, section = shape
-                kind = HALF[dtype]
+                kind = DTYPES[dtype]
                 positions = torch.arange(3 * batch * length).view(3, batch, length)
                 heads = [make(batch, count, length, size, dtype=kind) for count in (queries, keys) * 2]
                 return [*heads[:2], *make_angles(positions, size, kind), list(section), *heads[2:]]

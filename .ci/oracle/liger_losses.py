@@ -9,7 +9,7 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found]
 from case import FINITE, Make
-from liger import HALF, Case, Function, load, name_case, pair
+from liger import DTYPES, Case, Function, load, name_case, pair
 from torch.nn import functional  # type: ignore[import-not-found]
 
 # Log-probabilities and targets that other data would replace by values out of their range.
@@ -34,7 +34,7 @@ def list_kl_div() -> Iterator[Case]:
         def args(
             make: Make, shape: Any = shape, dtype: str = dtype, reduction: str = reduction, log: bool = log
         ) -> Any:
-            x = make(*shape).log_softmax(-1).to(HALF[dtype])
+            x = make(*shape).log_softmax(-1).to(DTYPES[dtype])
             target = make(*shape).log_softmax(-1) if log else make(*shape).softmax(-1)
             upstream = [1.0] if reduction == "sum" else []
             return [x, target, reduction, log, 1e-10, *upstream]
@@ -83,7 +83,7 @@ def list_jsd() -> Iterator[Case]:
         def args(
             make: Make, shape: Any = shape, dtype: str = dtype, beta: float = beta, ignored: Any = ignored
         ) -> Any:
-            x, target = (make(*shape).log_softmax(-1).to(HALF[dtype]) for _ in range(2))
+            x, target = (make(*shape).log_softmax(-1).to(DTYPES[dtype]) for _ in range(2))
             label = None if ignored is None else make_labels(make, shape, ignored)
             return [x, target, label, beta, -100 if ignored is None else ignored, 1.0]
 
@@ -123,7 +123,7 @@ def list_tvd() -> Iterator[Case]:
             upstream = [] if reduction == "none" else [1.0]
             q = make(*shape).softmax(-1)
             index = -100 if ignored is None else ignored
-            return [make(*shape, dtype=HALF[dtype]), q, label, reduction, index, *upstream]
+            return [make(*shape, dtype=DTYPES[dtype]), q, label, reduction, index, *upstream]
 
         if ignored is not None and shape[0] == 1:
             continue  # All rows are ignored.
@@ -221,7 +221,7 @@ def make_loss_case(
     outputs = ("loss", "square") if loss.returns_square else ("loss",)
 
     def args(make: Make) -> Any:
-        x, target = make(*shape, dtype=HALF[dtype]), make.ints(shape[0], high=shape[1], dtype=torch.int64)
+        x, target = make(*shape, dtype=DTYPES[dtype]), make.ints(shape[0], high=shape[1], dtype=torch.int64)
         target[1::3] = loss.ignored if loss.ignored != -100 else target[1::3]
         weight = make.uniform(shape[1]) if loss.weighted else None
         upstream = [1.0 if loss.last else 3.0, 0.0][: len(outputs)]
@@ -267,7 +267,7 @@ def list_linear_cross_entropy() -> Iterator[Case]:
     for reduction, dtype, atol, rtol in tolerances:
 
         def args(make: Make, dtype: str = dtype, reduction: str = reduction) -> Any:
-            x, weight = make(188, 31, dtype=HALF[dtype]), make(123, 31, dtype=HALF[dtype], scale=0.2)
+            x, weight = make(188, 31, dtype=DTYPES[dtype]), make(123, 31, dtype=DTYPES[dtype], scale=0.2)
             target = make.ints(188, high=123, dtype=torch.int64)
             return [x, weight, target, None, None, -100, 0.0, 0.0, reduction, None]
 
