@@ -62,7 +62,7 @@ def jsd(x: Any, target: Any, label: Any, beta: float, ignored: int) -> Any:
 
 
 def make_labels(make: Make, shape: tuple[int, int], ignored: int) -> Any:
-    """Labels of which every third is ignored."""
+    """Labels. Every third is ignored."""
     label = make.ints(shape[0], high=shape[1], dtype=torch.int64)
     label[::3] = ignored
     return label

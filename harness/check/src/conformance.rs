@@ -471,7 +471,7 @@ pub struct BadArgument(String);
 /// An argument as `--arg` gives it: `float32[33,49]`, `1e-5`, `True`, `None`, or a text.
 ///
 /// # Errors
-/// A tensor of an unknown dtype, or with other sizes than numbers.
+/// A tensor of an unknown dtype, or with sizes that are not numbers.
 pub fn read_argument(text: &str) -> Result<HostArgument, BadArgument> {
     let text = text.trim();
     if let Some((dtype, sizes)) = text.split_once('[')

@@ -47,7 +47,7 @@ const LIMITS: Limits = Limits {
 /// The longest file of a task or a submission.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What to judge.
+/// A task with its submissions.
 #[derive(Clone, Debug)]
 pub struct JudgeOptions {
     /// The task's file.

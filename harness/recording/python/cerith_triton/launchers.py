@@ -52,7 +52,7 @@ def serve(channel: Channel, path: str, request: Mapping[str, Any]) -> dict[str, 
         try:
             comparison = compare(fn, like, call["arguments"], chosen, settings, seed, ended)
         except ValueError as error:
-            # The function has other outputs than the launcher for these arguments.
+            # For these arguments, the two have different outputs.
             problems[call["name"]] = message_of(error)
             continue
         if comparison.verdict == "not judged":
@@ -124,7 +124,7 @@ def find_dropped(
 
 
 def _parameters_of(like: Callable[..., Any]) -> set[str] | None:
-    """The names of a function's parameters. None if it may have any."""
+    """The names of a function's parameters, or None for a function that takes any."""
     try:
         parameters = inspect.signature(like).parameters.values()
     except (TypeError, ValueError):
@@ -135,8 +135,7 @@ def _parameters_of(like: Callable[..., Any]) -> set[str] | None:
 
 
 def _choose_kwargs(like: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values that a reference function has parameters for: it has no block sizes. None if it may have
-    all of them."""
+    """The values that a reference function has parameters for, as it has no block sizes, or None for all."""
     names = _parameters_of(like)
     if names is None or kwargs.keys() <= names:
         return None

@@ -328,7 +328,7 @@ class _Inputs:
         return None
 
     def list_changed(self) -> list[str]:
-        """The arguments and parameters that have other bytes than they were given with."""
+        """The arguments and parameters whose bytes have changed."""
         changed = []
         for file, storage in self._storages.items():
             tensor = _view_bytes(storage)

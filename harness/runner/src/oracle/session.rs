@@ -612,7 +612,7 @@ fn to_range(bounds: Accepted, value: f64) -> Option<[f64; 2]> {
     }
 }
 
-/// The expected value of each element. Of a range, it is the value nearest to the range of the formula, or its middle if it is in both.
+/// The expected value of each element. If a range is expected, this is its value nearest to the range of the formula, or its middle.
 fn read_expected(
     output: &Output,
     values: Values<'_>,

@@ -300,7 +300,7 @@ impl<'a> Judging<'a> {
                 Verdict::Crashed
             };
             let text = format!("it raises {}: {}", raised.kind, raised.text);
-            Failure::new(verdict, text.trim_end_matches([':', ' '])).at(None, raised.line)
+            Failure::new(verdict, text.trim_end_matches([':', ' '])).with_place(None, raised.line)
         });
         let failure = self.locate(failure, trial);
         self.fail(failure);
@@ -482,7 +482,7 @@ impl<'a> Judging<'a> {
             if failure.verdict == Verdict::Inaccurate
                 && let Ok(Ok(Some(operation))) = catch_panic(|| run.session.find_lossy(&output, values))
             {
-                failure = failure.at(operation.file.as_deref(), operation.line);
+                failure = failure.with_place(operation.file.as_deref(), operation.line);
             }
             return Err(failure);
         }

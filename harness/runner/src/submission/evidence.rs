@@ -263,7 +263,7 @@ pub(super) fn describe_launch(answer: &LaunchAnswer) -> Option<Failure> {
         LaunchAnswer::Exhausted(failed) => (Verdict::Timeout, failed),
         LaunchAnswer::Unsupported(failed) | LaunchAnswer::Failed(failed) => (Verdict::NotJudged, failed),
     };
-    let mut failure = Failure::new(verdict, &failed.text).at(failed.file.as_deref(), failed.line);
+    let mut failure = Failure::new(verdict, &failed.text).with_place(failed.file.as_deref(), failed.line);
     if let Some(code) = &failed.code {
         failure.finding.code.clone_from(code);
     }

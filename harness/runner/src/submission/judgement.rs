@@ -95,7 +95,7 @@ impl Verdict {
 /// A problem of a submission.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The same for the same problem in each run: a hash of code, file, line and name.
+    /// A hash of code, file, line and name, so that a problem keeps its id from run to run.
     pub id: String,
     /// The verdict, or the code of undefined behaviour.
     pub code: String,
@@ -147,7 +147,7 @@ impl Failure {
 
     /// Adds the location.
     #[must_use]
-    pub fn at(mut self, file: Option<&str>, line: Option<u32>) -> Self {
+    pub fn with_place(mut self, file: Option<&str>, line: Option<u32>) -> Self {
         self.finding.file = file.map(shorten);
         self.finding.line = line;
         self

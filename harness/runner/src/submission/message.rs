@@ -33,7 +33,7 @@ pub(super) enum Message {
     Raised(RaisedException),
     /// A run's process ended.
     Ended {
-        /// Its status, as `wait` has it.
+        /// The status that `wait` returns.
         status: i32,
         /// Whether it took too long.
         late: bool,
@@ -60,7 +60,7 @@ pub(super) struct ReturnedOutput {
     pub strides: Vec<i64>,
     #[serde(default)]
     pub offset: i64,
-    /// Why it is no launch's.
+    /// Why no launch left it.
     pub host: Option<String>,
     /// Whether it is an argument.
     #[serde(default)]
@@ -99,7 +99,7 @@ impl Suspicion {
             "library-call" => Verdict::LibraryCall,
             _ => Verdict::ReferenceRead,
         };
-        Failure::new(verdict, &self.text).at(None, self.line)
+        Failure::new(verdict, &self.text).with_place(None, self.line)
     }
 }
 

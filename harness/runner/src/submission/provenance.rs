@@ -154,7 +154,7 @@ impl ViewCopy {
     }
 }
 
-/// A view with its dimensions in another order, of which one is sliced.
+/// A view with its dimensions in another order, and one of them sliced.
 fn arrange(view: &Tensor, order: &[usize], slice: Option<(usize, i64, i64)>) -> Option<Tensor> {
     let mut offset = view.offset;
     let mut shape: Vec<i64> = view.shape.iter().copied().collect();

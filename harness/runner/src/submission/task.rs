@@ -19,7 +19,7 @@ use crate::oracle::session::{ExpectedValues, Session};
 
 /// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
 /// host is found early.
-const WANTED: [(usize, &str); 14] = [
+const TRIALS: [(usize, &str); 14] = [
     (0, "given"),
     (0, "normal"),
     (1, "integers"),
@@ -112,8 +112,8 @@ struct ReferenceLaunches {
 struct Conversation<'a> {
     folder: &'a Path,
     seed: u64,
-    wanted: VecDeque<(usize, &'static str)>,
-    asked: (usize, &'static str),
+    remaining: VecDeque<(usize, &'static str)>,
+    current: (usize, &'static str),
     interface: Option<Interface>,
     trials: Vec<Trial>,
     skipped: Vec<String>,
@@ -152,8 +152,8 @@ pub(super) fn read_task(
     let mut conversation = Conversation {
         folder: folder.path(),
         seed,
-        wanted: WANTED.into(),
-        asked: (0, "given"),
+        remaining: TRIALS.into(),
+        current: (0, "given"),
         interface: None,
         trials: Vec::new(),
         skipped: Vec::new(),
@@ -213,13 +213,13 @@ impl Conversation<'_> {
         if let Err(reason) = self.take(question) {
             self.failed.get_or_insert(reason);
         }
-        let next = self.wanted.pop_front().filter(|_| self.failed.is_none());
+        let next = self.remaining.pop_front().filter(|_| self.failed.is_none());
         let Some((sizes, kind)) = next else {
             return Reply::from(json!({"end": true}));
         };
-        self.asked = (sizes, kind);
+        self.current = (sizes, kind);
         // Each trial has data of its own.
-        let seed = self.seed.wrapping_add(self.wanted.len() as u64) & u64::from(u32::MAX);
+        let seed = self.seed.wrapping_add(self.remaining.len() as u64) & u64::from(u32::MAX);
         Reply::from(json!({"make": {"kind": kind, "seed": seed, "sizes": sizes}}))
     }
 
@@ -269,7 +269,7 @@ impl Conversation<'_> {
             .collect();
         let views = list_views(&call, &storages).ok_or("a tensor of a trial leaves its storage")?;
         Ok(Some(Trial {
-            kind: self.asked.1.to_owned(),
+            kind: self.current.1.to_owned(),
             sizes: text.sizes,
             key: make_key(&call),
             call,

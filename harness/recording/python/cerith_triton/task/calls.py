@@ -37,7 +37,7 @@ class CapturedCall:
                 # Complex and sparse tensors have no form in a message, which is reported later.
                 return tensor
 
-        # An output of the caller's is no input.
+        # The function writes to an output of the caller's.
         kept = {name: one for name, one in kwargs.items() if name != "out"}
         return cls(arguments.map_tensors(list(args), copy), arguments.map_tensors(kept, copy))
 

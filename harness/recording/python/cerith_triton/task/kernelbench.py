@@ -35,7 +35,7 @@ class ModelTask:
         for name in ("Model", *ROOTS):
             if name not in namespace:
                 raise TaskError(f"the task has no `{name}`")
-        # Decides about other sizes than the smallest: shapes alone do not show every error.
+        # Decides about larger sizes: shapes alone do not show every error.
         self._search = Search(self._measure_run, self._module.values)
         self._has_shapes: bool | None = None
         self._small: list[int] | None = None
