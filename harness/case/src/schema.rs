@@ -25,7 +25,7 @@ pub(crate) use self::recorded::{RAISED_KEYS, RECORDED_KEYS, RecordedSchema};
 use crate::discovery::Discovery;
 use crate::expr::Names;
 use crate::fill::{Fill, RecordedBytes};
-use crate::like::{BadLike, Like};
+use crate::like::Like;
 use crate::matrix::{Matrix, check_identifier};
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
@@ -216,16 +216,14 @@ impl Reader<'_> {
 
     fn parse_like(&mut self, node: &Node) -> Option<(Like, Span)> {
         let text = self.parse_text(node, "like")?;
-        match text.parse() {
-            Ok(like) => Some((like, node.span)),
-            Err(BadLike(_)) => {
-                let problem = Diagnostic::error("bad-like", node.span, format!("`{text}` names no function"));
-                self.problems.push(problem.help(
-                    "name a file and a function of it, `ref.py:softmax`, or a function of a module, `torch.softmax`",
-                ));
-                None
-            }
+        if let Ok(like) = text.parse() {
+            return Some((like, node.span));
         }
+        let problem = Diagnostic::error("bad-like", node.span, format!("`{text}` names no function"));
+        self.problems.push(problem.help(
+            "name a file and a function of it, `ref.py:softmax`, or a function of a module, `torch.softmax`",
+        ));
+        None
     }
 
     /// The launches of a file; one that only imports a module needs none.

@@ -538,7 +538,7 @@ impl Reader<'_> {
         if let LikeSource::File(path) = &mut like.source {
             self.check_path(&Spanned::new(entry.like.span(), path.display().to_string()))?;
             let whole = self.root.join(&*path);
-            *path = whole.strip_prefix(".").unwrap_or(&whole).to_owned();
+            whole.strip_prefix(".").unwrap_or(&whole).clone_into(path);
         }
         let read = |(name, value): (&String, &Spanned<String>)| {
             let argument = read_argument(value.get_ref())

@@ -3,6 +3,7 @@
 //!
 //! Python starts only with the user's `--oracle`. Without it, an entry is reported as not compared.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -432,15 +433,17 @@ fn report_ending(
             result: Err(raised), ..
         }) => {
             let root = raised.root();
+            // Writing to a string does not fail.
             let mut why = format!("{}: {}", root.kind, root.message);
             if let Some(at) = &raised.location {
-                why.push_str(&format!("\n --> {}:{}", at.file.display(), at.line));
+                let _ = write!(why, "\n --> {}:{}", at.file.display(), at.line);
             }
             if root.kind == "ModuleNotFoundError" && root.message.contains("torch") {
-                why.push_str(&format!(
+                let _ = write!(
+                    why,
                     "\n  = help: the toolchain {} has no torch; adopt an environment that has: `cerith toolchain adopt .venv`",
                     toolchain.id
-                ));
+                );
             }
             return Ok(ConformanceReport::not_judged(file, entry, &why));
         }
