@@ -60,10 +60,8 @@ fn describe(call: &HostCall) -> String {
 fn arguments_are_those_with_which_a_launcher_launches() {
     let calls = read("scale").expect("calls");
     let plain = describe(&calls[0]);
-    assert_eq!(
-        plain,
-        "x=float32[33, 49], factor=Float(0.5), eps=Float(1e-5), dtype=Dtype(\"torch.float32\")"
-    );
+    // A default that is not a literal is left to Python.
+    assert_eq!(plain, "x=float32[33, 49], factor=Float(0.5), eps=Float(1e-5)");
     let others: Vec<String> = calls.iter().skip(1).map(|call| call.variant.clone()).collect();
     for variant in ["padded x", "float16", "x[33, 1]"] {
         assert!(others.iter().any(|other| other == variant), "{others:?}");

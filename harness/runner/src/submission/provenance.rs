@@ -410,7 +410,7 @@ mod tests {
         init(columns, "0 [0, 1] Some((1, 1, 2)) f32");
         init(
             [matrix.clone(), vec![0.5, 0.1], matrix.clone()].concat(),
-            "0, 1, 0",
+            "0 [0, 1] None f32, 1 [0] None f32, 0 [0, 1] None f32",
         );
         init(vec![2.5; 6], "constant");
         init([matrix.clone(), vec![0.5, 0.2]].concat(), "computed");
