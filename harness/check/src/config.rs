@@ -502,18 +502,32 @@ impl Reader<'_> {
         built.map_err(|error| self.build_error(pattern.span(), format!("bad pattern: {}", error.kind())))
     }
 
-    fn read_kernel(&self, entry: &KernelTable) -> Result<KernelEntry, Diagnostic> {
-        let name = entry.name.get_ref();
-        let (file, kernel) = name
+    /// The file and the function of `FILE.py:FUNCTION`.
+    fn split_name<'a>(
+        &self,
+        name: &'a Spanned<String>,
+        what: &str,
+        example: &str,
+    ) -> Result<(&'a str, &'a str), Diagnostic> {
+        let text = name.get_ref();
+        let parts = text
             .rsplit_once(':')
-            .filter(|(file, kernel)| !file.is_empty() && !kernel.is_empty())
-            .ok_or_else(|| {
-                let message = format!("`{name}` is not the name of a kernel");
-                self.build_error(entry.name.span(), message)
-                    .help("write the file and the kernel: `kernels/matmul.py:matmul_kernel`")
-            })?;
+            .filter(|(file, function)| !file.is_empty() && !function.is_empty());
+        let (file, function) = parts.ok_or_else(|| {
+            self.build_error(name.span(), format!("`{text}` is not the name of {what}"))
+                .help(format!("write the file and {example}"))
+        })?;
+        Ok((file.trim_start_matches("./"), function))
+    }
+
+    fn read_kernel(&self, entry: &KernelTable) -> Result<KernelEntry, Diagnostic> {
+        let (file, kernel) = self.split_name(
+            &entry.name,
+            "a kernel",
+            "the kernel: `kernels/matmul.py:matmul_kernel`",
+        )?;
         Ok(KernelEntry {
-            file: file.trim_start_matches("./").to_owned(),
+            file: file.to_owned(),
             kernel: kernel.to_owned(),
             requires: entry.requires.iter().map(|one| one.get_ref().clone()).collect(),
             place: self.place(entry.name.span().start),
@@ -521,15 +535,11 @@ impl Reader<'_> {
     }
 
     fn read_launcher(&self, entry: &LauncherTable) -> Result<(String, LauncherEntry), Diagnostic> {
-        let name = entry.name.get_ref();
-        let (file, launcher) = name
-            .rsplit_once(':')
-            .filter(|(file, launcher)| !file.is_empty() && !launcher.is_empty())
-            .ok_or_else(|| {
-                let message = format!("`{name}` is not the name of a launcher");
-                self.build_error(entry.name.span(), message)
-                    .help("write the file and the function: `kernels/softmax.py:softmax`")
-            })?;
+        let (file, launcher) = self.split_name(
+            &entry.name,
+            "a launcher",
+            "the function: `kernels/softmax.py:softmax`",
+        )?;
         let mut like: Like = entry
             .like
             .get_ref()
@@ -552,7 +562,6 @@ impl Reader<'_> {
                 .map(Some)
                 .map_err(|error| self.build_error(number.span(), error.to_string()))
         };
-        let file = file.trim_start_matches("./");
         self.check_path(&Spanned::new(entry.name.span(), file.to_owned()))?;
         if !self.root.join(file).is_file() {
             let message = format!("there is no file `{file}`");

@@ -10,11 +10,11 @@ use std::time::Duration;
 pub use cerith_case::like::{BadLike, Like, LikeSource};
 use cerith_engine::Engine as _;
 pub use cerith_launcher::HostArgument;
-use cerith_launcher::{ArgumentLayout, HostCall, NoCalls, read_calls};
+use cerith_launcher::{HostCall, Layout, NoCalls, read_calls};
 use cerith_module::excerpt::join_modules;
 use cerith_recording::recorder::{PACKAGE, program_files};
 use cerith_runner::Host;
-use cerith_runner::oracle::OracleAnswers;
+use cerith_runner::oracle::{OracleAnswers, find_dtype};
 use cerith_survey::list_kernels;
 use cerith_tile::DType;
 use cerith_tile::source::{SourceFile, Sources};
@@ -374,9 +374,9 @@ fn write_call(call: &HostCall) -> Json {
             "dtype": dtype,
             "shape": shape,
             "layout": match layout {
-                ArgumentLayout::Dense => "dense",
-                ArgumentLayout::Padded => "padded",
-                ArgumentLayout::Transposed => "transposed",
+                Layout::Dense => "dense",
+                Layout::Padded => "padded",
+                Layout::Transposed => "transposed",
             },
         }),
         other => json!({"name": name, "value": write_value(other)}),
@@ -486,11 +486,12 @@ pub fn read_argument(text: &str) -> Result<HostArgument, BadArgument> {
             .filter(|size| !size.is_empty())
             .map(|size| size.parse().ok().filter(|size| *size >= 0))
             .collect();
-        return match (find_dtype(dtype.trim()), shape) {
+        let dtype = find_dtype(dtype.trim()).ok().and_then(DType::torch_name);
+        return match (dtype, shape) {
             (Some(dtype), Some(shape)) => Ok(HostArgument::Tensor {
-                dtype,
+                dtype: dtype.to_owned(),
                 shape,
-                layout: ArgumentLayout::Dense,
+                layout: Layout::Dense,
             }),
             _ => Err(BadArgument(text.to_owned())),
         };
@@ -514,13 +515,6 @@ fn read_scalar(text: &str) -> HostArgument {
     HostArgument::Text(text.trim_matches('"').to_owned())
 }
 
-/// torch's name of a dtype, by torch's or Triton's name.
-fn find_dtype(name: &str) -> Option<String> {
-    let dtype = DType::from_torch_name(name)
-        .or_else(|| DType::ALL.into_iter().find(|dtype| dtype.to_string() == name))?;
-    dtype.torch_name().map(str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -529,7 +523,7 @@ mod tests {
         HostArgument::Tensor {
             dtype: dtype.to_owned(),
             shape: shape.to_vec(),
-            layout: ArgumentLayout::Dense,
+            layout: Layout::Dense,
         }
     }
 

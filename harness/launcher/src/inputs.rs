@@ -4,17 +4,6 @@ use super::plan::{Kind, Layout, Plan, Scalar};
 use super::roots::{find_outer, list_parameters};
 use super::solve::{Solver, UNREACHED};
 
-/// How an argument lies in its storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArgumentLayout {
-    /// Row-major.
-    Dense,
-    /// Rows have a few more elements than the argument shows.
-    Padded,
-    /// Column-major.
-    Transposed,
-}
-
 /// An argument of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostArgument {
@@ -25,7 +14,7 @@ pub enum HostArgument {
         /// Its sizes.
         shape: Vec<i64>,
         /// How it lies in its storage.
-        layout: ArgumentLayout,
+        layout: Layout,
     },
     /// `None`.
     None,
@@ -116,11 +105,7 @@ fn export_input(plan: &Plan, input: usize) -> Option<HostArgument> {
         Kind::Tensor(tensor) => HostArgument::Tensor {
             dtype: plan.dtype(tensor).long().rsplit('.').next()?.to_owned(),
             shape: tensor.dims.iter().map(|dim| plan.size(*dim)).collect(),
-            layout: match tensor.layout {
-                Layout::Dense => ArgumentLayout::Dense,
-                Layout::Padded => ArgumentLayout::Padded,
-                Layout::Transposed => ArgumentLayout::Transposed,
-            },
+            layout: tensor.layout,
         },
         Kind::Scalar(Scalar::None) => HostArgument::None,
         Kind::Scalar(Scalar::Bool(value)) => HostArgument::Bool(*value),

@@ -39,9 +39,10 @@ use ruff_python_ast::PySourceType;
 
 pub use self::heuristic::evaluate_heuristics;
 pub use self::host::{Change, HostLaunch, HostTensor, Origin, is_same_launch};
-pub use self::inputs::{ArgumentLayout, HostArgument, HostCall, NoCalls};
+pub use self::inputs::{HostArgument, HostCall, NoCalls};
 pub use self::launch::ELEMENTS_OF;
 use self::module::{HostModule, MODULE, Root};
+pub use self::plan::Layout;
 use self::solve::Solver;
 use cerith_module::module as parsing;
 use cerith_module::usage::library::{Library, Texts};

@@ -16,9 +16,12 @@ pub(super) const PADDING: i64 = 5;
 
 /// How an input lies in its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub enum Layout {
+    /// Row-major.
     Dense,
+    /// Rows have a few more elements than the input shows.
     Padded,
+    /// Column-major.
     Transposed,
 }
 

@@ -20,8 +20,9 @@ use cerith_toolchain::{BadId, Home, HomeError, Toolchain, ToolchainId};
 
 pub use self::answers::OracleAnswers;
 pub use self::cases::{CaseOracle, without_oracle};
+pub use self::message::find_dtype;
 use self::message::{
-    Compare, CompareAnswer, Failed, LaunchAnswer, MAX_OUTPUTS, Request, RequestError, Verdict, find_dtype,
+    Compare, CompareAnswer, Failed, LaunchAnswer, MAX_OUTPUTS, Request, RequestError, Verdict,
 };
 use self::session::{Session, Values, read_file};
 use crate::exit::Exit;

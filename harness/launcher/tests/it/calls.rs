@@ -1,6 +1,6 @@
 //! Calls of launchers, for callers that execute them.
 
-use cerith_launcher::{ArgumentLayout, HostArgument, HostCall, NoCalls, read_calls};
+use cerith_launcher::{HostArgument, HostCall, Layout, NoCalls, read_calls};
 
 /// A kernel and launchers of it, one with NumPy.
 const ROWS: &str = "\
@@ -45,9 +45,9 @@ fn describe(call: &HostCall) -> String {
     let arguments = call.arguments.iter().map(|(name, argument)| match argument {
         HostArgument::Tensor { dtype, shape, layout } => {
             let layout = match layout {
-                ArgumentLayout::Dense => "",
-                ArgumentLayout::Padded => " padded",
-                ArgumentLayout::Transposed => " transposed",
+                Layout::Dense => "",
+                Layout::Padded => " padded",
+                Layout::Transposed => " transposed",
             };
             format!("{name}={dtype}{shape:?}{layout}")
         }

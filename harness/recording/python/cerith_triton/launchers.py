@@ -149,7 +149,7 @@ def summarise(
     if not compared:
         first = next(iter(problems.values()), "it has no calls")
         text = f"no call was compared: {first}"
-        return {"verdict": "not judged", "text": text, "test": "", "compared": 0, "left": len(problems)}
+        return {"verdict": "not judged", "text": text, "test": "", "left": len(problems)}
     name, worst = max(compared, key=lambda one: SEVERITY.index(one[1].verdict))
     if worst.ok:
         text = wording.describe_agreement([one for _, one in compared], seed)
@@ -166,6 +166,5 @@ def summarise(
         "verdict": worst.verdict,
         "text": text,
         "test": worst.test,
-        "compared": len(compared),
         "left": len(problems),
     }

@@ -68,11 +68,11 @@ def _describe_passing(subject: Subject, trials: Sequence[Trial], uncompared: Seq
 
 def describe_agreement(comparisons: Sequence[Any], seed: int) -> str:
     """The text of comparisons that all agree."""
-    texts = [one.text.partition(":")[0] for one in comparisons]
     outputs = [output for one in comparisons for trial in one.trials for output in trial.outputs]
     ran = sum(trial.verdict != "skipped" for one in comparisons for trial in one.trials)
     worst = _largest([one.worst_ulps for one in outputs])
-    line = f"{texts[0]}: {sum(one.decided for one in outputs)} elements in {ran} sets of data and "
+    agrees = comparisons[0].text.partition(":")[0]
+    line = f"{agrees}: {sum(one.decided for one in outputs)} elements in {ran} sets of data and "
     line += f"{len(comparisons)} {'call' if len(comparisons) == 1 else 'calls'}"
     line += "" if worst is None else f", at most {worst:.3g} ulps off"
     return limit([line, f"  seed: {seed}"], ())

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cerith_engine::Reference;
-use cerith_toolchain::program::{Question, Reply};
+use cerith_toolchain::program::{Question, Reply, split_blobs};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -84,17 +84,11 @@ impl OracleAnswers {
             files,
             sizes,
         } = OracleQuestion::deserialize(&question.header)?;
-        let mut blobs = Vec::new();
-        let mut rest = question.blobs;
-        for size in sizes {
-            let (blob, others) = rest.split_at_checked(size).ok_or(BadQuestion::Sizes)?;
-            blobs.push(blob);
-            rest = others;
-        }
+        let blobs = split_blobs(question.blobs, &sizes).ok_or(BadQuestion::Sizes)?;
         let [new, contents @ ..] = &blobs[..] else {
             return Err(BadQuestion::Sizes);
         };
-        if !rest.is_empty() || contents.len() != files.len() {
+        if contents.len() != files.len() {
             return Err(BadQuestion::Sizes);
         }
         self.written = self.written.saturating_add(new.len());

@@ -1,7 +1,7 @@
 //! Cases with a reference function (`like:`): a contained program calls the function on the case's tensors, and the reference's
 //! execution of the launches is compared with the results.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use cerith_case::{ArgValue, Case};
@@ -10,7 +10,7 @@ use cerith_memory::{StorageId, Tensor};
 use cerith_oracle::Contract;
 use cerith_recording::recorder::{PACKAGE, program_files};
 use cerith_report::event::{LikeResult, LikeVerdict, Verdict as VerdictEvent};
-use cerith_toolchain::program::{Question, Reply};
+use cerith_toolchain::program::{Question, Reply, split_blobs};
 use cerith_toolchain::request::Module;
 use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain, WorkerFailure};
 use serde::Deserialize;
@@ -117,8 +117,9 @@ impl CaseOracle {
         session.use_contract(contract);
         let mut answers: Vec<OutputAnswer> = Vec::new();
         let mut operation = None;
+        let tensors = list_tensors(case);
         for (name, values) in results {
-            let Some((_, tensor)) = list_tensors(case).into_iter().find(|(own, _)| *own == name) else {
+            let Some((_, tensor)) = tensors.iter().find(|(own, _)| *own == name) else {
                 return Err(NotCompared::NoResults);
             };
             let values = match values {
@@ -128,16 +129,7 @@ impl CaseOracle {
                     continue;
                 }
             };
-            let output = Output {
-                name,
-                launch: 0,
-                storage: tensor.storage.0,
-                dtype: tensor.dtype.to_string(),
-                shape: tensor.shape.to_vec(),
-                strides: tensor.strides.to_vec(),
-                offset: tensor.offset,
-                expected: PathBuf::new(),
-            };
+            let output = Output::from_view(name, 0, tensor);
             let values = Values::Numbers(&values);
             let answer = session.compare_output(&output, values, None)?;
             if answer.verdict == Verdict::Inaccurate {
@@ -252,21 +244,16 @@ pub fn without_oracle(case: &Case) -> Option<LikeResult> {
 
 fn read_results(question: &Question<'_>) -> Result<Vec<ResultValues>, NotCompared> {
     let Results { outputs, sizes } = Results::deserialize(&question.header)?;
-    let mut rest = question.blobs;
-    let mut found = Vec::new();
-    for (output, size) in outputs.into_iter().zip(sizes) {
-        let (blob, others) = rest.split_at_checked(size).ok_or(NotCompared::NoResults)?;
-        rest = others;
-        found.push((
-            output.name,
-            if output.problem.is_empty() {
-                Ok(blob.to_vec())
-            } else {
-                Err(output.problem)
-            },
-        ));
-    }
-    Ok(found)
+    let blobs = split_blobs(question.blobs, &sizes).ok_or(NotCompared::NoResults)?;
+    let results = outputs.into_iter().zip(blobs).map(|(output, blob)| {
+        let values = if output.problem.is_empty() {
+            Ok(blob.to_vec())
+        } else {
+            Err(output.problem)
+        };
+        (output.name, values)
+    });
+    Ok(results.collect())
 }
 
 /// The tensors by name: those of the case, then those of the kernels' parameters.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cerith_engine::Complaint;
+use cerith_memory::Tensor;
 use cerith_oracle::Finding;
 use cerith_tile::DType;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,22 @@ pub(crate) struct Output {
     /// A file of `f64`, or of `i64` for integers. It is empty if the values are given otherwise.
     #[serde(default)]
     pub(crate) expected: PathBuf,
+}
+
+impl Output {
+    /// A view of a storage that a launch left.
+    pub(crate) fn from_view(name: String, launch: u64, view: &Tensor) -> Self {
+        Self {
+            name,
+            launch,
+            storage: view.storage.0,
+            dtype: view.dtype.to_string(),
+            shape: view.shape.to_vec(),
+            strides: view.strides.to_vec(),
+            offset: view.offset,
+            expected: PathBuf::new(),
+        }
+    }
 }
 
 /// An answer about a launch.
@@ -185,7 +202,7 @@ pub(crate) struct Operation {
 
 /// A request that cannot be answered.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RequestError {
+pub enum RequestError {
     #[error("the request is not one of the oracle's: {0}")]
     Malformed(#[from] serde_json::Error),
     #[error("failed to read {path}: {source}")]
@@ -211,7 +228,10 @@ pub(crate) enum RequestError {
 }
 
 /// A dtype by torch's name, or by Triton's.
-pub(crate) fn find_dtype(name: &str) -> Result<DType, RequestError> {
+///
+/// # Errors
+/// There is no such dtype.
+pub fn find_dtype(name: &str) -> Result<DType, RequestError> {
     let named = || DType::ALL.into_iter().find(|dtype| dtype.to_string() == name);
     DType::from_torch_name(name)
         .or_else(named)

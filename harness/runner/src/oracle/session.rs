@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_case::{Case, Corpus};
-use cerith_engine::{Engine as _, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules};
+use cerith_engine::{
+    Engine as _, Finished, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules,
+};
 use cerith_interp::value::read;
 use cerith_memory::{ByteState, Memory, StorageId, Tensor};
 use cerith_oracle::{Comparison, Contract, Element, Tolerance};
@@ -102,18 +104,7 @@ impl Session {
     /// A session with the launches of a case as its only one, number 0. Fails if these do not finish.
     pub(super) fn of_case(case: &Case, reference: Arc<Reference>) -> Result<Self, Box<LaunchAnswer>> {
         let mut session = Self::with_reference(Path::new(""), reference);
-        let run = session
-            .reference
-            .run(case, infer_rules(case))
-            .map_err(|failure| {
-                Box::new(LaunchAnswer::Failed(Failed::from_text(format!(
-                    "failed to {failure}"
-                ))))
-            })?;
-        let finished = match run.outcome {
-            Outcome::Finished(finished) => finished,
-            outcome => return Err(Box::new(describe_outcome(case, &outcome))),
-        };
+        let finished = session.run_case(case)?;
         let sources = vec![Source::Exact; case.storages.len()];
         let executed = Executed {
             formula: session.run_formula(case, &sources),
@@ -124,6 +115,19 @@ impl Session {
         };
         session.launches.push((0, Rc::new(executed)));
         Ok(session)
+    }
+
+    /// The end of a case's launches. Fails if they do not finish.
+    fn run_case(&self, case: &Case) -> Result<Box<Finished>, Box<LaunchAnswer>> {
+        let run = self.reference.run(case, infer_rules(case)).map_err(|failure| {
+            Box::new(LaunchAnswer::Failed(Failed::from_text(format!(
+                "failed to {failure}"
+            ))))
+        })?;
+        match run.outcome {
+            Outcome::Finished(finished) => Ok(finished),
+            outcome => Err(Box::new(describe_outcome(case, &outcome))),
+        }
     }
 
     /// The memory that a launch left.
@@ -171,27 +175,21 @@ impl Session {
             .map_err(|error| unsupported(format!("the launch cannot be read: {error}")))?;
         let case = corpus.entries().next().and_then(|entry| entry.resolve().ok());
         let case = case.ok_or_else(|| unsupported("the launch is not a case".to_owned()))?;
-        self.retained += (0..storages as u32)
-            .map(|storage| case.memory().bytes(StorageId(storage)).len())
+        let before = case.memory();
+        let storages = (0..storages as u32).map(StorageId);
+        self.retained += storages
+            .clone()
+            .map(|storage| before.bytes(storage).len())
             .sum::<usize>();
         if self.retained > MAX_RETAINED {
             let text =
                 format!("the launches of a run have more than {MAX_RETAINED} bytes of storages together");
             return Err(Box::new(LaunchAnswer::Exhausted(Failed::from_text(text))));
         }
-        let run = self.reference.run(&case, infer_rules(&case)).map_err(|failure| {
-            Box::new(LaunchAnswer::Failed(Failed::from_text(format!(
-                "failed to {failure}"
-            ))))
-        })?;
-        let finished = match run.outcome {
-            Outcome::Finished(finished) => finished,
-            outcome => return Err(Box::new(describe_outcome(&case, &outcome))),
-        };
-        let before = case.memory();
+        let finished = self.run_case(&case)?;
         let mut changed = Vec::new();
         let mut payload = Vec::new();
-        for storage in (0..storages as u32).map(StorageId) {
+        for storage in storages.clone() {
             let bytes = finished.memory.bytes(storage);
             if bytes != before.bytes(storage) || finished.memory.states(storage) != before.states(storage) {
                 changed.push(Changed {
@@ -206,8 +204,9 @@ impl Session {
             .iter()
             .map(|remark| describe_undefined(&find_kernel_name(&case), remark))
             .collect();
-        let sources: Vec<Source> = (0..storages as u32)
-            .map(|storage| self.find_source(&case, &before, StorageId(storage)))
+        let sources: Vec<Source> = storages
+            .clone()
+            .map(|storage| self.find_source(&case, &before, storage))
             .collect();
         let computed = self.find_computed(&case, &sources);
         let executed = Executed {
@@ -217,7 +216,7 @@ impl Session {
             sources,
             computed,
         };
-        for storage in (0..storages as u32).map(StorageId) {
+        for storage in storages {
             let hash = hash_bytes(executed.kernel.bytes(storage));
             self.left.insert(hash, (number, storage));
         }
@@ -681,10 +680,14 @@ pub(crate) fn read_element(bytes: &[u8], place: usize, dtype: DType) -> u64 {
 /// The first byte of each element of a view, in row-major order. `None` if one is outside of so many bytes.
 pub(crate) fn list_places(tensor: &Tensor, bytes: usize) -> Option<Vec<usize>> {
     let few = usize::try_from(tensor.numel()).is_ok_and(|count| count <= MAX_ELEMENTS);
-    let inside = tensor
+    (few && lies_inside(tensor, bytes)).then(|| tensor.element_starts().collect())
+}
+
+/// Whether all elements of a view are in so many bytes.
+pub(crate) fn lies_inside(tensor: &Tensor, bytes: usize) -> bool {
+    tensor
         .byte_range()
-        .is_none_or(|(first, end)| first >= 0 && usize::try_from(end).is_ok_and(|end| end <= bytes));
-    (few && inside).then(|| tensor.element_starts().collect())
+        .is_none_or(|(first, end)| first >= 0 && usize::try_from(end).is_ok_and(|end| end <= bytes))
 }
 
 /// The index of an element, counted in row-major order.

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use cerith_engine::catch_panic;
 use cerith_oracle::Contract;
-use cerith_toolchain::program::{Question, Reply};
+use cerith_toolchain::program::{Question, Reply, split_blobs};
 use serde_json::json;
 
 use super::evidence::{Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements};
 use super::judgement::{Failure, Verdict};
-use super::message::{CallResult, Message, RaisedException, Suspicion, split_blobs};
+use super::message::{CallResult, Message, RaisedException, Suspicion};
 use super::plan::Plan;
 use super::trial::{Expected, Interface, Trial};
 use crate::oracle::message::{self, LaunchAnswer};

@@ -1,7 +1,6 @@
 //! The evidence of a call: the outputs that its launches left, as Cerith executed them.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 
 use cerith_memory::{StorageId, Tensor};
 
@@ -38,16 +37,7 @@ impl View {
 
     /// The output for a comparison.
     pub fn to_output(&self, name: &str) -> Output {
-        Output {
-            name: name.to_owned(),
-            launch: self.launch,
-            storage: self.tensor.storage.0,
-            dtype: self.tensor.dtype.to_string(),
-            shape: self.tensor.shape.iter().copied().collect(),
-            strides: self.tensor.strides.iter().copied().collect(),
-            offset: self.tensor.offset,
-            expected: PathBuf::new(),
-        }
+        Output::from_view(name.to_owned(), self.launch, &self.tensor)
     }
 }
 

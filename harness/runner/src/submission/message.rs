@@ -102,15 +102,3 @@ impl Suspicion {
         Failure::new(verdict, &self.text).with_place(None, self.line)
     }
 }
-
-/// Consecutive parts of bytes. `None` if they are not as many.
-pub(super) fn split_blobs<'a>(blobs: &'a [u8], sizes: &[usize]) -> Option<Vec<&'a [u8]>> {
-    let mut rest = blobs;
-    let mut parts = Vec::with_capacity(sizes.len().min(1024));
-    for &size in sizes {
-        let (part, left) = rest.split_at_checked(size)?;
-        parts.push(part);
-        rest = left;
-    }
-    rest.is_empty().then_some(parts)
-}

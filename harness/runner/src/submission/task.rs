@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use cerith_oracle::Contract;
 use cerith_tile::DType;
-use cerith_toolchain::program::{Question, Reply};
+use cerith_toolchain::program::{Question, Reply, split_blobs};
 use cerith_toolchain::request::Module;
 use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::message::split_blobs;
 use super::program_package;
 use super::trial::{Expected, Interface, Trial, list_views, make_key};
 use crate::oracle::message::{Output, find_dtype};

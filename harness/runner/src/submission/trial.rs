@@ -8,7 +8,7 @@ use cerith_tile::numeric::decode;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::oracle::session::{ExpectedValues, read_element};
+use crate::oracle::session::{ExpectedValues, lies_inside, read_element};
 
 /// The interface of a task's submissions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -111,10 +111,7 @@ fn collect_views(value: &Json, storages: &[(String, Vec<u8>)], found: &mut Vec<(
 
 /// Whether a view has a sound layout inside of so many bytes.
 pub(super) fn is_inside(tensor: &Tensor, size: usize) -> bool {
-    tensor.is_proper()
-        && tensor
-            .byte_range()
-            .is_none_or(|(first, end)| first >= 0 && usize::try_from(end).is_ok_and(|end| end <= size))
+    tensor.is_proper() && lies_inside(tensor, size)
 }
 
 /// A call without the names of its storages.
