@@ -1,0 +1,224 @@
+//! Decides whether a polynomial is a sum of given polynomials with factors of at least 0, plus a constant of at least 0.
+//!
+//! This is a linear program over rational numbers: an unknown factor for each given polynomial, an equation for each monomial.
+//! Most given polynomials can't be part of a sum, because nothing cancels one of their monomials: they are removed first. The
+//! simplex method is exact, so that a solution is a proof without a tolerance. Floats were tried: they missed proofs.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::polynomial::{Monomial, Polynomial};
+use crate::rational::Rational;
+
+/// Maximum number of cells of a tableau.
+const MAX_CELLS: usize = 60_000;
+
+/// Maximum number of pivots.
+const MAX_PIVOTS: usize = 400;
+
+/// An integer that is greater than -1 is at least 0: a goal has to be at least this fraction more than -1.
+const FRACTION: i128 = 1 << 13;
+
+/// Whether `goal` is such a sum of `given`, up to a constant of less than 1, which doesn't matter for integers. False also if the
+/// search gives up.
+pub fn is_combination(goal: &Polynomial, given: &[Polynomial]) -> bool {
+    if let Some(number) = goal.as_number() {
+        return number >= 0;
+    }
+    let Some(used) = remove_useless(goal, given) else {
+        return false;
+    };
+    let rounded = goal
+        .scale(FRACTION)
+        .and_then(|goal| goal.add_number(FRACTION - 1));
+    solve(goal, &used) || rounded.is_some_and(|goal| solve(&goal, &used))
+}
+
+/// Whether such a sum of `given` is -1: the facts contradict each other.
+pub fn is_contradiction(given: &[Polynomial]) -> bool {
+    let goal = Polynomial::from_number(-1);
+    remove_useless(&goal, given).is_some_and(|used| solve(&goal, &used))
+}
+
+/// Removes the polynomials that can't be part of a sum. `None` if no sum has the monomials of the goal.
+fn remove_useless<'a>(goal: &Polynomial, given: &'a [Polynomial]) -> Option<Vec<&'a Polynomial>> {
+    let mut used: Vec<&Polynomial> = given.iter().collect();
+    loop {
+        // For each monomial: whether some polynomial has it with a positive factor, and with a negative one.
+        let mut signs: BTreeMap<&Monomial, (bool, bool)> = BTreeMap::new();
+        for (monomial, coefficient) in used.iter().flat_map(|one| one.terms()) {
+            let sign = signs.entry(monomial).or_default();
+            sign.0 |= coefficient > 0;
+            sign.1 |= coefficient < 0;
+        }
+        for (monomial, coefficient) in goal.terms().filter(|(monomial, _)| !monomial.is_empty()) {
+            let (positive, negative) = signs.get(monomial).copied().unwrap_or_default();
+            if coefficient > 0 && !positive || coefficient < 0 && !negative {
+                return None;
+            }
+        }
+        let useless: BTreeSet<&Monomial> = signs
+            .iter()
+            .filter(|(monomial, (positive, negative))| {
+                !monomial.is_empty() && positive != negative && goal.coefficient(monomial) == 0
+            })
+            .map(|(&monomial, _)| monomial)
+            .collect();
+        if useless.is_empty() {
+            return Some(used);
+        }
+        used.retain(|one| !one.terms().any(|(monomial, _)| useless.contains(monomial)));
+    }
+}
+
+/// Whether the linear program has a solution. False also if it is too large.
+fn solve(goal: &Polynomial, used: &[&Polynomial]) -> bool {
+    let mut monomials: BTreeSet<&Monomial> = goal.terms().map(|(monomial, _)| monomial).collect();
+    monomials.extend(used.iter().flat_map(|one| one.terms()).map(|(monomial, _)| monomial));
+    let constant = Monomial::new();
+    monomials.insert(&constant);
+    // A column for each polynomial and one for the constant that is left over; the last one is the right side.
+    let columns = used.len() + 2;
+    if monomials.len().saturating_mul(columns) > MAX_CELLS {
+        return false;
+    }
+    let mut rows: Vec<Vec<i128>> = Vec::with_capacity(monomials.len());
+    for monomial in monomials {
+        let mut row: Vec<i128> = used.iter().map(|one| one.coefficient(monomial)).collect();
+        row.push(i128::from(monomial.is_empty()));
+        row.push(goal.coefficient(monomial));
+        if goal.coefficient(monomial) < 0 {
+            for number in &mut row {
+                *number = number.saturating_neg();
+            }
+        }
+        rows.push(row);
+    }
+    find_feasible(&rows, columns - 1).unwrap_or(false)
+}
+
+/// Phase one of the simplex method. Every row begins with an artificial variable of its own, which isn't stored, and `basis` has the
+/// column that has taken its place. The sum of the artificial variables is made 0, if that is possible. `None` if a number
+/// overflows, or after too many pivots.
+fn find_feasible(numbers: &[Vec<i128>], variables: usize) -> Option<bool> {
+    let mut rows: Vec<Vec<Rational>> = Vec::with_capacity(numbers.len());
+    // The sum of all rows that still have an artificial variable.
+    let mut sums = vec![Rational::from_integer(0); variables + 1];
+    for row in numbers {
+        let row: Vec<Rational> = row.iter().map(|&number| Rational::from_integer(number)).collect();
+        subtract_multiple(&mut sums, &row, Rational::from_integer(-1))?;
+        rows.push(row);
+    }
+    let mut basis: Vec<Option<usize>> = vec![None; rows.len()];
+    for turn in 0..MAX_PIVOTS {
+        if sums.last()?.is_zero() {
+            return Some(true);
+        }
+        let column = choose_column(&sums, variables, turn)?;
+        let Some(column) = column else {
+            return Some(false);
+        };
+        let mut best: Option<(usize, Rational)> = None;
+        for (nth, row) in rows.iter().enumerate() {
+            let cell = *row.get(column)?;
+            if !cell.is_positive() {
+                continue;
+            }
+            let ratio = row.last()?.div(cell)?;
+            let is_better = match best {
+                None => true,
+                Some((other, least)) => match ratio.compare(least)? {
+                    Ordering::Less => true,
+                    Ordering::Equal => order(basis.get(nth), nth) < order(basis.get(other), other),
+                    Ordering::Greater => false,
+                },
+            };
+            if is_better {
+                best = Some((nth, ratio));
+            }
+        }
+        let (pivot, _) = best?;
+        let mut row = std::mem::take(rows.get_mut(pivot)?);
+        let factor = *row.get(column)?;
+        for cell in &mut row {
+            if !cell.is_zero() {
+                *cell = cell.div(factor)?;
+            }
+        }
+        for other in rows.iter_mut().filter(|other| !other.is_empty()) {
+            let factor = *other.get(column)?;
+            subtract_multiple(other, &row, factor)?;
+        }
+        let factor = *sums.get(column)?;
+        subtract_multiple(&mut sums, &row, factor)?;
+        *rows.get_mut(pivot)? = row;
+        *basis.get_mut(pivot)? = Some(column);
+    }
+    None
+}
+
+/// The column that helps most; late in the search the first one that helps (Bland's rule), so that it can't go in circles.
+#[expect(clippy::option_option, reason = "an overflow differs from the end of the search")]
+fn choose_column(sums: &[Rational], variables: usize, turn: usize) -> Option<Option<usize>> {
+    let mut best: Option<(usize, Rational)> = None;
+    for (column, &sum) in sums.iter().take(variables).enumerate() {
+        if !sum.is_positive() {
+            continue;
+        }
+        let is_better = match best {
+            None => true,
+            Some((_, most)) => turn < MAX_PIVOTS / 2 && sum.compare(most)? == Ordering::Greater,
+        };
+        if is_better {
+            best = Some((column, sum));
+        }
+    }
+    Some(best.map(|(column, _)| column))
+}
+
+/// Artificial variables leave first.
+fn order(basis: Option<&Option<usize>>, row: usize) -> (bool, usize) {
+    match basis {
+        Some(Some(column)) => (true, *column),
+        _ => (false, row),
+    }
+}
+
+fn subtract_multiple(from: &mut [Rational], row: &[Rational], factor: Rational) -> Option<()> {
+    if factor.is_zero() {
+        return Some(());
+    }
+    for (cell, &other) in from.iter_mut().zip(row) {
+        if !other.is_zero() {
+            *cell = cell.sub(other.mul(factor)?)?;
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::polynomial::SymbolId;
+
+    fn x(n: u32) -> Polynomial {
+        Polynomial::from_symbol(SymbolId(n))
+    }
+
+    #[test]
+    fn sums_of_facts_are_found() {
+        let (a, b) = (x(0), x(1));
+        // From a >= 0 and b - a - 1 >= 0 follows b - 1 >= 0, but not b - 2 >= 0.
+        let given = [a.clone(), b.sub(&a).and_then(|d| d.add_number(-1)).expect("small")];
+        assert!(is_combination(&b.add_number(-1).expect("small"), &given));
+        assert!(!is_combination(&b.add_number(-2).expect("small"), &given));
+        assert!(!is_combination(&a.scale(-1).expect("small"), &given));
+        // 6a + 4b + 3 from a and b - a - 1.
+        let goal = a
+            .scale(6)
+            .and_then(|p| p.add_scaled(&b, 4))
+            .and_then(|p| p.add_number(3))
+            .expect("small");
+        assert!(is_combination(&goal, &given));
+    }
+}

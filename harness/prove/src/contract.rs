@@ -1,0 +1,78 @@
+//! What a proof may assume: the number of elements of each tensor, the grid, and the ranges of sizes, each with its source.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// An integer that a launch determines.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Size {
+    /// A number.
+    Number(i64),
+    /// A parameter of the kernel, or another size with a name that no parameter has: `x.shape[0]`.
+    Name(String),
+    /// The sum.
+    Sum(Vec<Self>),
+    /// The product.
+    Product(Vec<Self>),
+    /// The quotient, rounded up (`triton.cdiv`); both are at least 1.
+    Cdiv(Box<Self>, Box<Self>),
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let join = |parts: &[Self], by: &str| {
+            let parts: Vec<String> = parts
+                .iter()
+                .map(|part| match part {
+                    Self::Sum(_) if by != " + " => format!("({part})"),
+                    _ => part.to_string(),
+                })
+                .collect();
+            parts.join(by)
+        };
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => f.write_str(name),
+            Self::Sum(parts) => f.write_str(&join(parts, " + ")),
+            Self::Product(parts) => f.write_str(&join(parts, " * ")),
+            Self::Cdiv(a, b) => write!(f, "cdiv({a}, {b})"),
+        }
+    }
+}
+
+/// Where an assumption comes from. The later, the weaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The kernel's file declares it.
+    Declared,
+    /// Its launcher passes it in all launches that were evaluated.
+    Launcher,
+    /// The kernel's text suggests it: names, strides, the bounds of other accesses.
+    Text,
+}
+
+/// An assumption as a reader sees it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Assumption {
+    /// Its source.
+    pub source: Source,
+    /// In words: `x has (M - 1) * stride_m + N elements`.
+    pub text: String,
+}
+
+/// What a proof may assume.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contract {
+    /// The number of elements from each tensor's pointer on, by parameter.
+    pub elements: BTreeMap<String, Size>,
+    /// The number of programs on each axis.
+    pub grid: [Option<Size>; 3],
+    /// The least and the largest value of sizes, by name.
+    pub ranges: BTreeMap<String, (i64, i64)>,
+    /// Numbers that sizes are multiples of, by name.
+    pub multiples: BTreeMap<String, i64>,
+    /// Pairs of sizes, of which the first is at most the second.
+    pub orders: Vec<(Size, Size)>,
+    /// All of it in words.
+    pub assumptions: Vec<Assumption>,
+}

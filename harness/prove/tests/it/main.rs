@@ -1,0 +1,3 @@
+//! Proofs about kernels, from their Python to the answers.
+
+mod kernels;
