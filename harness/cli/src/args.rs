@@ -16,6 +16,7 @@ mod mcp;
 mod merge;
 mod noise;
 mod output;
+mod prove;
 mod record;
 mod report;
 mod run;
@@ -39,6 +40,7 @@ pub use self::judge::{JudgeArgs, JudgeFormat};
 #[cfg(feature = "mcp")]
 pub use self::mcp::McpArgs;
 pub use self::merge::{MergeArgs, ReportCommand};
+pub use self::prove::{ProveArgs, ProveFormat};
 pub use self::record::{ImportArgs, RecordArgs};
 pub use self::report::{ReportArgs, ReportFormat};
 pub use self::run::{Masked, Reports, RunArgs, RunFormat};
@@ -86,6 +88,8 @@ pub enum Command {
     List(ListArgs),
     /// Try the kernels of a file with many sizes, layouts and dtypes, and say what is wrong with them.
     Check(CheckArgs),
+    /// Prove for all sizes that the kernels of a file stay inside of their tensors.
+    Prove(ProveArgs),
     /// Judge submissions for a task: whether their kernels compute its reference function.
     Judge(JudgeArgs),
     /// Serve agents and editors with the Model Context Protocol on standard input and output.

@@ -12,6 +12,7 @@ mod manual;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod options;
+mod prove;
 mod report;
 mod terminal;
 mod toolchain;
@@ -71,6 +72,7 @@ fn run_command(command: Command) -> Exit {
     match command {
         Command::Run(args) => run::run(&args.into(), host),
         Command::Check(args) => check::check(&args, &terminal),
+        Command::Prove(args) => prove::prove(&args, &terminal, host),
         Command::Judge(args) => submission::judge(&args.into(), host),
         Command::Import(args) => import::import(&args.into(), &terminal),
         Command::Record(args) => record::record(&args.into(), host),

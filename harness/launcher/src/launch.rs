@@ -76,6 +76,11 @@ impl<'a> Machine<'a> {
                     });
                     let tensors = tensors.collect();
                     let assumed = self.list_assumed(&usage, &bindings);
+                    for value in bindings.values.iter().map(|(_, value)| value) {
+                        if let Value::Int(number) = value {
+                            self.passed |= number.sizes;
+                        }
+                    }
                     let grid = bindings.grid.iter().map(|dim| dim.value);
                     self.launches.push(Launched {
                         host,

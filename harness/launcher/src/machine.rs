@@ -58,6 +58,8 @@ pub(super) struct Machine<'a> {
     pub doubts: usize,
     /// Dimensions of inputs whose sizes the launcher reads.
     pub observed: BTreeSet<(usize, usize)>,
+    /// The sizes that integers of launches depend on: a set of bits.
+    pub passed: u64,
     /// Inputs that nothing decides.
     pub assumed: BTreeSet<usize>,
     /// Storages of inputs whose number of elements nothing decides. They have more than a launch needs.
@@ -94,6 +96,7 @@ impl<'a> Machine<'a> {
             missed: Vec::new(),
             doubts: 0,
             observed: BTreeSet::new(),
+            passed: 0,
             assumed: BTreeSet::new(),
             roomy: BTreeSet::new(),
             ordered: BTreeSet::new(),

@@ -74,9 +74,11 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_lay
     all
 }
 
-/// Whether the launcher reads a size.
+/// Whether the launcher reads a size, perhaps of a tensor that it made.
 fn is_read(base: &Machine<'_>, size: usize) -> bool {
-    base.observed.iter().any(|(input, dim)| {
+    let is_passed = u32::try_from(size).is_ok_and(|size| base.passed.checked_shr(size).unwrap_or(0) & 1 == 1);
+    is_passed
+        || base.observed.iter().any(|(input, dim)| {
         let tensor = base.plan.tensor(*input);
         tensor.is_some_and(|tensor| tensor.dims.get(*dim) == Some(&size))
     })

@@ -1,0 +1,428 @@
+//! The contract of a kernel, from the launches that are tried: which argument is the size or the stride of which tensor, and how
+//! the grid follows from sizes.
+//!
+//! A relation is part of the contract if it holds in all launches, and at least two of them differ in its value. A size
+//! that no argument equals gets a name of its own, `x.shape[0]`, and may be anything from 1.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cerith_case::{ArgValue, Case, Launch};
+use cerith_prove::{Assumption, Contract, Size, Source};
+use cerith_tile::ir::{Elem, Function};
+use cerith_tile::DType;
+
+/// Sizes are at most so far below the largest `i32` that a block fits behind them.
+const MARGIN: i64 = 1 << 16;
+
+/// The largest size.
+const MAX_SIZE: i64 = i32::MAX as i64 - MARGIN;
+
+/// A launch as far as a contract is concerned.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// Integers by name: parameters, `x.shape[0]`, `x.stride(0)`.
+    numbers: BTreeMap<String, i64>,
+    /// Sizes and strides of tensors, by parameter.
+    tensors: BTreeMap<String, (Vec<i64>, Vec<i64>)>,
+    grid: [i64; 3],
+}
+
+/// Launches of one kernel, and the relations between their arguments.
+#[derive(Clone, Debug, Default)]
+pub struct Relations {
+    seen: Vec<Seen>,
+    /// Parameters whose values are known when the kernel is compiled.
+    constants: BTreeSet<String>,
+    source: Option<Source>,
+}
+
+/// The value of a size in a launch.
+fn evaluate(size: &Size, numbers: &BTreeMap<String, i64>) -> Option<i64> {
+    match size {
+        Size::Number(number) => Some(*number),
+        Size::Name(name) => numbers.get(name).copied(),
+        Size::Sum(parts) => parts.iter().try_fold(0i64, |sum, part| {
+            sum.checked_add(evaluate(part, numbers)?)
+        }),
+        Size::Product(parts) => parts.iter().try_fold(1i64, |product, part| {
+            product.checked_mul(evaluate(part, numbers)?)
+        }),
+        Size::Cdiv(a, b) => {
+            let (a, b) = (evaluate(a, numbers)?, evaluate(b, numbers)?);
+            (a > 0 && b > 0).then(|| (a - 1) / b + 1)
+        }
+    }
+}
+
+impl Relations {
+    /// The relations of these launches. `source` is where they come from.
+    pub fn from_cases<'c>(kernel: &str, cases: impl Iterator<Item = &'c Case>, source: Source) -> Self {
+        let mut relations = Self {
+            source: Some(source),
+            ..Self::default()
+        };
+        for launch in cases.flat_map(|case| &case.launches) {
+            if launch.kernel.name == kernel
+                && let Some(seen) = see_launch(launch)
+            {
+                relations.seen.push(seen);
+            }
+            for parameter in launch.kernel.function().into_iter().flat_map(|function| &function.parameters) {
+                if parameter.constexpr {
+                    relations.constants.insert(parameter.name.clone());
+                }
+            }
+        }
+        relations
+    }
+
+    /// Number of launches.
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// The contract of a kernel that was traced for a launch.
+    pub fn build_contract(&self, function: &Function, launch: &Launch) -> Option<Contract> {
+        let own = see_launch(launch)?;
+        let runtime: Vec<&str> = function
+            .params
+            .iter()
+            .filter(|parameter| {
+                matches!(function.ty(parameter.value).elem, Elem::Num(dtype) if dtype.is_int() && dtype != DType::I1)
+            })
+            .map(|parameter| parameter.name.as_str())
+            .collect();
+        let mut fit = Fit {
+            relations: self,
+            own: &own,
+            runtime,
+            contract: Contract::default(),
+            sizes: Vec::new(),
+        };
+        for name in own.tensors.keys() {
+            fit.add_tensor(name);
+        }
+        fit.add_grid();
+        fit.add_multiples();
+        Some(fit.finish())
+    }
+}
+
+fn see_launch(launch: &Launch) -> Option<Seen> {
+    let mut seen = Seen {
+        grid: launch.grid.map(i64::from),
+        ..Seen::default()
+    };
+    for (name, argument) in launch.arguments() {
+        let name = name?;
+        let mut value = &argument.value;
+        while let ArgValue::Constexpr(inner) = value {
+            value = inner;
+        }
+        match value {
+            ArgValue::Int(number) => {
+                seen.numbers.insert(name.to_owned(), i64::try_from(*number).ok()?);
+            }
+            ArgValue::Tensor { tensor, .. } => {
+                for (dim, (&size, &stride)) in tensor.shape.iter().zip(&tensor.strides).enumerate() {
+                    seen.numbers.insert(name_dim(name, dim), size);
+                    seen.numbers.insert(name_stride(name, dim), stride);
+                }
+                let sizes = (tensor.shape.to_vec(), tensor.strides.to_vec());
+                seen.tensors.insert(name.to_owned(), sizes);
+            }
+            _ => {}
+        }
+    }
+    // Empty tensors are no part of a contract: sizes are at least 1.
+    let is_empty = seen.tensors.values().any(|(shape, _)| shape.contains(&0));
+    (!is_empty && seen.grid.iter().all(|&count| count > 0)).then_some(seen)
+}
+
+fn name_dim(tensor: &str, dim: usize) -> String {
+    format!("{tensor}.shape[{dim}]")
+}
+
+fn name_stride(tensor: &str, dim: usize) -> String {
+    format!("{tensor}.stride({dim})")
+}
+
+/// Whether a name is that of an argument, and not of a size or a stride.
+fn is_argument(name: &str) -> bool {
+    !name.contains(['.', '[', '('])
+}
+
+/// A contract in the making.
+struct Fit<'a> {
+    relations: &'a Relations,
+    own: &'a Seen,
+    /// Integer parameters that are passed at run time.
+    runtime: Vec<&'a str>,
+    contract: Contract,
+    /// Sizes that the grid may depend on.
+    sizes: Vec<Size>,
+}
+
+impl Fit<'_> {
+    /// Whether a size has these values in all launches.
+    fn holds(&self, size: &Size, value: &dyn Fn(&Seen) -> Option<i64>) -> bool {
+        self.relations.seen.iter().all(|seen| {
+            let value = value(seen);
+            value.is_some() && evaluate(size, &seen.numbers) == value
+        })
+    }
+
+    /// Whether launches differ in a value.
+    fn varies(&self, value: &dyn Fn(&Seen) -> Option<i64>) -> bool {
+        let values: BTreeSet<Option<i64>> = self.relations.seen.iter().map(value).collect();
+        values.len() > 1
+    }
+
+    /// The integer arguments, those that are passed at run time first.
+    fn list_arguments(&self) -> Vec<Size> {
+        let mut names: Vec<&String> = self.own.numbers.keys().filter(|name| is_argument(name)).collect();
+        names.sort_by_key(|name| self.relations.constants.contains(*name));
+        names.into_iter().cloned().map(Size::Name).collect()
+    }
+
+    /// The argument, or the size that already has a name, that equals a value in all launches.
+    fn find_argument(&self, value: &dyn Fn(&Seen) -> Option<i64>, is_stride: bool) -> Option<Size> {
+        if !self.varies(value) {
+            return None;
+        }
+        let mut sizes = self.list_arguments();
+        // A stride's name says so.
+        sizes.sort_by_key(|size| matches!(size, Size::Name(name) if name.contains("stride") != is_stride));
+        sizes.extend(self.sizes.iter().filter(|_| !is_stride).cloned());
+        sizes.into_iter().find(|size| self.holds(size, value))
+    }
+
+    fn add_tensor(&mut self, name: &str) {
+        let Some((shape, _)) = self.own.tensors.get(name) else { return };
+        let rank = shape.len();
+        let has_rank = |seen: &Seen| seen.tensors.get(name).is_some_and(|(shape, _)| shape.len() == rank);
+        if !self.relations.seen.iter().all(has_rank) {
+            return;
+        }
+        let is_contiguous = self.relations.seen.iter().all(|seen| {
+            seen.tensors.get(name).is_some_and(|(shape, strides)| {
+                let mut next = 1i64;
+                shape.iter().zip(strides).rev().all(|(&size, &stride)| {
+                    let holds = size == 1 || stride == next;
+                    next = next.saturating_mul(size);
+                    holds
+                })
+            })
+        });
+        let count = |seen: &Seen| {
+            let (shape, _) = seen.tensors.get(name)?;
+            shape.iter().try_fold(1i64, |count, &size| count.checked_mul(size))
+        };
+        let whole = is_contiguous.then(|| self.find_argument(&count, false)).flatten();
+        let mut dims = Vec::new();
+        for dim in 0..rank {
+            let key = name_dim(name, dim);
+            let value = |seen: &Seen| seen.numbers.get(&key).copied();
+            let size = self
+                .find_argument(&value, false)
+                .or_else(|| self.find_product(&value))
+                .unwrap_or_else(|| Size::Name(key.clone()));
+            dims.push(size);
+        }
+        let elements = if let Some(whole) = whole {
+            self.note(format!("`{name}` has {whole} elements"));
+            whole
+        } else if is_contiguous {
+            self.note(format!("`{name}` is contiguous, of shape [{}]", list(&dims)));
+            Size::Product(dims.clone())
+        } else {
+            let mut span = vec![Size::Number(1)];
+            let mut strides = Vec::new();
+            for (dim, size) in dims.iter().enumerate() {
+                let stride = self.find_stride(name, dim, &dims);
+                let last = Size::Sum(vec![size.clone(), Size::Number(-1)]);
+                span.push(Size::Product(vec![last, stride.clone()]));
+                strides.push(stride);
+            }
+            let (dims, strides) = (list(&dims), list(&strides));
+            self.note(format!("`{name}` has shape [{dims}] and strides [{strides}]"));
+            Size::Sum(span)
+        };
+        for size in dims.iter().chain([&elements]) {
+            let is_plain = matches!(size, Size::Name(_));
+            if is_plain && !self.sizes.contains(size) {
+                self.sizes.push(size.clone());
+            }
+        }
+        self.contract.elements.insert(name.to_owned(), elements);
+    }
+
+    /// The product of two arguments that equals a value in all launches.
+    fn find_product(&self, value: &dyn Fn(&Seen) -> Option<i64>) -> Option<Size> {
+        if !self.varies(value) {
+            return None;
+        }
+        let arguments = self.list_arguments();
+        for (nth, a) in arguments.iter().enumerate() {
+            for b in arguments.iter().skip(nth) {
+                let parts = [a.clone(), b.clone()];
+                // Factors of 1 would make anything a product.
+                let is_proper = parts.iter().all(|part| {
+                    let values = self.relations.seen.iter().map(|seen| evaluate(part, &seen.numbers));
+                    values.into_iter().all(|value| value.is_some_and(|value| value > 1))
+                });
+                let product = Size::Product(parts.to_vec());
+                if is_proper && self.holds(&product, value) {
+                    return Some(product);
+                }
+            }
+        }
+        None
+    }
+
+    fn find_stride(&self, name: &str, dim: usize, dims: &[Size]) -> Size {
+        let key = name_stride(name, dim);
+        let value = |seen: &Seen| seen.numbers.get(&key).copied();
+        for small in [1, 0] {
+            if self.holds(&Size::Number(small), &value) {
+                return Size::Number(small);
+            }
+        }
+        if let Some(argument) = self.find_argument(&value, true) {
+            return argument;
+        }
+        let inner = Size::Product(dims.get(dim + 1..).unwrap_or_default().to_vec());
+        if self.holds(&inner, &value) && self.varies(&value) {
+            return inner;
+        }
+        Size::Name(key)
+    }
+
+    fn add_grid(&mut self) {
+        let blocks: Vec<Size> = self.relations.constants.iter().cloned().map(Size::Name).collect();
+        for axis in 0..3 {
+            let value = |seen: &Seen| seen.grid.get(axis).copied();
+            if self.holds(&Size::Number(1), &value) {
+                if let Some(to) = self.contract.grid.get_mut(axis) {
+                    *to = Some(Size::Number(1));
+                }
+                continue;
+            }
+            if !self.varies(&value) {
+                continue;
+            }
+            let mut factors: Vec<Size> = self.sizes.clone();
+            let arguments = self.list_arguments().into_iter();
+            factors.extend(arguments.filter(|one| !self.sizes.contains(one)));
+            let quotients: Vec<Size> = factors
+                .iter()
+                .flat_map(|size| {
+                    let cdiv = |block: &Size| Size::Cdiv(Box::new(size.clone()), Box::new(block.clone()));
+                    blocks.iter().map(cdiv).collect::<Vec<_>>()
+                })
+                .collect();
+            factors.extend(quotients);
+            // A factor that is 1 in all launches shows nothing.
+            factors.retain(|one| self.varies(&|seen| evaluate(one, &seen.numbers)));
+            let single = factors.iter().find(|one| self.holds(one, &value)).cloned();
+            let found = single.or_else(|| {
+                let pairs = factors.iter().enumerate().flat_map(|(nth, a)| {
+                    factors.iter().skip(nth + 1).map(move |b| Size::Product(vec![a.clone(), b.clone()]))
+                });
+                pairs.into_iter().find(|pair| self.holds(pair, &value))
+            });
+            if let Some(size) = found {
+                self.note(format!("axis {axis} of the grid has {size} programs"));
+                if let Some(to) = self.contract.grid.get_mut(axis) {
+                    *to = Some(size);
+                }
+            }
+        }
+    }
+
+    /// Sizes that a launcher only passes as multiples of a block.
+    fn add_multiples(&mut self) {
+        if self.relations.source != Some(Source::Launcher) {
+            return;
+        }
+        let mut found = Vec::new();
+        for &name in &self.runtime {
+            let values = |seen: &Seen| seen.numbers.get(name).copied();
+            for block in &self.relations.constants {
+                let mut quotients = BTreeSet::new();
+                let divides = self.relations.seen.iter().all(|seen| {
+                    let pair = values(seen).zip(seen.numbers.get(block).copied());
+                    pair.is_some_and(|(value, by)| {
+                        if by > 1 {
+                            quotients.insert(value / by);
+                        }
+                        by > 1 && value % by == 0
+                    })
+                });
+                if divides && quotients.len() >= 4 {
+                    found.push((name.to_owned(), block.clone()));
+                }
+            }
+        }
+        for (name, block) in found {
+            if let Some(&by) = self.own.numbers.get(&block) {
+                self.note(format!("`{name}` is a multiple of `{block}`"));
+                self.contract.multiples.insert(name, by);
+            }
+        }
+    }
+
+    fn note(&mut self, text: String) {
+        let source = self.relations.source.unwrap_or(Source::Text);
+        self.contract.assumptions.push(Assumption { source, text });
+    }
+
+    /// The contract, with numbers in place of what the kernel was compiled for.
+    fn finish(mut self) -> Contract {
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        let mut contract = std::mem::take(&mut self.contract);
+        for size in contract.elements.values_mut().chain(contract.grid.iter_mut().flatten()) {
+            self.replace_constants(size, &mut names);
+        }
+        for name in names {
+            let is_stride = name.contains("stride");
+            let range = if is_stride { (0, i64::from(i32::MAX)) } else { (1, MAX_SIZE) };
+            contract.ranges.insert(name, range);
+        }
+        let source = self.relations.source.unwrap_or(Source::Text);
+        contract.assumptions.push(Assumption {
+            source,
+            text: format!("sizes are from 1 to {MAX_SIZE}, and strides not negative"),
+        });
+        contract
+    }
+
+    fn replace_constants(&self, size: &mut Size, names: &mut BTreeSet<String>) {
+        match size {
+            Size::Number(_) => {}
+            Size::Name(name) => {
+                if is_argument(name) && !self.runtime.contains(&name.as_str()) {
+                    if let Some(&number) = self.own.numbers.get(name) {
+                        *size = Size::Number(number);
+                    }
+                } else {
+                    names.insert(name.clone());
+                }
+            }
+            Size::Sum(parts) | Size::Product(parts) => {
+                for part in parts {
+                    self.replace_constants(part, names);
+                }
+            }
+            Size::Cdiv(a, b) => {
+                self.replace_constants(a, names);
+                self.replace_constants(b, names);
+            }
+        }
+    }
+}
+
+fn list(sizes: &[Size]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(Size::to_string).collect();
+    sizes.join(", ")
+}
