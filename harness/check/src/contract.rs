@@ -14,6 +14,9 @@ use cerith_tile::DType;
 /// Sizes are at most so far below the largest `i32` that a block fits behind them.
 const MARGIN: i64 = 1 << 16;
 
+/// Numbers that sizes may be multiplied with.
+const FACTORS: [i64; 4] = [2, 3, 4, 8];
+
 /// The largest size.
 const MAX_SIZE: i64 = i32::MAX as i64 - MARGIN;
 
@@ -244,9 +247,11 @@ impl Fit<'_> {
                 span.push(Size::Product(vec![last, stride.clone()]));
                 strides.push(stride);
             }
-            let (dims, strides) = (list(&dims), list(&strides));
-            self.note(format!("`{name}` has shape [{dims}] and strides [{strides}]"));
-            Size::Sum(span)
+            let (shape, strides) = (list(&dims), list(&strides));
+            self.note(format!("`{name}` has shape [{shape}] and strides [{strides}], without overlap"));
+            let span = Size::Sum(span);
+            self.contract.orders.push((Size::Product(dims.clone()), span.clone()));
+            span
         };
         for size in dims.iter().chain([&elements]) {
             let is_plain = matches!(size, Size::Name(_));
@@ -257,19 +262,21 @@ impl Fit<'_> {
         self.contract.elements.insert(name.to_owned(), elements);
     }
 
-    /// The product of two arguments that equals a value in all launches.
+    /// The product of two arguments or sizes, or of one and a small number, that equals a value in all launches.
     fn find_product(&self, value: &dyn Fn(&Seen) -> Option<i64>) -> Option<Size> {
         if !self.varies(value) {
             return None;
         }
-        let arguments = self.list_arguments();
-        for (nth, a) in arguments.iter().enumerate() {
-            for b in arguments.iter().skip(nth) {
+        let mut factors = self.list_arguments();
+        factors.extend(self.sizes.iter().filter(|size| !self.list_arguments().contains(size)).cloned());
+        let numbers = FACTORS.map(Size::Number);
+        for (nth, a) in factors.iter().enumerate() {
+            for b in numbers.iter().chain(factors.iter().skip(nth)) {
                 let parts = [a.clone(), b.clone()];
-                // Factors of 1 would make anything a product.
+                // A factor that is always 1 would make anything a product.
                 let is_proper = parts.iter().all(|part| {
-                    let values = self.relations.seen.iter().map(|seen| evaluate(part, &seen.numbers));
-                    values.into_iter().all(|value| value.is_some_and(|value| value > 1))
+                    let mut values = self.relations.seen.iter().map(|seen| evaluate(part, &seen.numbers));
+                    values.any(|value| value.is_some_and(|value| value > 1))
                 });
                 let product = Size::Product(parts.to_vec());
                 if is_proper && self.holds(&product, value) {
@@ -381,7 +388,9 @@ impl Fit<'_> {
     fn finish(mut self) -> Contract {
         let mut names: BTreeSet<String> = BTreeSet::new();
         let mut contract = std::mem::take(&mut self.contract);
-        for size in contract.elements.values_mut().chain(contract.grid.iter_mut().flatten()) {
+        let orders = contract.orders.iter_mut().flat_map(|(a, b)| [a, b]);
+        let grid = contract.grid.iter_mut().flatten();
+        for size in contract.elements.values_mut().chain(grid).chain(orders) {
             self.replace_constants(size, &mut names);
         }
         for name in names {
