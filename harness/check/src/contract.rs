@@ -394,14 +394,20 @@ impl Fit<'_> {
             self.replace_constants(size, &mut names);
         }
         for name in names {
-            let is_stride = name.contains("stride");
-            let range = if is_stride { (0, i64::from(i32::MAX)) } else { (1, MAX_SIZE) };
+            let range = if name.contains("stride") {
+                // A launch may pass an expanded tensor.
+                let values = self.relations.seen.iter().filter_map(|seen| seen.numbers.get(&name));
+                let least = values.min().copied().unwrap_or(1).clamp(0, 1);
+                (least, i64::from(i32::MAX))
+            } else {
+                (1, MAX_SIZE)
+            };
             contract.ranges.insert(name, range);
         }
         let source = self.relations.source.unwrap_or(Source::Text);
         contract.assumptions.push(Assumption {
             source,
-            text: format!("sizes are from 1 to {MAX_SIZE}, and strides not negative"),
+            text: format!("sizes are from 1 to {MAX_SIZE}, and strides at least 1, or 0 if a launch passes that"),
         });
         contract
     }

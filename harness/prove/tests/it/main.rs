@@ -1,3 +1,4 @@
 //! Proofs about kernels, from their Python to the answers.
 
 mod kernels;
+mod law;

@@ -1,0 +1,226 @@
+//! A law: a load that is proved to be in bounds never traps, for any sizes that its contract allows. Kernels are generated: sums,
+//! products, quotients, minima and loops in indices and masks, with as many wrong masks as right ones.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use cerith_frontend::{Request, RequestArg, Traced, trace};
+use cerith_interp::{Config, LaunchOutcome, ParamValue, Program, TrapKind};
+use cerith_memory::{Memory, Storages};
+use cerith_prove::{Contract, ObligationKind, Size, prove};
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::SourceFile;
+use proptest::prelude::*;
+
+/// A kernel with one load, and its contract.
+#[derive(Clone, Debug)]
+struct Sample {
+    index: String,
+    mask: String,
+    elements: Size,
+    grid: Size,
+    is_loop: bool,
+    sizes: Vec<[i64; 3]>,
+}
+
+fn size(name: &str) -> Size {
+    Size::Name(name.to_owned())
+}
+
+/// An integer expression of the kernel, of the program, a lane, parameters and small numbers.
+fn index() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        4 => Just("i".to_owned()),
+        2 => Just("p".to_owned()),
+        2 => Just("k".to_owned()),
+        1 => Just("n".to_owned()),
+        1 => Just("s".to_owned()),
+        1 => (0..3i64).prop_map(|number| number.to_string()),
+    ];
+    leaf.prop_recursive(3, 8, 2, |inner| {
+        let pair = (inner.clone(), inner.clone());
+        prop_oneof![
+            4 => pair.clone().prop_map(|(a, b)| format!("({a} + {b})")),
+            3 => pair.clone().prop_map(|(a, b)| format!("({a} * {b})")),
+            1 => pair.clone().prop_map(|(a, b)| format!("({a} - {b})")),
+            1 => pair.clone().prop_map(|(a, b)| format!("tl.minimum({a}, {b})")),
+            1 => pair.clone().prop_map(|(a, b)| format!("tl.maximum({a}, {b})")),
+            1 => pair.prop_map(|(a, b)| format!("tl.where({a} < {b}, {a}, {b})")),
+            2 => inner.clone().prop_map(|a| format!("({a} // m)")),
+            2 => inner.clone().prop_map(|a| format!("({a} % n)")),
+            1 => inner.prop_map(|a| format!("({a} % 4)")),
+        ]
+    })
+}
+
+fn mask() -> impl Strategy<Value = String> {
+    let bound = prop_oneof![
+        4 => Just("n"),
+        2 => Just("m"),
+        1 => Just("n + 1"),
+        1 => Just("n - 1"),
+        1 => Just("s"),
+    ];
+    let one = (index(), prop_oneof![3 => Just("<"), 1 => Just("<=")], bound)
+        .prop_map(|(index, operator, bound)| format!("({index} {operator} {bound})"));
+    let likely = prop_oneof![
+        Just("(i < n)".to_owned()),
+        Just("(i < n) & (p < m)".to_owned()),
+        Just("(i <= n)".to_owned()),
+        Just("(k < n) & (i < m)".to_owned()),
+        Just("(i < n) | (i < m)".to_owned()),
+    ];
+    let any = prop_oneof![3 => one, 3 => likely];
+    (any.clone(), prop_oneof![3 => Just(None), 2 => any.prop_map(Some)])
+        .prop_map(|(a, b)| b.map_or_else(|| a.clone(), |b| format!("({a}) & ({b})")))
+}
+
+fn sample() -> impl Strategy<Value = Sample> {
+    let elements = prop_oneof![
+        3 => Just(size("n")),
+        2 => Just(Size::Product(vec![size("m"), size("n")])),
+        1 => Just(Size::Sum(vec![Size::Product(vec![size("m"), size("s")]), size("n")])),
+        1 => Just(Size::Sum(vec![size("m"), size("n")])),
+    ];
+    let grid = prop_oneof![
+        Just(Size::Cdiv(Box::new(size("n")), Box::new(Size::Number(4)))),
+        Just(size("m")),
+        Just(Size::Product(vec![size("m"), Size::Cdiv(Box::new(size("n")), Box::new(Size::Number(4)))])),
+    ];
+    let likely = prop_oneof![
+        Just("i".to_owned()),
+        Just("(p * n + i)".to_owned()),
+        Just("(p * s + k)".to_owned()),
+        Just("(i % n)".to_owned()),
+        Just("(k * m + p)".to_owned()),
+    ];
+    let index = prop_oneof![2 => likely, 3 => index()];
+    let sizes = prop::collection::vec([2..14i64, 2..9i64, 2..9i64], 4);
+    (index, mask(), elements, grid, any::<bool>(), sizes).prop_map(
+        |(index, mask, elements, grid, is_loop, sizes)| Sample {
+            index,
+            mask,
+            elements,
+            grid,
+            is_loop,
+            sizes,
+        },
+    )
+}
+
+fn evaluate(one: &Size, [n, m, s]: [i64; 3]) -> i64 {
+    let inner = |one: &Size| evaluate(one, [n, m, s]);
+    match one {
+        Size::Number(number) => *number,
+        Size::Name(name) => match name.as_str() {
+            "n" => n,
+            "m" => m,
+            _ => s,
+        },
+        Size::Sum(parts) => parts.iter().map(inner).sum(),
+        Size::Product(parts) => parts.iter().map(inner).product(),
+        Size::Cdiv(a, b) => (inner(a) + inner(b) - 1) / inner(b),
+    }
+}
+
+impl Sample {
+    fn text(&self) -> String {
+        let mut text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, n, m, s):\n".to_owned();
+        text.push_str("    p = tl.program_id(0)\n    k = tl.arange(0, 4)\n    i = p * 4 + k\n");
+        let (index, mask) = (&self.index, &self.mask);
+        if self.is_loop {
+            let _ = writeln!(text, "    for t in range(0, n, 4):\n        i = t + k\n        tl.load(x + {index}, mask={mask})");
+        } else {
+            let _ = writeln!(text, "    tl.load(x + ({index}) + 0 * k, mask=({mask}) & (k >= 0))");
+        }
+        text
+    }
+
+    fn trace(&self) -> Option<Traced> {
+        let number = |number| RequestArg::Int(number);
+        trace(&Request {
+            file: Arc::new(SourceFile::new("kernel.py", self.text())),
+            modules: Vec::new(),
+            kernel: "kernel".to_owned(),
+            positional: vec![
+                RequestArg::Pointer(Elem::Num(DType::I32)),
+                number(7),
+                number(7),
+                number(7),
+            ],
+            keyword: Vec::new(),
+            options: Vec::new(),
+            rules: Rules::default(),
+        })
+        .ok()
+    }
+
+    fn contract(&self) -> Contract {
+        let most = i64::from(i32::MAX) - 65_536;
+        Contract {
+            elements: [("x".to_owned(), self.elements.clone())].into(),
+            grid: [Some(self.grid.clone()), Some(Size::Number(1)), Some(Size::Number(1))],
+            ranges: ["n", "m", "s"].map(|name| (name.to_owned(), (1, most))).into(),
+            ..Contract::default()
+        }
+    }
+}
+
+/// Whether the load of a sample is proved, and that it never traps if it is.
+fn check(sample: &Sample) -> Result<bool, TestCaseError> {
+    let Some(traced) = sample.trace() else { return Ok(false) };
+    let proof = prove(&traced.function, &sample.contract());
+    let mut loads = proof
+        .obligations
+        .iter()
+        .filter(|one| matches!(one.kind, ObligationKind::InBounds(_)));
+    let is_proved = loads.next().is_some_and(|one| one.proved().is_some());
+    if !is_proved {
+        return Ok(false);
+    }
+    let program = Program::prepare(traced.function).map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+    for &sizes in &sample.sizes {
+        let mut storages = Storages::new();
+        let x = storages.allocate("x", DType::I32, &[evaluate(&sample.elements, sizes)]);
+        let x = x.map_err(|error| TestCaseError::fail(error.to_string()))?;
+        storages.write(x.storage, 0, &vec![1; storages.size(x.storage)]);
+        let mut memory = Memory::new(&storages, Vec::new());
+        let mut arguments = vec![ParamValue::tensor(&memory, &x, "x")];
+        arguments.extend(sizes.map(|size| ParamValue::Number(size as u64)));
+        let grid = [evaluate(&sample.grid, sizes) as u32, 1, 1];
+        let outcome = program.launch(grid, &arguments, &mut memory, &Config::default());
+        match outcome {
+            Ok(LaunchOutcome::Trapped(trap)) if trap.kind == TrapKind::OutOfBounds => {
+                let shown = trap.diagnostic.render(&program.function().sources, false);
+                return Err(TestCaseError::fail(format!("n, m, s = {sizes:?}\n{}\n{shown}", sample.text())));
+            }
+            Ok(_) => {}
+            Err(error) => return Err(TestCaseError::fail(format!("{error:?}"))),
+        }
+    }
+    Ok(true)
+}
+
+#[test]
+fn proved_loads_never_trap() {
+    let cases = std::env::var("CERITH_LAW_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let proved = std::cell::Cell::new(0u32);
+    let result = runner.run(&sample(), |sample| {
+        if check(&sample)? {
+            proved.set(proved.get() + 1);
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    // A law about nothing would always hold.
+    assert!(proved.get() * 20 >= cases, "{} of {cases} are proved", proved.get());
+}
