@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_prove::{Assumption, Contract, Size, Source};
-use cerith_tile::ir::{Elem, Function};
 use cerith_tile::DType;
+use cerith_tile::ir::{Elem, Function};
 
 /// Sizes are at most so far below the largest `i32` that a block fits behind them.
 const MARGIN: i64 = 1 << 16;
@@ -44,9 +44,9 @@ fn evaluate(size: &Size, numbers: &BTreeMap<String, i64>) -> Option<i64> {
     match size {
         Size::Number(number) => Some(*number),
         Size::Name(name) => numbers.get(name).copied(),
-        Size::Sum(parts) => parts.iter().try_fold(0i64, |sum, part| {
-            sum.checked_add(evaluate(part, numbers)?)
-        }),
+        Size::Sum(parts) => parts
+            .iter()
+            .try_fold(0i64, |sum, part| sum.checked_add(evaluate(part, numbers)?)),
         Size::Product(parts) => parts.iter().try_fold(1i64, |product, part| {
             product.checked_mul(evaluate(part, numbers)?)
         }),
@@ -70,7 +70,12 @@ impl Relations {
             {
                 relations.seen.push(seen);
             }
-            for parameter in launch.kernel.function().into_iter().flat_map(|function| &function.parameters) {
+            for parameter in launch
+                .kernel
+                .function()
+                .into_iter()
+                .flat_map(|function| &function.parameters)
+            {
                 if parameter.constexpr {
                     relations.constants.insert(parameter.name.clone());
                 }
@@ -197,13 +202,29 @@ impl Fit<'_> {
         // A stride's name says so.
         sizes.sort_by_key(|size| matches!(size, Size::Name(name) if name.contains("stride") != is_stride));
         sizes.extend(self.sizes.iter().filter(|_| !is_stride).cloned());
-        sizes.into_iter().find(|size| self.holds(size, value))
+        // A block that is the next power of two of a size equals it in launches with such sizes.
+        let is_even = self
+            .relations
+            .seen
+            .iter()
+            .all(|seen| value(seen).is_some_and(|value| value.count_ones() <= 1));
+        let is_block =
+            |size: &Size| matches!(size, Size::Name(name) if self.relations.constants.contains(name));
+        sizes
+            .into_iter()
+            .find(|size| !(is_even && is_block(size)) && self.holds(size, value))
     }
 
     fn add_tensor(&mut self, name: &str) {
-        let Some((shape, _)) = self.own.tensors.get(name) else { return };
+        let Some((shape, _)) = self.own.tensors.get(name) else {
+            return;
+        };
         let rank = shape.len();
-        let has_rank = |seen: &Seen| seen.tensors.get(name).is_some_and(|(shape, _)| shape.len() == rank);
+        let has_rank = |seen: &Seen| {
+            seen.tensors
+                .get(name)
+                .is_some_and(|(shape, _)| shape.len() == rank)
+        };
         if !self.relations.seen.iter().all(has_rank) {
             return;
         }
@@ -219,7 +240,9 @@ impl Fit<'_> {
         });
         let count = |seen: &Seen| {
             let (shape, _) = seen.tensors.get(name)?;
-            shape.iter().try_fold(1i64, |count, &size| count.checked_mul(size))
+            shape
+                .iter()
+                .try_fold(1i64, |count, &size| count.checked_mul(size))
         };
         let whole = is_contiguous.then(|| self.find_argument(&count, false)).flatten();
         let mut dims = Vec::new();
@@ -248,9 +271,13 @@ impl Fit<'_> {
                 strides.push(stride);
             }
             let (shape, strides) = (list(&dims), list(&strides));
-            self.note(format!("`{name}` has shape [{shape}] and strides [{strides}], without overlap"));
+            self.note(format!(
+                "`{name}` has shape [{shape}] and strides [{strides}], without overlap"
+            ));
             let span = Size::Sum(span);
-            self.contract.orders.push((Size::Product(dims.clone()), span.clone()));
+            self.contract
+                .orders
+                .push((Size::Product(dims.clone()), span.clone()));
             span
         };
         for size in dims.iter().chain([&elements]) {
@@ -268,14 +295,23 @@ impl Fit<'_> {
             return None;
         }
         let mut factors = self.list_arguments();
-        factors.extend(self.sizes.iter().filter(|size| !self.list_arguments().contains(size)).cloned());
+        factors.extend(
+            self.sizes
+                .iter()
+                .filter(|size| !self.list_arguments().contains(size))
+                .cloned(),
+        );
         let numbers = FACTORS.map(Size::Number);
         for (nth, a) in factors.iter().enumerate() {
             for b in numbers.iter().chain(factors.iter().skip(nth)) {
                 let parts = [a.clone(), b.clone()];
                 // A factor that is always 1 would make anything a product.
                 let is_proper = parts.iter().all(|part| {
-                    let mut values = self.relations.seen.iter().map(|seen| evaluate(part, &seen.numbers));
+                    let mut values = self
+                        .relations
+                        .seen
+                        .iter()
+                        .map(|seen| evaluate(part, &seen.numbers));
                     values.any(|value| value.is_some_and(|value| value > 1))
                 });
                 let product = Size::Product(parts.to_vec());
@@ -334,7 +370,10 @@ impl Fit<'_> {
             let single = factors.iter().find(|one| self.holds(one, &value)).cloned();
             let found = single.or_else(|| {
                 let pairs = factors.iter().enumerate().flat_map(|(nth, a)| {
-                    factors.iter().skip(nth + 1).map(move |b| Size::Product(vec![a.clone(), b.clone()]))
+                    factors
+                        .iter()
+                        .skip(nth + 1)
+                        .map(move |b| Size::Product(vec![a.clone(), b.clone()]))
                 });
                 pairs.into_iter().find(|pair| self.holds(pair, &value))
             });
@@ -396,7 +435,11 @@ impl Fit<'_> {
         for name in names {
             let range = if name.contains("stride") {
                 // A launch may pass an expanded tensor.
-                let values = self.relations.seen.iter().filter_map(|seen| seen.numbers.get(&name));
+                let values = self
+                    .relations
+                    .seen
+                    .iter()
+                    .filter_map(|seen| seen.numbers.get(&name));
                 let least = values.min().copied().unwrap_or(1).clamp(0, 1);
                 (least, i64::from(i32::MAX))
             } else {
@@ -407,7 +450,9 @@ impl Fit<'_> {
         let source = self.relations.source.unwrap_or(Source::Text);
         contract.assumptions.push(Assumption {
             source,
-            text: format!("sizes are from 1 to {MAX_SIZE}, and strides at least 1, or 0 if a launch passes that"),
+            text: format!(
+                "sizes are from 1 to {MAX_SIZE}, and strides at least 1, or 0 if a launch passes that"
+            ),
         });
         contract
     }

@@ -149,7 +149,9 @@ impl KernelProof {
         let count = self.count();
         let how = match count {
             ProofCount { accesses: 0, .. } => "no accesses".to_owned(),
-            ProofCount { accesses, all, below } if all == below => format!("{all} of {accesses} accesses proved"),
+            ProofCount { accesses, all, below } if all == below => {
+                format!("{all} of {accesses} accesses proved")
+            }
             ProofCount { accesses, all, below } => format!(
                 "{below} of {accesses} accesses proved, {} of them for tensors of fewer than 2^31 elements",
                 below - all
@@ -157,10 +159,11 @@ impl KernelProof {
         };
         lines.push(format!("{name}: {how}"));
         for one in &self.lines {
+            if one.proved.is_some() && !is_verbose {
+                continue;
+            }
             let answer = match (one.proved, &one.reason) {
-                (Some(Sizes::All), _) if !is_verbose => continue,
                 (Some(Sizes::All), _) => "proved".to_owned(),
-                (Some(Sizes::Below2Pow31), _) if !is_verbose => continue,
                 (Some(Sizes::Below2Pow31), _) => "proved for tensors of fewer than 2^31 elements".to_owned(),
                 (None, reason) => format!("not proved: {}", reason.as_deref().unwrap_or("unknown")),
             };
@@ -248,7 +251,11 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
         .entries()
         .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
         .collect();
-    let source = if survey.host.is_some() { Source::Launcher } else { Source::Text };
+    let source = if survey.host.is_some() {
+        Source::Launcher
+    } else {
+        Source::Text
+    };
     let relations = Relations::from_cases(&survey.kernel, cases.iter(), source);
     proof.launches = relations.len();
     let reference = Reference::default();
@@ -327,7 +334,9 @@ fn add_answers(
         let proved = one.proved();
         let reason = match &one.answer {
             Answer::Unknown(reason) => Some(describe_reason(function, reason)),
-            Answer::Proved(_) if proved.is_none() => Some("an integer of its address or mask may wrap".to_owned()),
+            Answer::Proved(_) if proved.is_none() => {
+                Some("an integer of its address or mask may wrap".to_owned())
+            }
             Answer::Proved(_) => None,
         };
         let key = (file.clone(), line, subject.clone());
@@ -381,8 +390,14 @@ fn describe_reason(function: &Function, reason: &Reason) -> String {
         Reason::Address => "its address is not a parameter's plus an integer".to_owned(),
         Reason::Elements(tensor) => format!("the number of elements of `{tensor}` is unknown"),
         Reason::Loaded(loc) => format!("it depends on a value that line {} loads", line(*loc)),
-        Reason::Carried(loc) => format!("it depends on a value that the loop in line {} changes", line(*loc)),
-        Reason::Computed(loc) => format!("it depends on an operation in line {} that has no model", line(*loc)),
+        Reason::Carried(loc) => format!(
+            "it depends on a value that the loop in line {} changes",
+            line(*loc)
+        ),
+        Reason::Computed(loc) => format!(
+            "it depends on an operation in line {} that has no model",
+            line(*loc)
+        ),
         Reason::Negative(offset) => format!("the index may be negative: {offset}"),
         Reason::Past { offset, elements } => format!("the index {offset} may reach {elements}"),
         Reason::Wraps { value, dtype } => format!("`{value}` may not fit {dtype}"),

@@ -48,7 +48,9 @@ pub fn prove(args: &ProveArgs, terminal: &Terminal, host: Host<'_>) -> Exit {
                 wrong = true;
                 break;
             }
-            let Some(survey) = subject.surveys.get(nth) else { break };
+            let Some(survey) = subject.surveys.get(nth) else {
+                break;
+            };
             let proof = prove_kernel(&subject, survey);
             looked_at += usize::from(proof.not_proved.is_none());
             open += usize::from(!proof.is_whole() && proof.not_proved.is_none());

@@ -74,7 +74,11 @@ fn remove_useless<'a>(goal: &Polynomial, given: &'a [Polynomial]) -> Option<Vec<
 /// Whether the linear program has a solution. False also if it is too large.
 fn solve(goal: &Polynomial, used: &[&Polynomial]) -> bool {
     let mut monomials: BTreeSet<&Monomial> = goal.terms().map(|(monomial, _)| monomial).collect();
-    monomials.extend(used.iter().flat_map(|one| one.terms()).map(|(monomial, _)| monomial));
+    monomials.extend(
+        used.iter()
+            .flat_map(|one| one.terms())
+            .map(|(monomial, _)| monomial),
+    );
     let constant = Monomial::new();
     monomials.insert(&constant);
     // A column for each polynomial and one for the constant that is left over; the last one is the right side.
@@ -158,7 +162,10 @@ fn find_feasible(numbers: &[Vec<i128>], variables: usize) -> Option<bool> {
 }
 
 /// The column that helps most; late in the search the first one that helps (Bland's rule), so that it can't go in circles.
-#[expect(clippy::option_option, reason = "an overflow differs from the end of the search")]
+#[expect(
+    clippy::option_option,
+    reason = "an overflow differs from the end of the search"
+)]
 fn choose_column(sums: &[Rational], variables: usize, turn: usize) -> Option<Option<usize>> {
     let mut best: Option<(usize, Rational)> = None;
     for (column, &sum) in sums.iter().take(variables).enumerate() {
@@ -209,7 +216,10 @@ mod tests {
     fn sums_of_facts_are_found() {
         let (a, b) = (x(0), x(1));
         // From a >= 0 and b - a - 1 >= 0 follows b - 1 >= 0, but not b - 2 >= 0.
-        let given = [a.clone(), b.sub(&a).and_then(|d| d.add_number(-1)).expect("small")];
+        let given = [
+            a.clone(),
+            b.sub(&a).and_then(|d| d.add_number(-1)).expect("small"),
+        ];
         assert!(is_combination(&b.add_number(-1).expect("small"), &given));
         assert!(!is_combination(&b.add_number(-2).expect("small"), &given));
         assert!(!is_combination(&a.scale(-1).expect("small"), &given));

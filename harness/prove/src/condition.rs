@@ -64,7 +64,11 @@ impl Condition {
                     }
                 }
                 // Fewer parts are a weaker condition, which proves less.
-                if parts.len() > MAX_PARTS { Self::Unknown } else { Self::All(parts) }
+                if parts.len() > MAX_PARTS {
+                    Self::Unknown
+                } else {
+                    Self::All(parts)
+                }
             }
         }
     }
@@ -78,7 +82,11 @@ impl Condition {
             (one, other) => {
                 let mut parts = one.into_parts_of_any();
                 parts.extend(other.into_parts_of_any());
-                if parts.len() > MAX_PARTS { Self::Unknown } else { Self::Any(parts) }
+                if parts.len() > MAX_PARTS {
+                    Self::Unknown
+                } else {
+                    Self::Any(parts)
+                }
             }
         }
     }
@@ -93,12 +101,8 @@ impl Condition {
             Self::AtLeastZero(polynomial) => {
                 Self::from_difference(polynomial.scale(-1).and_then(|negative| negative.add_number(-1)))
             }
-            Self::All(parts) => parts
-                .iter()
-                .fold(Self::False, |any, part| any.or(part.negate())),
-            Self::Any(parts) => parts
-                .iter()
-                .fold(Self::True, |all, part| all.and(part.negate())),
+            Self::All(parts) => parts.iter().fold(Self::False, |any, part| any.or(part.negate())),
+            Self::Any(parts) => parts.iter().fold(Self::True, |all, part| all.and(part.negate())),
         }
     }
 
@@ -134,12 +138,12 @@ impl Condition {
             Self::AtLeastZero(polynomial) => symbols
                 .move_lanes(polynomial, map)
                 .map_or(Self::Unknown, |moved| Self::from_difference(Some(moved))),
-            Self::All(parts) => parts.iter().fold(Self::True, |all, part| {
-                all.and(part.move_lanes(symbols, map))
-            }),
-            Self::Any(parts) => parts.iter().fold(Self::False, |any, part| {
-                any.or(part.move_lanes(symbols, map))
-            }),
+            Self::All(parts) => parts
+                .iter()
+                .fold(Self::True, |all, part| all.and(part.move_lanes(symbols, map))),
+            Self::Any(parts) => parts
+                .iter()
+                .fold(Self::False, |any, part| any.or(part.move_lanes(symbols, map))),
         }
     }
 

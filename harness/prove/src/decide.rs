@@ -75,25 +75,25 @@ impl<'a> Decider<'a> {
             open,
             replaced: BTreeMap::new(),
         };
-        self.decide(case, context, 0)
+        self.decide(&case, context, 0)
     }
 
-    fn decide(&mut self, case: Case, context: &Context, depth: usize) -> bool {
+    fn decide(&mut self, case: &Case, context: &Context, depth: usize) -> bool {
         if self.budget == 0 {
             return false;
         }
         self.budget -= 1;
-        let (facts, ranges) = self.collect_facts(&case, context);
+        let (facts, ranges) = self.collect_facts(case, context);
         if follows(&case.goal.name_limits(), &facts, &ranges) || depth > 0 && is_contradiction(&facts) {
             return true;
         }
         if depth >= MAX_SPLITS {
             return false;
         }
-        let Some(cases) = self.split(&case, &facts) else {
+        let Some(cases) = self.split(case, &facts) else {
             return false;
         };
-        cases.into_iter().all(|case| self.decide(case, context, depth + 1))
+        cases.iter().all(|case| self.decide(case, context, depth + 1))
     }
 
     /// All facts about the symbols of a case, and the largest values of dtypes, which are not multiplied with other facts.
@@ -111,7 +111,9 @@ impl<'a> Decider<'a> {
                 queue.extend(value.symbols());
                 continue;
             }
-            let Some(symbol) = self.symbols.get(id) else { continue };
+            let Some(symbol) = self.symbols.get(id) else {
+                continue;
+            };
             let (low, high) = self.symbols.find_symbol_range(id, &context.shape);
             let own = Polynomial::from_symbol(id);
             let is_wide = matches!(symbol.origin, Origin::Size(_) | Origin::Program(_));
@@ -123,7 +125,11 @@ impl<'a> Decider<'a> {
             if let Some(high) = high.filter(|_| !is_wide || context.uses_ranges)
                 && let Some(fact) = own.scale(-1).and_then(|negative| negative.add_number(high))
             {
-                if is_wide || high > MAX_FACTOR { ranges.push(fact) } else { facts.push(fact) }
+                if is_wide || high > MAX_FACTOR {
+                    ranges.push(fact);
+                } else {
+                    facts.push(fact);
+                }
             }
             for fact in &symbol.facts {
                 queue.extend(fact.symbols());
@@ -151,7 +157,9 @@ impl<'a> Decider<'a> {
             let symbol = self.symbols.get(id)?;
             let mut cases = Vec::new();
             for alternative in &symbol.alternatives {
-                let value = alternative.value.substitute(&|other| case.replaced.get(&other).cloned())?;
+                let value = alternative
+                    .value
+                    .substitute(&|other| case.replaced.get(&other).cloned())?;
                 let replace = |other: SymbolId| (other == id).then(|| value.clone());
                 let mut next = Case {
                     goal: case.goal.substitute(&replace)?,

@@ -178,11 +178,13 @@ impl Evaluator<'_> {
         let (low, high) = range.map_or((low, high), |&(least, most)| {
             (low.max(i128::from(least)), high.min(i128::from(most)))
         });
-        let id = self.symbols.intern(Origin::Size(name.to_owned()), |origin| Symbol {
-            low: Some(low),
-            high: Some(high),
-            ..Symbol::new(origin)
-        });
+        let id = self
+            .symbols
+            .intern(Origin::Size(name.to_owned()), |origin| Symbol {
+                low: Some(low),
+                high: Some(high),
+                ..Symbol::new(origin)
+            });
         Polynomial::from_symbol(id)
     }
 
@@ -196,9 +198,11 @@ impl Evaluator<'_> {
             Size::Sum(parts) => parts.iter().try_fold(Polynomial::default(), |sum, part| {
                 sum.add(&self.convert_size(part)?)
             }),
-            Size::Product(parts) => parts.iter().try_fold(Polynomial::from_number(1), |product, part| {
-                product.mul(&self.convert_size(part)?)
-            }),
+            Size::Product(parts) => parts
+                .iter()
+                .try_fold(Polynomial::from_number(1), |product, part| {
+                    product.mul(&self.convert_size(part)?)
+                }),
             Size::Cdiv(a, b) => {
                 let (a, b) = (self.convert_size(a)?, self.convert_size(b)?);
                 let sum = a.add(&b)?.add_number(-1)?;
@@ -329,7 +333,13 @@ impl Evaluator<'_> {
     }
 
     /// A new unknown, one for each lane of a shape.
-    fn make_unknown(&mut self, shape: &Shape, loc: LocId, cause: Cause, (low, high): (i128, i128)) -> Polynomial {
+    fn make_unknown(
+        &mut self,
+        shape: &Shape,
+        loc: LocId,
+        cause: Cause,
+        (low, high): (i128, i128),
+    ) -> Polynomial {
         self.counter += 1;
         let origin = Origin::Opaque(self.counter, loc, cause);
         let id = self.symbols.intern(origin, |origin| Symbol {
@@ -354,11 +364,13 @@ impl Evaluator<'_> {
             dims.extend(find_condition_dims(&self.symbols, &one.condition));
         }
         self.counter += 1;
-        let id = self.symbols.intern(Origin::Choice(self.counter), |origin| Symbol {
-            alternatives,
-            dims,
-            ..Symbol::new(origin)
-        });
+        let id = self
+            .symbols
+            .intern(Origin::Choice(self.counter), |origin| Symbol {
+                alternatives,
+                dims,
+                ..Symbol::new(origin)
+            });
         Polynomial::from_symbol(id)
     }
 
@@ -380,7 +392,9 @@ impl Evaluator<'_> {
         if self.is_trial {
             return;
         }
-        let Some(&pointer) = op.operands.first() else { return };
+        let Some(&pointer) = op.operands.first() else {
+            return;
+        };
         let ty = self.ty(pointer).clone();
         let value = self.get(pointer);
         let mut guards = self.guards.clone();
@@ -410,7 +424,9 @@ impl Evaluator<'_> {
     /// The integer that a value is, with the check that it doesn't wrap, unless its range shows that.
     fn observe(&mut self, id: ValueId, checks: &mut Checks) -> Option<Polynomial> {
         let value = self.get(id);
-        let Kind::Integer(polynomial) = value.kind else { return None };
+        let Kind::Integer(polynomial) = value.kind else {
+            return None;
+        };
         merge_checks(checks, &value.checks);
         let dtype = self.dtype(id)?;
         let (least, most) = find_dtype_range(dtype);
@@ -457,12 +473,12 @@ fn is_later(symbols: &Symbols, id: SymbolId, first: usize) -> bool {
     if (id.0 as usize) < first {
         return false;
     }
-    let Some(symbol) = symbols.get(id) else { return true };
+    let Some(symbol) = symbols.get(id) else {
+        return true;
+    };
     match &symbol.origin {
         Origin::Size(_) | Origin::Program(_) | Origin::Lane(_) => false,
-        Origin::Quotient(a, b) => {
-            depends_on_later(symbols, a, first) || depends_on_later(symbols, b, first)
-        }
+        Origin::Quotient(a, b) => depends_on_later(symbols, a, first) || depends_on_later(symbols, b, first),
         Origin::Moved(of, _) => is_later(symbols, *of, first),
         Origin::Turn(_) | Origin::Opaque(..) | Origin::Choice(_) => true,
     }

@@ -27,10 +27,10 @@ use std::collections::BTreeMap;
 use cerith_tile::DType;
 use cerith_tile::ir::{Function, LocId, Shape};
 
-pub use self::contract::{Assumption, Contract, Size, Source};
-pub use self::evaluation::AccessKind;
 use self::condition::Condition;
+pub use self::contract::{Assumption, Contract, Size, Source};
 use self::decide::{Context, Decider};
+pub use self::evaluation::AccessKind;
 use self::evaluation::{Access, Divisor, Evaluation, Guard, evaluate};
 use self::polynomial::Polynomial;
 use self::symbol::{Cause, Origin};
@@ -38,10 +38,10 @@ use self::text::Names;
 use self::value::{Checks, find_dtype_range};
 
 /// Linear programs for one obligation.
-const GOAL_BUDGET: usize = 60;
+const GOAL_BUDGET: usize = 40;
 
 /// Linear programs for one kernel: some seconds.
-const KERNEL_BUDGET: usize = 20_000;
+const KERNEL_BUDGET: usize = 2_000;
 
 /// Stack for terms that depend on each other.
 const STACK: usize = 16 << 20;
@@ -247,8 +247,13 @@ impl Prover<'_> {
             let known = self.answers.get(&key).copied();
             let answer = known.unwrap_or_else(|| {
                 let (least, most) = find_dtype_range(check.dtype);
-                let above = least.checked_neg().and_then(|least| check.value.add_number(least));
-                let below = check.value.scale(-1).and_then(|negative| negative.add_number(most));
+                let above = least
+                    .checked_neg()
+                    .and_then(|least| check.value.add_number(least));
+                let below = check
+                    .value
+                    .scale(-1)
+                    .and_then(|negative| negative.add_number(most));
                 context.uses_ranges = true;
                 let mut decide = |goal: Option<Polynomial>| goal.and_then(|goal| self.decide(&goal, context));
                 let answer = decide(below).zip(decide(above)).map(|(a, b)| a.max(b));
@@ -265,7 +270,10 @@ impl Prover<'_> {
                     dtype: check.dtype,
                 }),
             };
-            let known = self.wraps.entry((check.loc, value)).or_insert_with(|| answer.clone());
+            let known = self
+                .wraps
+                .entry((check.loc, value))
+                .or_insert_with(|| answer.clone());
             // The weakest answer counts.
             match (&known, &answer) {
                 (Answer::Proved(_), Answer::Unknown(_)) => *known = answer,
@@ -372,10 +380,7 @@ impl Prover<'_> {
         let exact = self.prove_checks(&divisor.checks, &mut context);
         let positive = divisor.value.add_number(-1);
         let holds = positive.and_then(|positive| self.decide(&positive, &mut context));
-        let sizes = guarded
-            .zip(exact)
-            .zip(holds)
-            .map(|((a, b), c)| a.max(b).max(c));
+        let sizes = guarded.zip(exact).zip(holds).map(|((a, b), c)| a.max(b).max(c));
         let names = Names::new(self.function, &self.evaluation.symbols);
         Obligation {
             kind: if divisor.is_step {

@@ -58,7 +58,9 @@ impl Polynomial {
 
     /// The terms, in order of their monomials.
     pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i128)> {
-        self.0.iter().map(|(monomial, &coefficient)| (monomial, coefficient))
+        self.0
+            .iter()
+            .map(|(monomial, &coefficient)| (monomial, coefficient))
     }
 
     /// Number of terms.
@@ -204,9 +206,10 @@ impl Polynomial {
         if divisor <= 1 {
             return self.clone();
         }
-        let terms = self.0.iter().map(|(monomial, &coefficient)| {
-            (monomial.clone(), Integer::div_floor(&coefficient, &divisor))
-        });
+        let terms = self
+            .0
+            .iter()
+            .map(|(monomial, &coefficient)| (monomial.clone(), Integer::div_floor(&coefficient, &divisor)));
         Self(terms.filter(|&(_, coefficient)| coefficient != 0).collect())
     }
 }

@@ -52,10 +52,7 @@ impl Rational {
         let (own, others) = (self.denominator / common, other.denominator / common);
         let left = self.numerator.checked_mul(others)?;
         let right = other.numerator.checked_mul(own)?;
-        Self::new(
-            left.checked_sub(right)?,
-            self.denominator.checked_mul(others)?,
-        )
+        Self::new(left.checked_sub(right)?, self.denominator.checked_mul(others)?)
     }
 
     /// The product.

@@ -26,7 +26,9 @@ impl Evaluator<'_> {
                 let kind = match self.ty(result).elem {
                     Elem::Num(DType::I1) if bits & 1 == 1 => Kind::Truth(Condition::True),
                     Elem::Num(DType::I1) => Kind::Truth(Condition::False),
-                    Elem::Num(dtype) if dtype.is_int() => Kind::Integer(Polynomial::from_number(decode(*bits, dtype))),
+                    Elem::Num(dtype) if dtype.is_int() => {
+                        Kind::Integer(Polynomial::from_number(decode(*bits, dtype)))
+                    }
                     _ => Kind::Unknown,
                 };
                 Some(Value::new(kind, op.loc))
@@ -46,7 +48,10 @@ impl Evaluator<'_> {
                 } else {
                     Polynomial::default()
                 };
-                Some(Value::new(Kind::Integer(lane.add_number(i128::from(*start))?), op.loc))
+                Some(Value::new(
+                    Kind::Integer(lane.add_number(i128::from(*start))?),
+                    op.loc,
+                ))
             }
             OpKind::Unary(kind) => self.compute_unary(*kind, operand(0)?, op.loc),
             OpKind::Binary(kind) => self.compute_binary(*kind, (operand(0)?, operand(1)?), op.loc),
@@ -260,7 +265,11 @@ impl Evaluator<'_> {
                     && chosen == Polynomial::from_symbol(id)
                 {
                     let facts = [a, b].map(|one| {
-                        if smaller { one.sub(&chosen) } else { chosen.sub(one) }
+                        if smaller {
+                            one.sub(&chosen)
+                        } else {
+                            chosen.sub(one)
+                        }
                     });
                     if let Some(symbol) = self.symbols.get_mut(id)
                         && symbol.facts.is_empty()
@@ -401,7 +410,9 @@ impl Evaluator<'_> {
 
     fn select(&mut self, condition: ValueId, x: ValueId, y: ValueId, loc: LocId) -> Option<Value> {
         let (test, left, right) = (self.get(condition), self.get(x), self.get(y));
-        let Kind::Truth(condition) = &test.kind else { return None };
+        let Kind::Truth(condition) = &test.kind else {
+            return None;
+        };
         self.merge_values(condition, &test.checks, &left, &right, loc)
     }
 
@@ -467,7 +478,8 @@ impl Evaluator<'_> {
             (Kind::Truth(_), _, Elem::Num(DType::I1)) => Some(value),
             (Kind::Truth(condition), _, Elem::Num(dtype)) if dtype.is_int() => {
                 let condition = condition.clone();
-                let numbers = [1, 0].map(|number| Value::new(Kind::Integer(Polynomial::from_number(number)), loc));
+                let numbers =
+                    [1, 0].map(|number| Value::new(Kind::Integer(Polynomial::from_number(number)), loc));
                 let [one, zero] = &numbers;
                 self.merge_values(&condition, &value.checks, one, zero, loc)
             }
@@ -501,7 +513,11 @@ impl Evaluator<'_> {
 
     fn add_pointer(&mut self, pointer: ValueId, offset: ValueId, loc: LocId) -> Option<Value> {
         let base = self.get(pointer);
-        let Kind::Pointer { parameter, offset: start } = &base.kind else {
+        let Kind::Pointer {
+            parameter,
+            offset: start,
+        } = &base.kind
+        else {
             return None;
         };
         let size = self.ty(pointer).elem.pointee()?.size() as i128;
@@ -537,5 +553,9 @@ fn decode(bits: u64, dtype: DType) -> i128 {
     let width = dtype.bits();
     let number = i128::from(bits) & ((1i128 << width) - 1);
     let is_negative = dtype.is_signed_int() && number >> (width - 1) & 1 == 1;
-    if is_negative { number - (1i128 << width) } else { number }
+    if is_negative {
+        number - (1i128 << width)
+    } else {
+        number
+    }
 }

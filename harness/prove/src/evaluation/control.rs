@@ -100,7 +100,9 @@ impl Evaluator<'_> {
         self.evaluate_block(body);
         self.guards.truncate(depth);
         let trips = match observed.as_slice() {
-            [Some(lower), Some(upper), Some(step)] if turn.is_some() => self.count_trips(lower, upper, step, op.loc),
+            [Some(lower), Some(upper), Some(step)] if turn.is_some() => {
+                self.count_trips(lower, upper, step, op.loc)
+            }
             _ => None,
         };
         for (((&result, value), change), _) in op.results.iter().zip(&start).zip(&changes).zip(initial) {
@@ -235,15 +237,14 @@ impl Evaluator<'_> {
                 let mut own_checks = Checks::new();
                 for check in &checks {
                     let value = check.value.substitute(&replace)?;
-                    if !depends_on_later(&self.symbols, &value, first) {
-                        let moved = RangeCheck {
-                            value,
-                            ..(**check).clone()
-                        };
-                        merge_checks(&mut own_checks, &Checks::from_iter([Rc::new(moved)]));
-                    } else {
+                    if depends_on_later(&self.symbols, &value, first) {
                         return None;
                     }
+                    let moved = RangeCheck {
+                        value,
+                        ..(**check).clone()
+                    };
+                    merge_checks(&mut own_checks, &Checks::from_iter([Rc::new(moved)]));
                 }
                 Some(Change::Step(step, own_checks))
             });
@@ -279,7 +280,9 @@ impl Evaluator<'_> {
 
     /// A carried value after a number of iterations.
     fn advance(&mut self, start: &Value, change: &Change, turns: Option<&Polynomial>) -> Option<Value> {
-        let Change::Step(step, checks) = change else { return None };
+        let Change::Step(step, checks) = change else {
+            return None;
+        };
         let mut value = start.clone();
         if step.as_number() == Some(0) {
             return Some(value);
@@ -314,16 +317,19 @@ impl Evaluator<'_> {
     }
 
     /// The number of iterations of a loop that has ended.
-    fn count_trips(&mut self, lower: &Polynomial, upper: &Polynomial, step: &Polynomial, loc: LocId) -> Option<Polynomial> {
+    fn count_trips(
+        &mut self,
+        lower: &Polynomial,
+        upper: &Polynomial,
+        step: &Polynomial,
+        loc: LocId,
+    ) -> Option<Polynomial> {
         let range = (1, i128::from(i64::MAX));
         let some = self.make_unknown(&Shape::new(), loc, Cause::Carried, range);
         let id = some.symbols().first().copied()?;
         // lower + trips * step >= upper, and one iteration fewer is below it.
         let end = lower.add(&some.mul(step)?)?;
-        let facts = [
-            end.sub(upper)?,
-            upper.add(step)?.sub(&end)?.add_number(-1)?,
-        ];
+        let facts = [end.sub(upper)?, upper.add(step)?.sub(&end)?.add_number(-1)?];
         if let Some(symbol) = self.symbols.get_mut(id) {
             symbol.facts.extend(facts);
         }

@@ -108,7 +108,9 @@ impl Evaluator<'_> {
 
     /// `tl.join`: the last lane chooses.
     pub(super) fn join_operands(&mut self, op: &Operation) -> Option<Value> {
-        let &[a, b] = op.operands.as_slice() else { return None };
+        let &[a, b] = op.operands.as_slice() else {
+            return None;
+        };
         let last = self.ty(*op.results.first()?).shape.len().checked_sub(1)?;
         let lane = Polynomial::from_symbol(self.symbols.lane(u8::try_from(last).ok()?));
         let (left, right) = (self.get(a), self.get(b));

@@ -16,7 +16,11 @@ fn list(body: &str, signature: &[(&str, &str)], contract: &Contract) -> String {
         .iter()
         .map(|(name, ty)| {
             let is_constant = ty.parse::<i64>().is_ok();
-            if is_constant { format!("{name}: tl.constexpr") } else { (*name).to_owned() }
+            if is_constant {
+                format!("{name}: tl.constexpr")
+            } else {
+                (*name).to_owned()
+            }
         })
         .collect();
     let text = format!(
@@ -55,7 +59,9 @@ fn list(body: &str, signature: &[(&str, &str)], contract: &Contract) -> String {
     let mut out = String::new();
     for one in &prove(function, contract).obligations {
         let kind = match one.kind {
-            ObligationKind::InBounds(access) => format!("{access:?} {}", one.tensor.as_deref().unwrap_or("?")),
+            ObligationKind::InBounds(access) => {
+                format!("{access:?} {}", one.tensor.as_deref().unwrap_or("?"))
+            }
             other => format!("{other:?}"),
         };
         let answer = match &one.answer {
@@ -93,9 +99,14 @@ fn cdiv(size: &str, by: i64) -> Size {
 fn contract(tensors: &[(&str, Size)], grid: [Option<Size>; 3], sizes: &[&str], strides: &[&str]) -> Contract {
     let most = i64::from(i32::MAX) - 65_536;
     let sizes = sizes.iter().map(|&size| (size.to_owned(), (1, most)));
-    let strides = strides.iter().map(|&stride| (stride.to_owned(), (0, i64::from(i32::MAX))));
+    let strides = strides
+        .iter()
+        .map(|&stride| (stride.to_owned(), (0, i64::from(i32::MAX))));
     Contract {
-        elements: tensors.iter().map(|(name, size)| ((*name).to_owned(), size.clone())).collect(),
+        elements: tensors
+            .iter()
+            .map(|(name, size)| ((*name).to_owned(), size.clone()))
+            .collect(),
         grid,
         ranges: sizes.chain(strides).collect(),
         ..Contract::default()
@@ -109,7 +120,12 @@ const ADD: &str = "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
 
 #[test]
 fn a_mask_bounds_an_access() {
-    let signature = [("x_ptr", "*f32"), ("y_ptr", "*f32"), ("n", "i32"), ("BLOCK", "64")];
+    let signature = [
+        ("x_ptr", "*f32"),
+        ("y_ptr", "*f32"),
+        ("n", "i32"),
+        ("BLOCK", "64"),
+    ];
     let tensors = [("x_ptr", name("n")), ("y_ptr", name("n"))];
     let grid = [Some(cdiv("n", 64)), None, None];
     let contract = contract(&tensors, grid, &["n"], &[]);
@@ -135,7 +151,10 @@ fn rows_of_a_matrix_need_products_of_facts() {
         ("n", "i32"),
         ("BLOCK", "128"),
     ];
-    let tensors = [("x_ptr", matrix("m", "stride", "n")), ("y_ptr", matrix("m", "stride", "n"))];
+    let tensors = [
+        ("x_ptr", matrix("m", "stride", "n")),
+        ("y_ptr", matrix("m", "stride", "n")),
+    ];
     let contract = contract(&tensors, [Some(name("m")), None, None], &["n", "m"], &["stride"]);
     insta::assert_snapshot!(list(body, &signature, &contract));
 }
@@ -207,9 +226,17 @@ fn indices_from_memory_are_bounded_by_masks_alone() {
         ("m", "i32"),
         ("BLOCK", "64"),
     ];
-    let tensors = [("x_ptr", name("m")), ("index_ptr", name("n")), ("y_ptr", name("n"))];
+    let tensors = [
+        ("x_ptr", name("m")),
+        ("index_ptr", name("n")),
+        ("y_ptr", name("n")),
+    ];
     let grid = [Some(cdiv("n", 64)), None, None];
-    insta::assert_snapshot!(list(body, &signature, &contract(&tensors, grid, &["n", "m"], &[])));
+    insta::assert_snapshot!(list(
+        body,
+        &signature,
+        &contract(&tensors, grid, &["n", "m"], &[])
+    ));
 }
 
 #[test]
@@ -255,7 +282,12 @@ fn a_loop_over_a_row_stays_in_it() {
         total += tl.sum(tl.load(x_ptr + row * n + i, mask=i < n, other=0.0))
     tl.store(y_ptr + row, total)
 ";
-    let signature = [("x_ptr", "*f32"), ("y_ptr", "*f32"), ("n", "i32"), ("BLOCK", "64")];
+    let signature = [
+        ("x_ptr", "*f32"),
+        ("y_ptr", "*f32"),
+        ("n", "i32"),
+        ("BLOCK", "64"),
+    ];
     let tensors = [
         ("x_ptr", Size::Product(vec![name("m"), name("n")])),
         ("y_ptr", name("m")),
