@@ -12,6 +12,7 @@ mod judgement;
 mod message;
 mod plan;
 mod provenance;
+pub mod service;
 mod task;
 mod trial;
 
