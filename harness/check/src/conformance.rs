@@ -294,6 +294,7 @@ pub fn compare_launcher(
         },
         program: "check".to_owned(),
         arguments,
+        readable: None,
     };
     let mut oracle = OracleAnswers::new().map_err(failed)?;
     let reference = oracle.reference();

@@ -137,6 +137,9 @@ pub enum Command {
     Man(ManArgs),
     /// Print the JSON schema of case files, for editors.
     Schema(SchemaArgs),
+    /// Judges submissions for another process; started by `cerith mcp --judge`.
+    #[command(hide = true)]
+    JudgeService,
     /// Executes a program's launches and compares their results; started by `cerith_triton.check`.
     #[command(hide = true)]
     Oracle {

@@ -74,6 +74,7 @@ fn run_command(command: Command) -> Exit {
         Command::Check(args) => check::check(&args, &terminal),
         Command::Prove(args) => prove::prove(&args, &terminal, host),
         Command::Judge(args) => submission::judge(&args.into(), host),
+        Command::JudgeService => submission::service::serve(io::stdin(), io::stdout(), host),
         Command::Import(args) => import::import(&args.into(), &terminal),
         Command::Record(args) => record::record(&args.into(), host),
         Command::Preflight { part } => {

@@ -1,6 +1,7 @@
 //! `cerith mcp`: a server of the Model Context Protocol on standard input and output, for agents and editors.
 //!
-//! It runs the reference in this process. It reads files of one folder, writes nothing, and starts no process.
+//! It runs the reference in this process. It reads files of one folder, writes nothing, and starts no process. A process that judges
+//! submissions is started before it, by its caller.
 
 mod confinement;
 mod frames;
@@ -10,9 +11,11 @@ mod tool;
 mod transcript;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use cerith_runner::submission::service::JudgeService;
 use rmcp::ServiceExt as _;
 
 use self::confinement::confine;
@@ -29,6 +32,8 @@ pub struct ServeOptions {
     pub timeout: Duration,
     /// How many launches of a request run at once.
     pub jobs: Option<u16>,
+    /// The process that judges submissions.
+    pub judge: Option<Arc<JudgeService>>,
 }
 
 /// How the server ends.

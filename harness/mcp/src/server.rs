@@ -1,5 +1,6 @@
 //! Handles requests: each call of a tool runs in a thread of its own, with a limit of time, until its client cancels it.
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,11 +12,12 @@ use cerith_engine::catch_panic;
 use cerith_runner::{Host, Interrupt};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+    Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::ServeOptions;
 use crate::tool::{Answer, Request, TOOLS, ToolEntry};
@@ -40,7 +42,8 @@ const STACK: usize = 64 << 20;
 const INSTRUCTIONS: &str = "Cerith checks Triton kernels without a GPU. Call `check` with the path of a Python file after each edit of \
     a kernel. A finding is an error of the kernel for arguments that its source allows, a precondition is a \
     condition that callers must keep, and \"nothing found\" proves nothing, least of all about formulas. `explain` with a finding's code \
-    explains it, `reduce` makes the kernel of a finding small, `list` lists kernels. Paths start from the server's folder.";
+    explains it, `reduce` makes the kernel of a finding small, `list` lists kernels. `judge`, if it is on, compares a \
+    submission with a task. Paths start from the server's folder.";
 
 /// A call that runs: the request to stop it, and its result.
 type Started = (Arc<Interrupt>, oneshot::Receiver<Result<Answer, String>>);
@@ -101,16 +104,31 @@ impl Server {
             () = context.ct.cancelled() => return Err("cancelled".to_owned()),
         };
         let limit = shared.options.timeout;
-        let (interrupt, result) = self.start(tool, arguments)?;
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        let (interrupt, result) = self.start(tool, arguments, sender)?;
         tokio::pin!(result);
-        tokio::select! {
-            done = &mut result => return done.unwrap_or_else(|_| Err("internal error: the call has no result".to_owned())),
-            () = context.ct.cancelled() => {
-                interrupt.request();
-                return Err("cancelled".to_owned());
-            }
-            () = tokio::time::sleep(limit) => {
-                interrupt.request();
+        let late = tokio::time::sleep(limit);
+        tokio::pin!(late);
+        let token = context.meta.get_progress_token();
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut result => return done.unwrap_or_else(|_| Err("internal error: the call has no result".to_owned())),
+                () = context.ct.cancelled() => {
+                    interrupt.request();
+                    return Err("cancelled".to_owned());
+                }
+                () = &mut late => {
+                    interrupt.request();
+                    break;
+                }
+                Some((done, total)) = reports.recv() => {
+                    if let Some(token) = token.clone() {
+                        let progress = ProgressNotificationParam::new(token, done as f64).with_total(total as f64);
+                        // A client that is gone hears nothing.
+                        let _ = context.peer.notify_progress(progress).await;
+                    }
+                }
             }
         }
         let late = || {
@@ -127,7 +145,12 @@ impl Server {
     }
 
     /// Starts a tool in a thread.
-    fn start(&self, tool: &'static ToolEntry, arguments: JsonObject) -> Result<Started, String> {
+    fn start(
+        &self,
+        tool: &'static ToolEntry,
+        arguments: JsonObject,
+        reports: mpsc::UnboundedSender<(usize, usize)>,
+    ) -> Result<Started, String> {
         let interrupt = Arc::new(Interrupt::new());
         {
             let mut running = self.shared.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,6 +168,13 @@ impl Server {
             .stack_size(STACK)
             .spawn(move || {
                 let transcript = Transcript::default();
+                let reported = Cell::new((0, 0));
+                let progress = |done, total| {
+                    // Each report must say more than the one before.
+                    if reported.replace((done, total)) != (done, total) && done > 0 {
+                        let _ = reports.send((done, total));
+                    }
+                };
                 let request = Request {
                     root: &shared.root,
                     host: Host {
@@ -153,6 +183,8 @@ impl Server {
                     },
                     deadline,
                     jobs: shared.options.jobs,
+                    judge: shared.options.judge.as_deref(),
+                    progress: &progress,
                 };
                 let done = catch_panic(|| (tool.run)(&request, arguments));
                 let mut done = done.unwrap_or_else(|panic| {
@@ -209,7 +241,10 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(
-            TOOLS.iter().map(describe_tool).collect(),
+            TOOLS
+                .iter()
+                .map(|tool| describe_tool(tool, self.shared.options.judge.is_some()))
+                .collect(),
         ))
     }
 
@@ -237,7 +272,7 @@ impl ServerHandler for Server {
     }
 }
 
-fn describe_tool(tool: &ToolEntry) -> Tool {
+fn describe_tool(tool: &ToolEntry, has_judge: bool) -> Tool {
     let schema = match (tool.build_schema)() {
         serde_json::Value::Object(schema) => schema,
         _ => JsonObject::new(),
@@ -247,7 +282,8 @@ fn describe_tool(tool: &ToolEntry) -> Tool {
         .destructive(false)
         .idempotent(true)
         .open_world(false);
-    let mut described = Tool::new(tool.name, tool.description, schema);
+    let description = tool.when_off.filter(|_| !has_judge).unwrap_or(tool.description);
+    let mut described = Tool::new(tool.name, description, schema);
     described.title = Some(tool.title.to_owned());
     described.annotations = Some(annotations);
     described

@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod explain;
+mod judge;
 mod list;
 mod reduce;
 mod text;
@@ -11,6 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cerith_runner::Host;
+use cerith_runner::submission::service::JudgeService;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -22,15 +24,16 @@ pub struct ToolEntry {
     pub title: &'static str,
     /// Its purpose, and when to call it.
     pub description: &'static str,
+    /// The description if it is off, and starts with an option of the server.
+    pub when_off: Option<&'static str>,
     /// The JSON schema of its arguments.
     pub build_schema: fn() -> Value,
     /// Its work. Fails with the message for the client.
     pub run: fn(&Request<'_>, JsonObject) -> Result<Answer, String>,
 }
 
-/// The tools, in the order of their use. `cerith judge` becomes the next entry once it exists: it needs workers, which this process
-/// may not start, so its entry also needs a process of its own.
-pub const TOOLS: [ToolEntry; 4] = [check::TOOL, explain::TOOL, reduce::TOOL, list::TOOL];
+/// The tools, in the order of their use.
+pub const TOOLS: [ToolEntry; 5] = [check::TOOL, explain::TOOL, reduce::TOOL, list::TOOL, judge::TOOL];
 
 /// A call of a tool.
 pub struct Request<'a> {
@@ -42,6 +45,10 @@ pub struct Request<'a> {
     pub deadline: Instant,
     /// How many launches run at once.
     pub jobs: Option<u16>,
+    /// The process that judges submissions.
+    pub judge: Option<&'a JudgeService>,
+    /// Hears how many steps are done, and how many there are.
+    pub progress: &'a dyn Fn(usize, usize),
 }
 
 impl Request<'_> {

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::OnceLock;
 
+use serde::Serialize;
+
 #[cfg(target_os = "linux")]
 mod allowed;
 #[cfg(target_os = "linux")]
@@ -108,6 +110,25 @@ pub(crate) struct Reach {
     pub write: PathBuf,
     /// Whether it has a GPU: its devices, what the driver reads of `/proc` and `/sys`, local sockets.
     pub gpu: bool,
+}
+
+/// Rules of a process that a worker forks, in addition to the worker's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct ProgramRules {
+    /// Files and folders, and the rights to them, in Landlock's bits.
+    pub paths: Vec<(String, u64)>,
+    /// The rights to the worker's folder.
+    pub folder: u64,
+}
+
+/// The rules of a program that reads these files, its toolchain's included. `None` if nothing is contained.
+pub(crate) fn list_rules(read: &[PathBuf]) -> Option<ProgramRules> {
+    #[cfg(target_os = "linux")]
+    if !Containment::of_this_system().off {
+        return Some(linux::list_rules(read));
+    }
+    let _ = read;
+    None
 }
 
 /// Starts a program that reaches no more than that, as far as the system can.

@@ -182,6 +182,11 @@ impl Conversation {
         !self.has_more() && matches!(rustix::io::read(&self.stdout, &mut [0]), Err(Errno::AGAIN))
     }
 
+    /// Whether it may not have read all that was sent.
+    pub fn has_unread_input(&self) -> bool {
+        !matches!(rustix::io::ioctl_fionread(&self.stdin), Ok(0))
+    }
+
     /// Reads what is there; whether anything was.
     fn fill(&mut self) -> Result<bool, Silence> {
         self.incoming.reserve(READ_AT_LEAST);
@@ -382,6 +387,21 @@ mod tests {
                 .map(|(_, blobs)| blobs.len()),
             Ok(900_000)
         );
+    }
+
+    #[test]
+    fn unread_input_is_seen() {
+        let mut child = start_shell("head -c 40; sleep 60", StderrPart::First(100));
+        assert!(!child.has_unread_input());
+        let frame = encode_frame(&[7; 100]);
+        child
+            .send(&mut &frame[..], u64::MAX, deadline_soon())
+            .expect("sent");
+        let mut answered = 0;
+        while answered < 40 {
+            answered += child.stdout.read(&mut [0; 40]).unwrap_or_default();
+        }
+        assert!(child.has_unread_input());
     }
 
     #[test]

@@ -63,6 +63,7 @@ mod limits;
 mod manifest;
 mod mode;
 pub mod names;
+mod packages;
 pub mod pool;
 mod probe;
 mod process;

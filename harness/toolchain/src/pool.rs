@@ -4,17 +4,19 @@ use std::cell::Cell;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use blake3::Hash;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use crate::containment::Containment;
+use crate::containment::{self, Containment, ProgramRules};
 use crate::installed::Toolchain;
 pub use crate::limits::Limits;
 use crate::mode::Mode;
+use crate::packages::{self, Package};
 use crate::request::{Device, Module};
 use crate::response::Raised;
 use crate::scratch::{self, Scratch};
@@ -32,7 +34,7 @@ pub struct Pool {
     size: usize,
     state: Mutex<State>,
     freed: Condvar,
-    private: Private,
+    private: Arc<Private>,
     /// Folders and files that workers may read by request of the caller.
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
@@ -41,7 +43,7 @@ pub struct Pool {
     /// Which requests may share a process.
     group: Group,
     /// Folders that workers may read because of the toolchain, once known.
-    toolchain_reach: Mutex<Option<Vec<PathBuf>>>,
+    toolchain_reach: Arc<Mutex<Option<Vec<PathBuf>>>>,
 }
 
 #[derive(Debug, Default)]
@@ -52,8 +54,6 @@ struct State {
     /// Process groups of the workers that exist and are not yet being reaped: those that may be killed by number.
     groups: Vec<Pid>,
     stopped: bool,
-    /// Workers started so far, which names their folders.
-    started: u64,
     /// How often in a row no worker started, and the last failure.
     failed: (u32, Option<WorkerFailure>),
 }
@@ -111,7 +111,19 @@ impl Pool {
 
     /// A pool whose workers do something else.
     pub(crate) fn with_mode(toolchain: Toolchain, size: usize, mode: Mode) -> io::Result<Self> {
-        let private = Private::new(&toolchain)?;
+        Self::with_package(toolchain, size, mode, None)
+    }
+
+    /// A pool whose workers find another Python package beside ours.
+    pub(crate) fn with_package(
+        toolchain: Toolchain,
+        size: usize,
+        mode: Mode,
+        package: Option<Package<'_>>,
+    ) -> io::Result<Self> {
+        let own = (cerith_worker::PACKAGE, cerith_worker::FILES);
+        let packages: Vec<Package<'_>> = std::iter::once(own).chain(package).collect();
+        let private = Arc::new(Private::new(&toolchain, &packages)?);
         Ok(Self {
             toolchain,
             mode,
@@ -123,19 +135,25 @@ impl Pool {
             files: Vec::new(),
             roots: Vec::new(),
             group: Group::File,
-            toolchain_reach: Mutex::new(None),
+            toolchain_reach: Arc::default(),
         })
     }
 
-    /// Puts another Python package beside ours, where workers find it: its files with their texts.
-    pub(crate) fn add_package(&self, name: &str, files: &[(&str, &str)]) -> io::Result<()> {
-        let package = self.private.folder().join(PYTHON).join(name);
-        for (file, text) in files {
-            let path = package.join(file);
-            fs::create_dir_all(path.parent().unwrap_or(&package))?;
-            fs::write(path, text)?;
+    /// A pool like this one, with the same private files, and with workers of its own.
+    pub(crate) fn with_own_workers(&self) -> Self {
+        Self {
+            toolchain: self.toolchain.clone(),
+            mode: self.mode,
+            size: self.size,
+            state: Mutex::default(),
+            freed: Condvar::new(),
+            private: Arc::clone(&self.private),
+            folders: self.folders.clone(),
+            files: self.files.clone(),
+            roots: self.roots.clone(),
+            group: self.group,
+            toolchain_reach: Arc::clone(&self.toolchain_reach),
         }
-        Ok(())
     }
 
     /// Lets workers read a folder, except for hidden files and folders in it. They change nothing.
@@ -274,6 +292,11 @@ impl Pool {
         }
     }
 
+    /// Whether it was stopped.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.state().stopped
+    }
+
     /// Kills every worker and fails what runs or waits with [`WorkerFailure::Stopped`], now and from now on. For
     /// Ctrl-C.
     pub fn stop(&self) {
@@ -383,38 +406,50 @@ impl Pool {
             return Err(failed(why));
         }
         let folder = self.private.folder();
-        let mut needed = self
-            .toolchain_reach
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if needed.is_none() {
-            let found = reach::query_reach(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
-            *needed = Some(found.map_err(|error| failed(error.to_string().trim_end().to_owned()))?);
-        }
+        let needed = self.find_toolchain_reach()?;
         let folders = self
             .folders
             .iter()
             .flat_map(|folder| visible::without_hidden(folder, visible::Depth::All));
         let read = needed
-            .iter()
-            .flatten()
-            .chain(&self.files)
-            .cloned()
+            .into_iter()
+            .chain(self.files.iter().cloned())
             .chain(folders)
             .collect();
-        drop(needed);
-        let number = {
-            let mut state = self.state();
-            state.started += 1;
-            state.started
-        };
+        let number = self.private.count_worker();
         let scratch = Scratch::new(folder.join(format!("worker-{number}")))
             .map_err(|error| failed(format!("make its folder: {error}")))?;
         Ok(WorkerSetup {
-            package: folder.join(PYTHON),
+            package: self.private.package.clone(),
             scratch,
             read,
         })
+    }
+
+    /// The folders that workers may read because of the toolchain.
+    fn find_toolchain_reach(&self) -> Result<Vec<PathBuf>, WorkerFailure> {
+        let mut needed = self
+            .toolchain_reach
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = needed.as_ref() {
+            return Ok(known.clone());
+        }
+        let package = &self.private.package;
+        let found = reach::query_reach(&self.toolchain.python(), package, self.mode);
+        let found = found.map_err(|error| WorkerFailure::Start {
+            toolchain: self.toolchain.id.to_string(),
+            reason: error.to_string().trim_end().to_owned(),
+        })?;
+        *needed = Some(found.clone());
+        Ok(found)
+    }
+
+    /// The rules of a program that reads these files of the user's, and no others. `None` if nothing is contained.
+    pub(crate) fn list_rules(&self, files: &[PathBuf]) -> Result<Option<ProgramRules>, WorkerFailure> {
+        let mut read = self.find_toolchain_reach()?;
+        read.extend_from_slice(files);
+        Ok(containment::list_rules(&read))
     }
 
     fn give_back(&self, worker: Worker) {
@@ -455,36 +490,56 @@ impl WorkerAnswer for Response {
 #[derive(Debug)]
 struct Private {
     folder: TempDir,
+    /// The folder of our Python packages, which workers read and do not change.
+    package: PathBuf,
     _lock: File,
+    /// Workers started so far, which names their folders.
+    workers: AtomicU64,
 }
 
 const LOCK: &str = "lock";
-/// The folder that our Python package is in, which workers read and do not change.
-const PYTHON: &str = "python";
 const PREFIX: &str = "cerith-workers-";
 /// A folder younger than this may not have its lock taken yet.
 const NEW: Duration = Duration::from_mins(1);
 
 impl Private {
     /// Makes the folder beside the toolchains, or among the system's temporary files where that cannot be written.
-    fn new(toolchain: &Toolchain) -> io::Result<Self> {
+    fn new(toolchain: &Toolchain, packages: &[Package<'_>]) -> io::Result<Self> {
         let beside = toolchain.root().ancestors().nth(2).map(|home| home.join("run"));
-        beside
-            .and_then(|run| fs::create_dir_all(&run).and_then(|()| Self::create_in(&run)).ok())
-            .map_or_else(|| Self::create_in(&std::env::temp_dir()), Ok)
+        let made = beside.and_then(|run| {
+            fs::create_dir_all(&run).ok()?;
+            Self::create_in(&run, packages::find_kept(&run, packages), packages).ok()
+        });
+        made.map_or_else(
+            // Other users write there too, so nothing in it is used again.
+            || Self::create_in(&std::env::temp_dir(), None, packages),
+            Ok,
+        )
     }
 
-    fn create_in(run: &Path) -> io::Result<Self> {
+    fn create_in(run: &Path, kept: Option<PathBuf>, packages: &[Package<'_>]) -> io::Result<Self> {
         sweep(run);
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(run)?;
         let lock = File::create_new(folder.path().join(LOCK))?;
         lock.lock()?;
-        let package = folder.path().join(PYTHON).join(cerith_worker::PACKAGE);
-        fs::create_dir_all(&package)?;
-        for (name, text) in cerith_worker::FILES {
-            fs::write(package.join(name), text)?;
-        }
-        Ok(Self { folder, _lock: lock })
+        let package = if let Some(kept) = kept {
+            kept
+        } else {
+            let own = folder.path().join("python");
+            packages::write_packages(&own, packages)?;
+            own
+        };
+        Ok(Self {
+            folder,
+            package,
+            _lock: lock,
+            workers: AtomicU64::new(0),
+        })
+    }
+
+    /// The number of another worker.
+    fn count_worker(&self) -> u64 {
+        self.workers.fetch_add(1, Ordering::Relaxed)
     }
 
     fn folder(&self) -> &Path {

@@ -1,7 +1,8 @@
 //! Programs of ours in a contained Python of a toolchain, beside its Triton and, if it has one, its torch: they execute functions of the
 //! user's files, and ask questions, such as what a launch stores.
 //!
-//! Each program has a process of its own, which ends with it. See `cerith_triton/program.py` for the Python side.
+//! Each program has a process of its own, which ends with it. A worker imports the packages once and forks these processes; it reads
+//! no request itself. See `cerith_worker/program.py` and `cerith_triton/program.py` for the Python side.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,8 @@ pub struct ProgramRequest {
     pub program: String,
     /// Its arguments.
     pub arguments: Json,
+    /// The user's files that it reads, of those that the pool may read. `None` for all of them.
+    pub readable: Option<Vec<PathBuf>>,
 }
 
 /// Up to so many programs at once. Shared between threads by reference; dropping it ends them.
@@ -92,8 +95,7 @@ impl Programs {
     /// # Errors
     /// The folder for their private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize, package: (&str, &[(&str, &str)])) -> io::Result<Self> {
-        let pool = Pool::with_mode(toolchain, size, Mode::Program)?;
-        pool.add_package(package.0, package.1)?;
+        let pool = Pool::with_package(toolchain, size, Mode::Program, Some(package))?;
         Ok(Self { pool })
     }
 
@@ -109,6 +111,19 @@ impl Programs {
     pub fn with_readable_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
         self.pool = self.pool.with_readable_files(root, files);
         self
+    }
+
+    /// Programs like these, that share their private files, and have workers of their own, which [`Programs::stop`] ends.
+    #[must_use]
+    pub fn with_own_workers(&self) -> Self {
+        Self {
+            pool: self.pool.with_own_workers(),
+        }
+    }
+
+    /// Whether they were stopped, and run nothing any more.
+    pub fn is_stopped(&self) -> bool {
+        self.pool.is_stopped()
     }
 
     /// The toolchain.
@@ -127,7 +142,11 @@ impl Programs {
         limits: Limits,
         answer: &mut dyn FnMut(Question<'_>) -> Reply,
     ) -> Result<Ending, WorkerFailure> {
-        let frame = wire::program::encode_request(request, limits)?;
+        let rules = match &request.readable {
+            Some(files) => self.pool.list_rules(files)?,
+            None => None,
+        };
+        let frame = wire::program::encode_request(request, rules.as_ref(), limits)?;
         self.pool.exchange(
             &frame,
             &request.module,

@@ -71,6 +71,29 @@ pub(crate) fn shared_out(leader: Pid) -> u64 {
         .sum()
 }
 
+/// Whether processes that a process forks one after the other could leave each other something: memory that they share and may write,
+/// or an open file other than its pipes, the null device and its file in memory for printed text.
+pub(crate) fn has_shared_state(pid: Pid) -> bool {
+    let id = pid.as_raw_nonzero();
+    let Ok(maps) = fs::read_to_string(format!("/proc/{id}/maps")) else {
+        return true;
+    };
+    let is_shared = |line: &str| {
+        let rights = line.split(' ').nth(1).unwrap_or_default();
+        rights.contains('w') && rights.ends_with('s')
+    };
+    let Ok(open) = fs::read_dir(format!("/proc/{id}/fd")) else {
+        return true;
+    };
+    let is_known = |path: &Path| {
+        let target = fs::read_link(path).unwrap_or_default();
+        let target = target.to_string_lossy();
+        target == "/dev/null" || target.starts_with("pipe:") || target.starts_with("/memfd:stdout")
+    };
+    let mut files = open.flatten().map(|entry| entry.path());
+    maps.lines().any(is_shared) || files.any(|file| !is_known(&file))
+}
+
 /// Whether a process of one thread has more than so many children, or any that has children. Those whose parent is gone are
 /// its own, if it takes them in, as workers do.
 pub(crate) fn has_descendants(pid: Pid, most: usize) -> bool {
@@ -81,6 +104,12 @@ pub(crate) fn has_descendants(pid: Pid, most: usize) -> bool {
         || children
             .into_iter()
             .any(|child| list_children(child).is_none_or(|of| !of.is_empty()))
+}
+
+/// Whether a process's first thread has not ended. If it is true after [`has_descendants`] was false, there was no descendant: when the
+/// thread ends, its children get another parent.
+pub(crate) fn is_running(pid: Pid) -> bool {
+    Process::read(pid.as_raw_nonzero().get()).is_some_and(|process| !process.has_ended)
 }
 
 /// Whether a child of a process of one thread has more than its first thread.
@@ -147,6 +176,8 @@ pub(crate) fn count_threads(pid: Pid) -> Option<u64> {
 
 /// The fields of `/proc/PID/stat`.
 struct Process {
+    /// Whether its first thread has ended.
+    has_ended: bool,
     /// Whether it has ended, and waits for its parent to hear of it.
     is_zombie: bool,
     group: i32,
@@ -162,10 +193,12 @@ impl Process {
         let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
         let field = |number: usize| fields.get(number - 3);
         let threads = field(20)?.parse().ok()?;
+        let has_ended = matches!(*field(3)?, "Z" | "X");
         Some(Self {
+            has_ended,
             // A first thread that has ended proves nothing about the others: until they have ended, the process cannot be
             // reaped.
-            is_zombie: matches!(*field(3)?, "Z" | "X") && threads <= 1,
+            is_zombie: has_ended && threads <= 1,
             group: field(5)?.parse().ok()?,
             threads,
             resident: field(24)?.parse::<u64>().ok()? * rustix::param::page_size() as u64,

@@ -30,6 +30,9 @@ const GRACE: Duration = Duration::from_millis(1500);
 /// How long a process whose pipe is closed gets to be gone by itself, so that its own exit status is seen.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
+/// The interval of checks whether a program's processes have ended.
+const LOOKED_EVERY: Duration = Duration::from_millis(1);
+
 /// Bytes of stderr that are kept, from the end.
 const STDERR_KEPT: usize = 16 * 1024;
 
@@ -108,6 +111,8 @@ pub(crate) struct Worker {
     source: Option<Hash>,
     /// Bytes that an answer may have.
     answer_most: u64,
+    /// Whether processes that it forks one after the other could leave each other something.
+    is_shared: bool,
 }
 
 /// Why there is no answer.
@@ -192,6 +197,7 @@ impl Worker {
         if let Some(pid) = worker.group() {
             worker.at_start = usage::read_memory(pid).unwrap_or_default();
             worker.threads = usage::count_threads(pid);
+            worker.is_shared = worker.mode == Mode::Program && usage::has_shared_state(pid);
         }
         Ok(worker)
     }
@@ -231,6 +237,7 @@ impl Worker {
             watched: Instant::now(),
             source: None,
             answer_most: ANSWER_MOST,
+            is_shared: false,
         };
         if let Some(pid) = worker.group() {
             let kept = mode.has_gpu();
@@ -253,6 +260,13 @@ impl Worker {
     /// Whether it may get another request: it has sent nothing unasked, and has left no thread or process that could. This
     /// empties its folder, except for what its mode keeps.
     pub(crate) fn settle(&mut self) -> bool {
+        if self.mode == Mode::Program {
+            // The next program would read the rest of an answer that this one did not wait for.
+            let is_alone = !self.is_shared && self.is_childless() && !self.conversation.has_unread_input();
+            if !is_alone {
+                return false;
+            }
+        }
         // torch's own threads come and go.
         let counted = matches!(self.mode, Mode::Interpret | Mode::Compile);
         let threads = || self.group().and_then(usage::count_threads) <= self.threads;
@@ -267,6 +281,20 @@ impl Worker {
         let grown = self.answered_requests.is_multiple_of(GROWTH_EVERY)
             && (self.has_grown() || self.excess().is_err());
         self.is_quiet() && alone && !grown && self.scratch.clear(self.mode.kept_folders()).is_ok()
+    }
+
+    /// Waits for the processes that executed a program to end. They could answer the next request.
+    fn is_childless(&self) -> bool {
+        let Some(pid) = self.group() else { return false };
+        let deadline = Instant::now() + LAST_BREATH;
+        while usage::has_descendants(pid, 0) {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(LOOKED_EVERY);
+        }
+        // A process that the program left keeps the pipes open when the worker ends itself for that reason.
+        usage::is_running(pid)
     }
 
     fn has_grown(&self) -> bool {

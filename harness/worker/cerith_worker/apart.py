@@ -163,7 +163,7 @@ class ForkedWorker:
         """What the other process does."""
         status = 1
         try:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+            end_with_parent()
             for one in self._pipes:
                 os.close(one.fileno())
             contained.keep_signals()
@@ -194,7 +194,7 @@ class ForkedWorker:
         self._forget()
         # A child's own children become this process's before it can be waited for.
         self._reap()
-        if self._has_children():
+        if has_children():
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _forget(self) -> None:
@@ -219,23 +219,35 @@ class ForkedWorker:
                 # Nothing is in its pipes: a request is passed on whole.
                 self._forget()
 
-    def _has_children(self) -> bool:
-        try:
-            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            return False
-        return True
-
     def _end(self) -> NoReturn:
         """Ends this process as the other one ended."""
         _, status = os.waitpid(self._process, 0)
-        if os.WIFSIGNALED(status):
-            faulthandler.disable()
-            number = os.WTERMSIG(status)
-            if number != signal.SIGKILL:
-                signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-        os._exit(os.WEXITSTATUS(status))
+        end_as(status)
+
+
+def end_with_parent() -> None:
+    """The system ends this process when its parent ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+def has_children() -> bool:
+    """Whether this process has children, ended ones included."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def end_as(status: int) -> NoReturn:
+    """Ends this process as a child with this status ended."""
+    if os.WIFSIGNALED(status):
+        faulthandler.disable()
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
 
 
 def _write(target: int, data: bytes | bytearray | memoryview) -> None:

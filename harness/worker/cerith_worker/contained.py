@@ -12,6 +12,7 @@ import os
 import struct
 import sys
 import tempfile
+from typing import Any
 
 # From <linux/prctl.h> and <linux/seccomp.h>. Nothing that gains privileges is executed since the start.
 _PR_SET_SECCOMP = 22
@@ -27,6 +28,9 @@ _OPEN_MOST = 1 << 16
 _PATH_BENEATH = 1
 _WRITE_FILE, _REFER, _TRUNCATE = 1 << 1, 1 << 13, 1 << 14
 _SCOPE_SIGNAL, _SCOPES_SINCE = 1 << 1, 6
+# Rights to files, by the version of Landlock that has them, and those that apply to files and not to folders.
+_RIGHTS_SINCE = ((1, 0x1FFF), (2, 1 << 13), (3, 1 << 14), (5, 1 << 15))
+_ON_FILES = 0b111 | 1 << 14 | 1 << 15
 
 
 class _Program(ctypes.Structure):
@@ -61,6 +65,37 @@ def keep_signals() -> None:
     libc.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(root)
     os.close(ruleset)
+
+
+def keep_reach(rules: list[list[Any]], folder: int) -> None:
+    """Gives up all files, except to the extent of `rules` (paths with their rights) and, with the rights
+    `folder`, this process's folder; and signals to processes that are not descendants of this one. It gains no
+    rights that the other side did not give it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
+    if version < 1:
+        return
+    handled = sum(rights for since, rights in _RIGHTS_SINCE if version >= since)
+    asked = struct.pack("<Q", handled)
+    if version >= _SCOPES_SINCE:
+        asked = struct.pack("<QQQ", handled, 0, _SCOPE_SIGNAL)
+    ruleset = libc.syscall(_CREATE_RULESET, asked, len(asked), 0)
+    for path, rights in (*rules, (os.environ["HOME"], folder)):
+        try:
+            opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
+        access = rights & handled if os.path.isdir(path) else rights & handled & _ON_FILES
+        libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", access, opened), 0)
+        os.close(opened)
+    if libc.syscall(_RESTRICT_SELF, ruleset, 0):
+        sys.exit(f"contain files: {os.strerror(ctypes.get_errno())}")
+    os.close(ruleset)
+
+
+def adopt_orphans() -> None:
+    """Makes this process the parent of descendants whose parent has ended."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def keep_writes() -> None:

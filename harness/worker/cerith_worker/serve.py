@@ -489,7 +489,7 @@ def main() -> None:
         return frame
 
     torch = None
-    programs = program.Programs(ask) if program.is_requested() else None
+    programs = program.Programs(requests, answers, stdout.take) if program.is_requested() else None
     if TORCH:
         real.start(TORCH)
     elif inductor.is_requested():
@@ -515,7 +515,12 @@ def main() -> None:
         "python": platform.python_version(),
     }
     other = None
-    if programs is None and worker.is_apart:
+    if programs is not None:
+        programs.prepare()
+        wire.write(answers, hello, [])
+        programs.serve()
+        return
+    if worker.is_apart:
         worker.warm_up()
         # The other side knows the packages and ours, and empties this process's folder.
         known = (*packages, own, os.environ["HOME"])
@@ -525,9 +530,7 @@ def main() -> None:
         frame = wire.receive(requests)
         if frame is None:
             return
-        if programs is not None:
-            wire.write(answers, programs.run(frame.parse()[0], stdout.take), [])
-        elif other is None:
+        if other is None:
             wire.write(answers, *worker.serve(*frame.parse()))
         else:
             other.pass_on(frame)

@@ -27,11 +27,62 @@ for path in sys.argv[1:]:
         os.replace(path, os.path.join(folder, "moved"))
 """
 
+# Which of the files it may read, after it keeps the first one only, and whether it may write in its folder.
+READ = """
+import os, sys
+from cerith_worker import contained
+rules = [[os.path.dirname(os.__file__), 0b1100], [os.path.dirname(contained.__file__), 0b1100]]
+contained.keep_reach([*rules, [sys.argv[1], 0b100]], 0b1110 | 1 << 8)
+for path in sys.argv[1:]:
+    try:
+        open(path).close()
+        print("yes")
+    except PermissionError:
+        print("no")
+open("made", "w").close()
+os.kill(os.getpid(), 0)
+try:
+    os.kill(os.getppid(), 0)
+except PermissionError:
+    print("no signal")
+"""
+
+
+def find_landlock() -> int:
+    """The version of Landlock, or 0."""
+    if sys.platform != "linux":
+        return 0
+    return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(444, None, 0, 1)))
+
+
+class Reach(unittest.TestCase):
+    def test_only_the_files_of_a_program_are_read(self) -> None:
+        if find_landlock() < 6:
+            self.skipTest("needs Landlock with scopes")
+        with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as other:
+            files = [os.path.join(other, name) for name in ("own", "others")]
+            for file in files:
+                with open(file, "wb"):
+                    pass
+            done = subprocess.run(
+                [sys.executable, "-c", READ, *files],
+                env={
+                    **os.environ,
+                    "HOME": home,
+                    "PYTHONPATH": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                },
+                cwd=home,
+                stdout=subprocess.PIPE,
+                check=True,
+                text=True,
+            )
+            self.assertEqual(os.listdir(home), ["made"])
+        self.assertEqual(done.stdout.split("\n"), ["yes", "no", "no signal", ""])
+
 
 class Writes(unittest.TestCase):
     def test_only_the_places_that_are_told_are_written(self) -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if sys.platform != "linux" or libc.syscall(444, None, 0, 1) < 3 or os.geteuid() != 0:
+        if find_landlock() < 3 or os.geteuid() != 0:
             self.skipTest("needs Landlock, and to be root")
         with tempfile.TemporaryDirectory() as kept, tempfile.TemporaryDirectory() as other:
             for folder in (kept, other):

@@ -227,7 +227,7 @@ fn run_check(folder: &Path, args: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn a_session_has_four_tools() {
+fn a_session_has_five_tools() {
     let folder = create_folder();
     let mut client = Client::start(folder.path(), &[]);
     let answer = client.request("initialize", &build_initialize());
@@ -240,7 +240,7 @@ fn a_session_has_four_tools() {
         .iter()
         .map(|tool| tool["name"].as_str().expect("a name"))
         .collect();
-    assert_eq!(names, ["check", "explain", "reduce", "list"]);
+    assert_eq!(names, ["check", "explain", "reduce", "list", "judge"]);
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
@@ -519,6 +519,62 @@ fn nothing_outside_of_the_folder_is_read() {
     assert_eq!(before, after, "nothing is written");
 }
 
+/// The description of `judge`.
+fn describe_judge(client: &mut Client) -> String {
+    let answer = client.request("tools/list", &json!({}));
+    let tools = answer["result"]["tools"].as_array().expect("tools");
+    let judge = tools.iter().find(|tool| tool["name"] == "judge").expect("a tool");
+    judge["description"].as_str().expect("a description").to_owned()
+}
+
+#[test]
+fn judge_is_off_unless_the_server_is_started_with_it() {
+    let folder = create_folder();
+    let mut client = Client::open(folder.path(), &[]);
+    let description = describe_judge(&mut client);
+    assert!(description.contains("`cerith mcp --judge`"), "{description}");
+    let both = json!({"task": "good.py", "path": "wrong.py"});
+    client.fail("judge", &both, "start the server with `cerith mcp --judge`");
+    assert_eq!(client.close(), Some(0));
+}
+
+#[test]
+fn judge_reads_files_of_the_folder_only() {
+    let outside = TempDir::new().expect("a folder");
+    fs::write(outside.path().join("secret.py"), "A_SECRET = 1\n").expect("written");
+    let folder = outside.path().join("inside");
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("good.py"), GOOD).expect("written");
+    symlink("../secret.py", folder.join("link.py")).expect("a link");
+    let mut client = Client::open(&folder, &["--judge"]);
+    assert!(!describe_judge(&mut client).contains("--judge"));
+    for (path, message) in [
+        ("../secret.py", "is outside of the folder"),
+        ("/etc/passwd", "is outside of the folder"),
+        ("link.py", "is a link out of the folder"),
+        ("missing.py", "failed to read"),
+    ] {
+        let text = client.fail("judge", &json!({"task": path, "path": "good.py"}), message);
+        assert!(!text.contains("A_SECRET"), "{text}");
+        client.fail("judge", &json!({"task": "good.py", "path": path}), message);
+    }
+    for arguments in [
+        json!({"task": "good.py"}),
+        json!({"task": "good.py", "path": "good.py", "text": GOOD}),
+    ] {
+        client.fail("judge", &arguments, "either `path` or `text`");
+    }
+    let arguments = json!({"task": "good.py", "path": "good.py", "kernel": "double"});
+    client.fail("judge", &arguments, "unknown field `kernel`");
+    // The home of this test has no toolchain.
+    client.fail(
+        "judge",
+        &json!({"task": "good.py", "path": "good.py"}),
+        "no toolchain",
+    );
+    assert_eq!(client.close(), Some(0));
+}
+
 #[test]
 fn a_bad_request_is_answered() {
     let folder = create_folder();
@@ -539,7 +595,7 @@ fn a_bad_request_is_answered() {
             -32601,
         ),
         (
-            r#"{"jsonrpc": "2.0", "id": 903, "method": "tools/call", "params": {"name": "judge"}}"#,
+            r#"{"jsonrpc": "2.0", "id": 903, "method": "tools/call", "params": {"name": "fuzz"}}"#,
             json!(903),
             -32602,
         ),

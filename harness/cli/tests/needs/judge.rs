@@ -9,7 +9,7 @@ use cerith_needs::{NEWEST, Need, Tests, named};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const TASK: &str = "\
+pub const TASK: &str = "\
 import numpy as np
 
 
@@ -22,7 +22,7 @@ entry = 'softmax'
 shapes = [(5, 29), (3, 64)]
 ";
 
-const KERNEL: &str = "\
+pub const KERNEL: &str = "\
 import numpy as np
 import triton
 import triton.language as tl
@@ -208,11 +208,117 @@ fn a_submission_has_no_task() {
     assert_eq!(judgement["trials"], 0, "{judgement}");
 }
 
+/// Submissions that are judged one after the other by processes of one worker, and their verdicts.
+const NEIGHBOURS: &[Case] = &[
+    Case {
+        name: "honest",
+        body: "return launch(x)",
+        verdict: "accepted",
+    },
+    // A process that outlives the submission, to answer for the next one.
+    Case {
+        name: "leaves_process",
+        body: "import ctypes, os, time\n    if ctypes.CDLL(None).fork() == 0:\n        time.sleep(60)\n        os._exit(0)\n    return launch(x)",
+        verdict: "accepted",
+    },
+    Case {
+        name: "after_process",
+        body: "return compute(x)",
+        verdict: "not-a-kernel",
+    },
+    Case {
+        name: "leaves_file",
+        body: "import os\n    for folder in ('.', os.environ['HOME']):\n        open(os.path.join(folder, 'left'), 'w').close()\n    return launch(x)",
+        verdict: "accepted",
+    },
+    Case {
+        name: "finds_file",
+        body: "import os\n    found = os.path.exists('left') or os.path.exists(os.environ['HOME'] + '/left')\n    return compute(x) if found else launch(x)",
+        verdict: "accepted",
+    },
+    Case {
+        name: "leaves_text",
+        body: "import os\n    os.write(1, b'left')\n    return launch(x)",
+        verdict: "accepted",
+    },
+    Case {
+        name: "finds_text",
+        body: "import os\n    return compute(x) if os.pread(1, 4, 0) else launch(x)",
+        verdict: "accepted",
+    },
+    Case {
+        name: "changes_numpy",
+        body: "np.empty_like = lambda x: compute(x)\n    return launch(x)",
+        verdict: "tampering",
+    },
+    Case {
+        name: "uses_numpy",
+        body: "return launch(x)",
+        verdict: "accepted",
+    },
+    // Open files are shared with the worker: the next process would read nothing from its pipe.
+    Case {
+        name: "changes_pipes",
+        body: "import os\n    y = launch(x)\n    import __main__\n    for one in range(3, 16):\n        try:\n            os.set_blocking(one, False)\n        \
+               except OSError:\n            pass\n    os._exit(0)",
+        verdict: "crashed",
+    },
+    Case {
+        name: "uses_pipes",
+        body: "return launch(x)",
+        verdict: "accepted",
+    },
+    Case {
+        name: "ends_worker",
+        body: "import ctypes, os\n    ctypes.CDLL(None).kill(0, 9)\n    return launch(x)",
+        verdict: "crashed",
+    },
+    Case {
+        name: "uses_worker",
+        body: "return launch(x)",
+        verdict: "accepted",
+    },
+    Case {
+        name: "reads_neighbour",
+        body: "import os\n    y = launch(x)\n    try:\n        open(os.path.join(os.path.dirname(__file__), 'honest.py')).close()\n    \
+               except PermissionError:\n        return y\n    return compute(x)",
+        verdict: "accepted",
+    },
+];
+
+/// A worker imports the packages once, and forks a process for each submission.
+fn a_submission_leaves_nothing_for_the_next_one() {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("task.py"), TASK).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cerith"));
+    command
+        .current_dir(folder.path())
+        .args(["judge", "task.py", "--jobs", "1", "--toolchain", NEWEST]);
+    for case in NEIGHBOURS {
+        let name = format!("{}.py", case.name);
+        fs::write(folder.path().join(&name), format!("{KERNEL}    {}\n", case.body)).expect("written");
+        command.arg(name);
+    }
+    let output = command.output().expect("cerith starts");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let judgements: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(judgements.len(), NEIGHBOURS.len(), "{text}");
+    for (case, judgement) in NEIGHBOURS.iter().zip(&judgements) {
+        assert_eq!(judgement["verdict"], case.verdict, "{}: {judgement}", case.name);
+    }
+}
+
 pub fn tests() -> Tests {
     Tests::new()
         .with_toolchain(NEWEST, &named![submissions_are_judged])
         .with_needs(
             &[Need::Toolchain(NEWEST), Need::Containment],
-            &named![a_submission_has_no_task],
+            &named![
+                a_submission_has_no_task,
+                a_submission_leaves_nothing_for_the_next_one
+            ],
         )
 }

@@ -12,6 +12,7 @@ mod findings;
 mod fuzz;
 mod hostile;
 mod judge;
+mod judge_server;
 mod loading;
 mod page;
 mod record;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         fuzz,
         hostile,
         judge,
+        judge_server,
         loading,
         record,
         reduce,

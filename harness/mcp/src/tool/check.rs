@@ -34,6 +34,7 @@ pub const TOOL: ToolEntry = ToolEntry {
             Call it after each edit of a kernel. It infers arguments from the source and from functions that launch the kernel. \
             Each finding has its line, the launch and element that show it, and a suggested edit if one is certain. It cannot find \
             wrong formulas.",
+    when_off: None,
     build_schema: build_own_schema,
     run: check,
 };

@@ -30,6 +30,7 @@ pub const TOOL: ToolEntry = ToolEntry {
     description: "Explains the code of a finding of `check` (`out-of-bounds`): its meaning, an example and how to fix it. Or shows a case of a \
             corpus: the outcome of the reference, and the storages, tensors and launches. Only the reference executes the case; outcomes of \
             a recorded program are compared with it.",
+    when_off: None,
     build_schema: build_own_schema,
     run: explain,
 };

@@ -21,6 +21,7 @@ pub const TOOL: ToolEntry = ToolEntry {
     name: "list",
     title: "List kernels or cases",
     description: "Lists the Triton kernels of a file or folder (`path`), or the cases of a corpus (`cases`, with an optional `filter`).",
+    when_off: None,
     build_schema: build_own_schema,
     run: list,
 };

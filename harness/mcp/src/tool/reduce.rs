@@ -31,6 +31,7 @@ pub const TOOL: ToolEntry = ToolEntry {
     description: "Makes a kernel and its launch as small as possible while the reference still reports the same kind of failure for the same \
             line: for a finding of `check`, or for a case. Returns the smaller kernel and a case file; writes nothing. Call it if a finding \
             in a long kernel is hard to understand.",
+    when_off: None,
     build_schema: build_own_schema,
     run: reduce,
 };

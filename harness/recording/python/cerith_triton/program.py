@@ -6,6 +6,7 @@ launch stores, because they start no process and have no other way out.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -22,6 +23,27 @@ _PROGRAMS = {
     "task": "tasks",
 }
 """Modules of this package, whose function `serve` is a program."""
+
+
+_PACKAGES = (
+    "torch",
+    "torch.nn.functional",
+    "torch.testing",
+    "triton",
+    "triton.language",
+    "triton.testing",
+    "numpy.testing",
+)
+"""Packages that files of users import."""
+
+
+def prepare() -> None:
+    """Imports the programs and the packages that they need. Processes that are forked later have them."""
+    for name in _PACKAGES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for name in _PROGRAMS.values():
+        importlib.import_module(f"{__package__}.{name}")
 
 
 class Channel:

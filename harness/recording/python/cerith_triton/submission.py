@@ -1,7 +1,7 @@
 """The program `submission`: runs a submission of `cerith judge`. It gets inputs as bytes, and asks for its
 launches.
 
-`serve` imports the packages once, and forks a process for each run. The other side is
+`serve` forks a process for each run. The other side is
 `harness/runner/src/submission`, which trusts nothing of it. See `suspicions` for signs of attacks.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import importlib
 import importlib.util
 import os
 import signal
@@ -35,16 +34,6 @@ from .standin.host import StandIn, make_storage, watch_empty
 from .suspicions import Watch
 
 _MODULE = "submission"
-# Packages that submissions use, imported before a process is forked: that takes a second.
-_PACKAGES = (
-    "torch",
-    "torch.nn.functional",
-    "torch.testing",
-    "triton",
-    "triton.language",
-    "triton.testing",
-    "numpy.testing",
-)
 _MAX_MESSAGE = 500
 _MAX_OUTPUT = 1 << 26
 # Seconds between two looks at a process, at first and later.
@@ -58,13 +47,6 @@ class StateMismatchError(ValueError):
 def serve(channel: Channel, path: str, request: Mapping[str, Any]) -> dict[str, Any]:
     """Runs a submission's file as often as the judge says, each time in a process of its own."""
     hooks.prepare()
-    for name in _PACKAGES:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    torch = arguments.torch_of()
-    if torch is not None:
-        # A process that is forked has no other threads.
-        torch.set_num_threads(1)
     gc.freeze()
     while True:
         answer, _ = channel.ask({"question": "next"})

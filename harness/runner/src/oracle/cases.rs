@@ -211,6 +211,7 @@ impl CaseOracle {
                 "changed": changed,
                 "unchanged": own.filter(|name| !changed.contains(name)).collect::<Vec<_>>(),
             }),
+            readable: None,
         };
         let mut results: Option<Result<Vec<ResultValues>, NotCompared>> = None;
         let mut answer = |question: Question<'_>| -> Reply {

@@ -141,6 +141,11 @@ impl<'a> Judging<'a> {
         }
     }
 
+    /// Calls that were compared so far.
+    pub fn count_compared(&self) -> usize {
+        self.compared.len()
+    }
+
     /// Answers a question.
     pub fn answer(&mut self, question: &Question<'_>) -> Reply {
         let message = match serde_json::from_value(question.header.clone()) {

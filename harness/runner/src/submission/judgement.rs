@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The most characters of a text.
 const MAX_TEXT: usize = 300;
 
 /// A verdict about a submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Its kernels compute the task's function.
@@ -93,7 +93,8 @@ impl Verdict {
 }
 
 /// A problem of a submission.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Finding {
     /// A hash of code, file, line and name, so that a problem keeps its id from run to run.
     pub id: String,
@@ -179,7 +180,7 @@ pub(super) fn shorten(text: &str) -> String {
 }
 
 /// The result for a submission, of at most 2 KB as JSON.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The task's file.
     pub task: String,

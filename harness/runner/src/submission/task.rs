@@ -7,11 +7,10 @@ use cerith_oracle::Contract;
 use cerith_tile::DType;
 use cerith_toolchain::program::{Question, Reply, split_blobs};
 use cerith_toolchain::request::Module;
-use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain};
+use cerith_toolchain::{Limits, ProgramRequest, Programs};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::program_package;
 use super::trial::{Expected, Interface, Trial, list_views, make_key};
 use crate::oracle::message::{Output, find_dtype};
 use crate::oracle::session::{ExpectedValues, Session};
@@ -125,9 +124,9 @@ struct Conversation<'a> {
 /// # Errors
 /// The message for the user.
 pub(super) fn read_task(
-    file: &Path,
-    text: &str,
-    toolchain: &Toolchain,
+    name: &str,
+    module: Module,
+    programs: &Programs,
     seed: u64,
     contract: &dyn Fn(Contract) -> Contract,
 ) -> Result<Task, String> {
@@ -136,17 +135,12 @@ pub(super) fn read_task(
         .prefix("cerith-")
         .tempdir()
         .map_err(failed)?;
-    let (name, files) = program_package();
-    let programs = Programs::new(toolchain.clone(), 1, (name, &files))
-        .map_err(failed)?
-        .with_readable_files(file.parent().unwrap_or(Path::new("/")), &[file.to_owned()]);
+    let readable = Some(vec![module.path.clone()]);
     let request = ProgramRequest {
-        module: Module {
-            path: file.to_owned(),
-            text: text.into(),
-        },
+        module,
         program: "task".to_owned(),
         arguments: json!({}),
+        readable,
     };
     let mut conversation = Conversation {
         folder: folder.path(),
@@ -167,7 +161,6 @@ pub(super) fn read_task(
         failed,
         ..
     } = conversation;
-    let name = file.display();
     if let Some(reason) = failed {
         return Err(format!("error: the task cannot be judged: {reason}\n --> {name}"));
     }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
     RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    make_bitflags,
 };
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
-use super::Reach;
+use super::{ProgramRules, Reach};
 
 /// The requested features; an older kernel applies those that it has.
 const REQUESTED_ABI: ABI = ABI::V7;
@@ -75,8 +76,32 @@ pub(super) fn drop_capabilities() {
 
 /// Restricts the thread to the files within reach.
 pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
-    let read = AccessFs::from_read(REQUESTED_ABI);
-    let change = AccessFs::ReadFile
+    let mut ruleset = new_ruleset()?.create()?;
+    for (paths, access) in list_readable(&reach.read) {
+        ruleset = ruleset.add_rules(build_rules(paths, access))?;
+    }
+    ruleset = ruleset.add_rules(build_rules(vec![reach.write.clone()], change_rights()))?;
+    if reach.gpu {
+        let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+        ruleset = ruleset
+            .add_rules(build_rules(to_paths(GPU), LOOK))?
+            .add_rules(build_rules(
+                to_paths(&[THREADS]),
+                AccessFs::WriteFile | AccessFs::Truncate,
+            ))?
+            .add_rules(build_rules(nvidia_devices(), device | AccessFs::ReadDir))?
+            .add_rules(build_rules(to_paths(&[SHARED_MEMORY]), change_rights()))?;
+    }
+    ruleset.restrict_self()?;
+    Ok(())
+}
+
+/// The rights to a file or folder that may be looked at, and not executed.
+const LOOK: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+
+/// The rights to a folder that may be changed.
+fn change_rights() -> BitFlags<AccessFs> {
+    AccessFs::ReadFile
         | AccessFs::ReadDir
         | AccessFs::WriteFile
         | AccessFs::Truncate
@@ -85,32 +110,36 @@ pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
         | AccessFs::MakeSym
         | AccessFs::RemoveFile
         | AccessFs::RemoveDir
-        | AccessFs::Refer;
-    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
-    let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
-    let look = AccessFs::ReadFile | AccessFs::ReadDir;
-    let mut ruleset = new_ruleset()?
-        .create()?
-        .add_rules(build_rules(paths(SYSTEM), read))?
-        .add_rules(build_rules(paths(MACHINE), look))?
-        .add_rules(build_rules(
-            paths(&["/dev/null"]),
-            AccessFs::ReadFile | AccessFs::WriteFile,
-        ))?
-        .add_rules(build_rules(reach.read.clone(), read))?
-        .add_rules(build_rules(vec![reach.write.clone()], change))?;
-    if reach.gpu {
-        ruleset = ruleset
-            .add_rules(build_rules(paths(GPU), look))?
-            .add_rules(build_rules(
-                paths(&[THREADS]),
-                AccessFs::WriteFile | AccessFs::Truncate,
-            ))?
-            .add_rules(build_rules(nvidia_devices(), device | AccessFs::ReadDir))?
-            .add_rules(build_rules(paths(&[SHARED_MEMORY]), change))?;
+        | AccessFs::Refer
+}
+
+/// The files of the system, and those of a worker, with the rights to them.
+fn list_readable(read: &[PathBuf]) -> [(Vec<PathBuf>, BitFlags<AccessFs>); 4] {
+    let all = AccessFs::from_read(REQUESTED_ABI);
+    [
+        (to_paths(SYSTEM), all),
+        (to_paths(MACHINE), LOOK),
+        (to_paths(&["/dev/null"]), AccessFs::ReadFile | AccessFs::WriteFile),
+        (read.to_vec(), all),
+    ]
+}
+
+fn to_paths(list: &[&str]) -> Vec<PathBuf> {
+    list.iter().map(PathBuf::from).collect()
+}
+
+/// The rules of a program that reads these files, for a worker that restricts itself.
+pub(super) fn list_rules(read: &[PathBuf]) -> ProgramRules {
+    let rules = list_readable(read).into_iter().flat_map(|(paths, access)| {
+        let known = paths
+            .into_iter()
+            .filter_map(|path| path.to_str().map(str::to_owned));
+        known.map(move |path| (path, access.bits())).collect::<Vec<_>>()
+    });
+    ProgramRules {
+        paths: rules.collect(),
+        folder: change_rights().bits(),
     }
-    ruleset.restrict_self()?;
-    Ok(())
 }
 
 /// Restricts the thread to reading the files of a folder. Returns whether the kernel does it.

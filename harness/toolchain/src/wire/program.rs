@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{BadAnswer, BadRequest, RaisedHeader, check_absolute, raised_by};
+use crate::containment::ProgramRules;
 use crate::conversation::frame;
 use crate::pool::Limits;
 use crate::program::{Ending, ProgramRequest, Question, Reply};
@@ -15,15 +16,22 @@ struct ProgramHeader<'a> {
     arguments: &'a Json,
     path: String,
     time: f64,
+    /// `None` if the program reads all that the worker may read.
+    rules: Option<&'a ProgramRules>,
 }
 
 /// The frame of a request.
-pub(crate) fn encode_request(request: &ProgramRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
+pub(crate) fn encode_request(
+    request: &ProgramRequest,
+    rules: Option<&ProgramRules>,
+    limits: Limits,
+) -> Result<Vec<u8>, BadRequest> {
     let header = ProgramHeader {
         program: &request.program,
         arguments: &request.arguments,
         path: check_absolute(&request.module.path)?,
         time: limits.time.as_secs_f64(),
+        rules,
     };
     Ok(frame::encode_frame(&header, [])?)
 }
@@ -54,7 +62,7 @@ struct EndingHeader {
     stdout: String,
 }
 
-/// Reads the last frame. The process has done its work.
+/// Reads the last frame. The worker forks another process for the next program.
 pub(crate) fn decode_ending(header: &[u8], module: &Module) -> Result<(Ending, bool), BadAnswer> {
     let ending: EndingHeader = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let result = match ending.raised {
@@ -62,5 +70,5 @@ pub(crate) fn decode_ending(header: &[u8], module: &Module) -> Result<(Ending, b
         Some(raised) => Err(Box::new(raised_by(raised, module, &[])?)),
     };
     let stdout = ending.stdout;
-    Ok((Ending { result, stdout }, true))
+    Ok((Ending { result, stdout }, false))
 }
