@@ -56,6 +56,10 @@ pub(super) fn run_intervals(
     map: AcceptanceMap,
     config: &Config<'_>,
 ) -> Result<Conforming, Failure> {
+    // Without intervals, nothing of such a kernel has to be executed.
+    if reject_sparse(case).is_some() && kernels.iter().all(|kernel| kernel.is_exact()) {
+        return Ok(Conforming::Known(map));
+    }
     run_intervals_from(case, kernels, map, &mut case.memory(), config)
 }
 
