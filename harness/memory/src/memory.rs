@@ -18,7 +18,7 @@ use std::sync::Arc;
 use arena::Arena;
 use cerith_tile::fault::{self, is_planted};
 use pages::Pages;
-pub use pages::{Part, TooManyPages};
+pub use pages::{Part, PartMut, TooManyPages};
 
 use crate::guard::{GUARD, GUARD_BYTE};
 use crate::sparse::Content;

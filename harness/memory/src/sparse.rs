@@ -51,12 +51,11 @@ impl Content {
 
     /// Writes the content from byte `offset` of the storage on.
     pub fn write(&self, offset: u64, bytes: &mut [u8], states: &mut [ByteState]) {
-        match &self.0 {
-            Some(rule) => rule.write(offset, bytes, states),
-            None => {
-                bytes.fill(UNINIT_BYTE);
-                states.fill(ByteState::Uninit);
-            }
+        if let Some(rule) = &self.0 {
+            rule.write(offset, bytes, states);
+        } else {
+            bytes.fill(UNINIT_BYTE);
+            states.fill(ByteState::Uninit);
         }
     }
 

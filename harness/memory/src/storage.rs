@@ -61,6 +61,9 @@ pub struct Storage {
     sparse: Option<Sparse>,
 }
 
+/// Bytes and as many states, which were read or computed.
+pub type ReadBytes<'s> = (Cow<'s, [u8]>, Cow<'s, [ByteState]>);
+
 /// The size and content of a storage that has no bytes of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sparse {
@@ -90,7 +93,7 @@ impl Storage {
     }
 
     /// A part of the content, and its states; `None` if it is not inside. Computed for a sparse storage.
-    pub fn read(&self, range: Range<usize>) -> Option<(Cow<'_, [u8]>, Cow<'_, [ByteState]>)> {
+    pub fn read(&self, range: Range<usize>) -> Option<ReadBytes<'_>> {
         let Some(sparse) = &self.sparse else {
             return Some((
                 self.bytes.get(range.clone())?.into(),

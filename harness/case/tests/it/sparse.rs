@@ -29,7 +29,7 @@ fn load_file(text: &str) -> Result<Case, String> {
         name: path.to_owned(),
         content: Ok(text.as_bytes().to_vec()),
     };
-    let corpus = Corpus::load([input("a/k.py", KERNEL), input("a/case.yaml", text)].into_iter());
+    let corpus = Corpus::load([input("a/k.py", KERNEL), input("a/case.yaml", text)]);
     let problems: Vec<String> = corpus.problems().iter().map(|one| one.message.clone()).collect();
     if !problems.is_empty() {
         return Err(problems.join("\n"));

@@ -51,6 +51,9 @@ pub struct Part<'m> {
     pub states: Cow<'m, [ByteState]>,
 }
 
+/// Consecutive bytes of a storage with their states, to be changed.
+pub type PartMut<'m> = (&'m mut [u8], &'m mut [ByteState]);
+
 impl Part<'_> {
     /// The bytes of the storage that it has.
     pub fn range(&self) -> Range<usize> {
@@ -254,7 +257,7 @@ impl Memory {
         &mut self,
         id: StorageId,
         range: Range<usize>,
-    ) -> Result<Option<(&mut [u8], &mut [ByteState])>, TooManyPages> {
+    ) -> Result<Option<PartMut<'_>>, TooManyPages> {
         let (Some(len), false) = (self.find_region(id).map(|region| region.len), range.is_empty()) else {
             return Ok(None);
         };
@@ -294,7 +297,7 @@ fn list_ranges(memories: &[&Memory], id: StorageId) -> Vec<Range<usize>> {
     let len = memories.iter().map(|memory| memory.size(id)).min().unwrap_or(0);
     if !memories.iter().any(|memory| memory.is_sparse(id)) {
         let known = memories.iter().all(|memory| memory.find_region(id).is_some());
-        return if known { vec![0..len] } else { Vec::new() };
+        return std::iter::once(0..len).filter(|_| known).collect();
     }
     let mut numbers: Vec<usize> = Vec::new();
     for memory in memories {

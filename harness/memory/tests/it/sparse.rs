@@ -120,7 +120,7 @@ fn a_part_may_span_pages() {
     assert_eq!((part.offset, &*part.bytes), (PAGE - 3, &*expected));
     assert_eq!(memory.read(BIG, 3 * PAGE - 6..3 * PAGE - 4), None);
     let pages: Vec<_> = memory.parts(BIG).map(|part| part.range()).collect();
-    assert_eq!(pages, [PAGE..2 * PAGE]);
+    assert_eq!((pages.len(), &pages[0]), (1, &(PAGE..2 * PAGE)));
     assert_eq!(memory.part_mut(BIG, PAGE - 1..PAGE + 1), Ok(None));
 }
 
