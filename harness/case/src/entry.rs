@@ -66,6 +66,13 @@ impl Entry {
     pub fn vary(&self, as_is: &Case, variant: Variant) -> Result<Case, String> {
         match variant {
             Variant::Layout(layout) => {
+                if let Some(storage) = as_is.storages.first_sparse() {
+                    return Err(format!(
+                        "storage `{}` of {} bytes cannot be laid out otherwise",
+                        storage.name(),
+                        storage.size()
+                    ));
+                }
                 // Views of a recording are written in bytes of its storages (`as_strided`), and so are its strides among
                 // the arguments. Moving the bytes would move neither.
                 let recorded = as_is.declared.iter().zip(as_is.storages.iter());

@@ -1,5 +1,6 @@
 //! The first contents of a storage. See `schema` for fills in a file's text.
 
+mod computed;
 mod element;
 mod literal;
 mod random;
@@ -7,13 +8,15 @@ mod recorded;
 
 use std::collections::HashSet;
 
-use cerith_memory::{Storages, Tensor};
+use cerith_memory::{MAX_BYTES, Storage, Storages, Tensor};
 use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{encode, encode_int};
 use cerith_tile::source::Span;
 
+pub(crate) use self::computed::render_content;
+use self::computed::{Computed, Elements};
 use self::element::{count_problem, push, reject_type, takes_addresses, to_address};
 use self::literal::{Element, Literal, Nested};
 use self::random::Random;
@@ -273,7 +276,81 @@ impl Fill {
         })
     }
 
-    /// Writes the elements of a storage's tensor, wherever in the storage they are.
+    /// Sets the content of a sparse storage. A fill that isn't computed is an error at `span`.
+    pub fn write_sparse(
+        &self,
+        tensor: &Tensor,
+        names: &Names,
+        storages: &mut Storages,
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        let (id, dtype) = (tensor.storage, tensor.dtype);
+        let from_word = |word: &str| match word {
+            "uninit" => None,
+            "zeros" => Some(Elements::Constant(0)),
+            "ones" => Some(Elements::Constant(encode_int(dtype, 1))),
+            "arange" => Some(Elements::Arange {
+                start: Value::Int(0),
+                step: Value::Int(1),
+            }),
+            _ => Some(Elements::Random(Random::new(dtype, 0))),
+        };
+        let not_computed = |storages: &Storages| {
+            let name = storages.get(id).map_or("?", Storage::name);
+            let message = format!(
+                "storage `{name}` of {} bytes has a fill that takes memory for every element",
+                storages.size(id)
+            );
+            Diagnostic::error("too-large", span, message).help(format!(
+                "make the shapes smaller ({MAX_BYTES} bytes together), or use a fill that is computed: `uninit`, `zeros`, \
+                 `ones`, `{{ full: … }}`, `arange` or `random`"
+            ))
+        };
+        let elements = match self {
+            Self::Word(template) => {
+                let text = template.render(names)?;
+                known_word(&text, template.span)?;
+                from_word(&text)
+            }
+            Self::Expression(value) => match find_word(value, names) {
+                Some(word) => from_word(&word),
+                None => return Err(not_computed(storages)),
+            },
+            Self::Full(value) => match value.evaluate(dtype, names, storages)? {
+                Element::Bits(bits) => Some(Elements::Constant(bits)),
+                Element::Uninit => None,
+                Element::Address(..) => return Err(not_computed(storages)),
+            },
+            Self::Arange { start, step, span } => Some(Elements::Arange {
+                start: evaluate_number(start.as_ref(), 0, *span, names, storages)?,
+                step: evaluate_number(step.as_ref(), 1, *span, names, storages)?,
+            }),
+            Self::Random {
+                seed,
+                low,
+                high,
+                edges,
+                span,
+            } => Some(Elements::Random(Random::read(
+                dtype,
+                names,
+                seed.as_ref(),
+                low.as_ref(),
+                high.as_ref(),
+                edges.as_ref(),
+                *span,
+            )?)),
+            Self::Values(..) | Self::Addresses(..) | Self::RecordedRun(_) => {
+                return Err(not_computed(storages));
+            }
+        };
+        if let Some(elements) = elements {
+            storages.set_content(id, Computed { dtype, elements }.into_content());
+        }
+        Ok(())
+    }
+
+    /// Writes the elements of a storage's tensor, wherever in the storage they are. The storage isn't sparse.
     pub fn write(
         &self,
         tensor: &Tensor,
@@ -324,19 +401,9 @@ impl Fill {
                 }
             },
             Self::Arange { start, step, span } => {
-                let mut number = |literal: &Option<Literal>, default| match literal {
-                    None => Ok(Value::Int(default)),
-                    Some(Literal::Value(value)) => match value.evaluate(names, storages)? {
-                        value @ (Value::Int(_) | Value::Float(_)) => Ok(value),
-                        other => Err(reject_type(value.span(), &other, "a number")),
-                    },
-                    Some(Literal::Bits(_)) => {
-                        Err(Diagnostic::error("wrong-type", *span, "`bits` in an `arange`")
-                            .help("write a number"))
-                    }
-                };
-                let (start, step) = (number(start, 0)?, number(step, 1)?);
-                arange(&mut bytes, dtype, count, &start, &step);
+                let start = evaluate_number(start.as_ref(), 0, *span, names, storages)?;
+                let step = evaluate_number(step.as_ref(), 1, *span, names, storages)?;
+                arange(&mut bytes, dtype, 0, count, &start, &step);
             }
             Self::Random {
                 seed,
@@ -395,6 +462,26 @@ impl Fill {
     }
 }
 
+/// A number of an `arange`.
+fn evaluate_number(
+    literal: Option<&Literal>,
+    default: i128,
+    span: Span,
+    names: &Names,
+    storages: &mut Storages,
+) -> Result<Value, Diagnostic> {
+    match literal {
+        None => Ok(Value::Int(default)),
+        Some(Literal::Value(value)) => match value.evaluate(names, storages)? {
+            value @ (Value::Int(_) | Value::Float(_)) => Ok(value),
+            other => Err(reject_type(value.span(), &other, "a number")),
+        },
+        Some(Literal::Bits(_)) => {
+            Err(Diagnostic::error("wrong-type", span, "`bits` in an `arange`").help("write a number"))
+        }
+    }
+}
+
 /// The word that an expression is at a point, if it is one.
 fn find_word(value: &ValueTemplate, names: &Names) -> Option<String> {
     value
@@ -408,7 +495,7 @@ fn write_word(word: &str, bytes: &mut Vec<u8>, dtype: DType, count: usize) {
     match word {
         "zeros" => bytes.resize(count * dtype.size(), 0),
         "ones" => (0..count).for_each(|_| push(bytes, dtype, encode_int(dtype, 1))),
-        "arange" => arange(bytes, dtype, count, &Value::Int(0), &Value::Int(1)),
+        "arange" => arange(bytes, dtype, 0, count, &Value::Int(0), &Value::Int(1)),
         _ => Random::new(dtype, 0).fill(bytes, count),
     }
 }
@@ -427,15 +514,16 @@ fn known_word(word: &str, span: Span) -> Result<(), Diagnostic> {
 }
 
 /// `start + i * step`: integers wrap as the dtype does, floats are rounded once.
-fn arange(bytes: &mut Vec<u8>, dtype: DType, count: usize, start: &Value, step: &Value) {
+/// Elements from the `first` on.
+fn arange(bytes: &mut Vec<u8>, dtype: DType, first: u64, count: usize, start: &Value, step: &Value) {
     let number = |value: &Value| match value {
         Value::Int(value) => *value as f64,
         Value::Float(value) => *value,
         _ => 0.0,
     };
-    for at in 0..count {
+    for at in (first..).take(count) {
         let bits = if let (Value::Int(start), Value::Int(step)) = (start, step) {
-            let value = start.wrapping_add(step.wrapping_mul(at as i128));
+            let value = start.wrapping_add(step.wrapping_mul(i128::from(at)));
             encode_int(dtype, if dtype == DType::I1 { value & 1 } else { value })
         } else {
             let value = number(start) + number(step) * at as f64;

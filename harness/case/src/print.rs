@@ -20,6 +20,7 @@ use crate::case::{Case, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
+use crate::fill::render_content;
 use crate::recorded::{Ending, RecordedRun, Source};
 use crate::resolve::without_addresses;
 
@@ -226,6 +227,9 @@ impl<'a> Printer<'a> {
     }
 
     fn render_fill(&self, storage: &Storage, dtype: DType) -> Option<String> {
+        if let Some(content) = storage.content() {
+            return Some(render_content(content));
+        }
         let all = |state| storage.states().iter().all(|&other| other == state);
         if all(ByteState::Uninit) && !storage.bytes().is_empty() {
             return Some("uninit".to_owned());

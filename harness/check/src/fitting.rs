@@ -305,6 +305,10 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
             if !survey.outputs.contains(storage) || found.iter().any(|known| known.storage == storage) {
                 continue;
             }
+            // Most of a sparse storage is never touched.
+            if memory.is_sparse(id) {
+                continue;
+            }
             let elements = memory.states(id).chunks(declared.dtype.size().max(1));
             let is_missing = |element: &[ByteState]| element.contains(&ByteState::Uninit);
             let Some(first) = elements.clone().position(is_missing) else {

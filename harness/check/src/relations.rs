@@ -208,6 +208,14 @@ fn has_same_scalars(from: &Launch, to: &Launch, pairs: &[Pair], relation: Relati
 
 /// The storages of a variant with the plain launch's elements.
 fn move_elements(plain: &Case, other: &Case, pairs: &[Pair]) -> Option<Storages> {
+    if plain
+        .storages
+        .first_sparse()
+        .or(other.storages.first_sparse())
+        .is_some()
+    {
+        return None;
+    }
     let mut storages = Storages::new();
     for (_, storage) in other.storages.iter() {
         storages.add(storage.name(), storage.bytes().len() as u64).ok()?;

@@ -152,6 +152,9 @@ fn spread(
     let all = || std::iter::once(strided).chain(group.iter().copied());
     let mut storages = Storages::new();
     for (id, storage) in plain.storages.iter() {
+        if storage.is_sparse() {
+            return None;
+        }
         let now = storage.bytes().len() as u64;
         let needed = all().filter(|one| one.tensor.storage == id).map(|one| {
             let elements = u64::try_from(span.checked_add(one.tensor.offset)?).ok()?;

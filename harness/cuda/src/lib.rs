@@ -37,6 +37,7 @@ use cerith_engine::stats::CompileStats;
 use cerith_engine::{
     ASSERT_FAILED, Capabilities, Complaint, DAMAGED_RECORDING, Engine, EngineId, Failure, Finished,
     NO_RECORDING, OTHER_CODE, Outcome, Preparation, Prepared, Remembered, STALE_RECORDING, Trap,
+    reject_sparse,
 };
 
 /// `cuda@V`.
@@ -132,6 +133,9 @@ impl Engine for Cuda {
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        if let Some(complaint) = reject_sparse(case) {
+            return Ok(Preparation::Ended(Outcome::Unsupported(complaint)));
+        }
         match &self.source {
             Source::Live { compiler, executor } => Ok(match compiler.compile_job(case)? {
                 Compiling::Ended(outcome) => Preparation::Ended(outcome),

@@ -2,8 +2,10 @@
 
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_frontend::Clears;
-use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_memory::{ByteState, MAX_BYTES, Memory, PAGE, StorageId};
 use cerith_toolchain::compiled::Invocation;
+
+use crate::Complaint;
 
 /// Sets to zero what a recorded launch finds at zero.
 pub(crate) fn clear(invocation: &Invocation, memory: &mut Memory) {
@@ -70,10 +72,29 @@ fn same_key(one: &Launch, other: &Launch, key: &[String]) -> bool {
 }
 
 fn set_to_zero(memory: &mut Memory, id: StorageId, start: usize, len: usize) {
-    let (bytes, states) = memory.parts_mut(id);
-    let range = start..start.saturating_add(len);
-    if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
-        bytes.fill(0);
-        states.fill(ByteState::Init);
+    let end = start.saturating_add(len).min(memory.size(id));
+    let mut at = start;
+    while at < end {
+        let next = (at / PAGE + 1).saturating_mul(PAGE).min(end);
+        if let Ok(Some((bytes, states))) = memory.part_mut(id, at..next) {
+            bytes.fill(0);
+            states.fill(ByteState::Init);
+        }
+        at = next;
     }
+}
+
+/// Reports a storage that would be set to zero and is too large for that.
+pub(crate) fn reject_large(case: &Case, clears: &Clears) -> Option<Box<Complaint>> {
+    if clears.always.is_empty() && clears.when_tuning.is_empty() {
+        return None;
+    }
+    let mut all = case.storages.iter().map(|(_, storage)| storage);
+    let large = all.find(|storage| storage.size() as u64 > MAX_BYTES)?;
+    let message = format!(
+        "the tuner's hooks set memory to zero between launches, which is not done in a case with a storage of {} bytes (`{}`)",
+        large.size(),
+        large.name()
+    );
+    Some(Box::new(Complaint::new("unsupported", message)))
 }

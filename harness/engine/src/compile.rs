@@ -10,6 +10,7 @@ use cerith_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuni
 
 use crate::engine::{Capabilities, Failure, Feature, Needs};
 use crate::job::Job;
+use crate::sparse::reject_sparse;
 use crate::stats::CompileStats;
 use crate::{Complaint, Outcome, translation};
 
@@ -122,6 +123,9 @@ impl Compiler {
     /// # Errors
     /// Cerith failed, not the compiler.
     pub fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
+        if let Some(complaint) = reject_sparse(case) {
+            return Ok((Compiling::Ended(Outcome::Unsupported(complaint)), 0));
+        }
         let (compiling, configs) = self.any_job(case, tuning)?;
         let compiling = match compiling {
             Compiling::Ready(job) if job.compiled.invocations.iter().any(|one| !one.clears.is_empty()) => {

@@ -598,7 +598,8 @@ impl Reference {
         rules: Rules,
     ) -> Result<Option<Following<'a>>, Failure> {
         let memory = case.memory();
-        if memory.ids().any(|id| !memory.pointers(id).is_empty()) || case.passes_addresses() {
+        let addresses = memory.ids().any(|id| !memory.pointers(id).is_empty()) || case.passes_addresses();
+        if addresses || memory.has_sparse() {
             return Ok(None);
         }
         let kernels = self.trace_kernels(case, rules)?;

@@ -17,6 +17,7 @@ use cerith_toolchain::request::{self, Device, Driver, Relocation, Request};
 use cerith_toolchain::response::{Memory as After, Response};
 
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, finish_import};
+use crate::sparse::reject_sparse;
 use crate::{Complaint, EngineId, Finished, Outcome, translation};
 
 /// `interpret@V`, and `interpret@V+torch` where the pool's workers pass torch's own tensors.
@@ -98,6 +99,9 @@ impl Engine for Interpret {
 
 /// A case that workers can be asked for.
 pub(crate) fn prepare_case(shared: &Arc<Shared>, case: &Case) -> Preparation {
+    if let Some(complaint) = reject_sparse(case) {
+        return Preparation::Ended(Outcome::Unsupported(complaint));
+    }
     let misplaced = case.storages.iter().find_map(|(_, storage)| {
         let pointer = storage
             .pointers()

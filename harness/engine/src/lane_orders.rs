@@ -4,8 +4,10 @@
 //!
 //! The diagnostic names the first of several such operations, even if another one caused the difference.
 
+use std::collections::BTreeMap;
+
 use cerith_accept::{AcceptanceMap, Accepted};
-use cerith_memory::{ByteState, Memory, StorageId, Tensor};
+use cerith_memory::{ByteState, Memory, Place, StorageId, Tensor, TooManyPages};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 
@@ -31,16 +33,20 @@ pub(crate) fn build_diagnostic(function: &Function, dependent: &Dependent, memor
     })
 }
 
-/// Bytes that depend on an order of lanes.
+/// Bytes that depend on an order of lanes: by storage and first byte, whether each byte of the part does.
 #[derive(Debug, Default)]
-pub(crate) struct Dependent(Vec<(StorageId, Vec<bool>)>);
+pub(crate) struct Dependent(BTreeMap<(StorageId, usize), Vec<bool>>);
 
 impl Dependent {
     /// Adds the bytes in which two orders differ by more than an interval allows. An element depends on the order as a whole.
     pub fn add(&mut self, first: &Memory, other: &Memory, map: &AcceptanceMap) {
-        for id in first.ids() {
-            let (a, b) = (first.bytes(id), other.bytes(id));
-            let (known, now) = (first.states(id), other.states(id));
+        let parts = first.ids().flat_map(|id| {
+            let parts = first.pair_parts(other, id);
+            parts.map(move |(one, two)| (id, one, two))
+        });
+        for (id, one, two) in parts {
+            let offset = one.offset;
+            let (a, b, known, now) = (&one.bytes, &two.bytes, &one.states, &two.states);
             let same = |at: usize| {
                 known.get(at) == now.get(at)
                     && (a.get(at) == b.get(at) || known.get(at) != Some(&ByteState::Init))
@@ -52,7 +58,8 @@ impl Dependent {
                     at += 1;
                     continue;
                 }
-                let (start, accepted) = map.accepted_at(id, at);
+                let (start, accepted) = map.accepted_at(id, offset + at);
+                let start = start.saturating_sub(offset);
                 match accepted {
                     Accepted::Within { dtype, .. } => {
                         let end = start + dtype.size();
@@ -71,30 +78,32 @@ impl Dependent {
                 }
                 at += 1;
             }
-            widen(first, id, &mut bytes);
-            self.merge(id, bytes);
+            if first.is_sparse(id) {
+                widen_page(first, id, offset, &mut bytes);
+            } else {
+                widen(first, id, &mut bytes);
+            }
+            self.merge((id, offset), bytes);
         }
     }
 
-    fn merge(&mut self, id: StorageId, bytes: Vec<bool>) {
-        match self.0.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, known)) => {
+    fn merge(&mut self, part: (StorageId, usize), bytes: Vec<bool>) {
+        match self.0.get_mut(&part) {
+            Some(known) => {
                 for (known, byte) in known.iter_mut().zip(bytes) {
                     *known |= byte;
                 }
             }
-            None if bytes.contains(&true) => self.0.push((id, bytes)),
+            None if bytes.contains(&true) => {
+                self.0.insert(part, bytes);
+            }
             None => {}
         }
     }
 
     /// The number of bytes.
     pub fn count(&self) -> usize {
-        self.0
-            .iter()
-            .flat_map(|(_, bytes)| bytes)
-            .filter(|&&byte| byte)
-            .count()
+        self.0.values().flatten().filter(|&&byte| byte).count()
     }
 
     /// `8 bytes of `out` depend`.
@@ -112,31 +121,59 @@ impl Dependent {
     }
 
     fn storages(&self) -> impl Iterator<Item = StorageId> {
-        self.0.iter().map(|&(id, _)| id)
+        let mut ids: Vec<StorageId> = self.0.keys().map(|&(id, _)| id).collect();
+        ids.dedup();
+        ids.into_iter()
     }
 
     /// Makes poison of them. Gives back how many had a value.
-    pub fn poison_bytes(&self, memory: &mut Memory) -> u64 {
+    pub fn poison_bytes(&self, memory: &mut Memory) -> Result<u64, TooManyPages> {
         let mut changed = 0;
-        for (id, bytes) in &self.0 {
-            let (_, states) = memory.parts_mut(*id);
+        for (&(id, offset), bytes) in &self.0 {
+            let Some((_, states)) = memory.part_mut(id, offset..offset + bytes.len())? else {
+                continue;
+            };
             for (state, _) in states.iter_mut().zip(bytes).filter(|(_, dependent)| **dependent) {
                 changed += u64::from(*state != ByteState::Poison);
                 *state = ByteState::Poison;
             }
         }
-        changed
+        Ok(changed)
     }
 }
 
 /// Whether a launch left something other than it found, and defined.
 pub(crate) fn has_changes(before: &Memory, after: &Memory) -> bool {
     after.ids().any(|id| {
-        let now = after.bytes(id).iter().zip(after.states(id));
-        let then = before.bytes(id).iter().zip(before.states(id));
-        now.zip(then)
-            .any(|(now, then)| *now.1 == ByteState::Init && now != then)
+        after.pair_parts(before, id).any(|(after, before)| {
+            let now = after.bytes.iter().zip(after.states.iter());
+            let then = before.bytes.iter().zip(before.states.iter());
+            now.zip(then)
+                .any(|(now, then)| *now.1 == ByteState::Init && now != then)
+        })
     })
+}
+
+/// The elements that have one of these bytes of a page, as the first tensor shows them that has the byte.
+fn widen_page(memory: &Memory, storage: StorageId, offset: usize, bytes: &mut [bool]) {
+    let dependent: Vec<usize> = (0..bytes.len())
+        .filter(|&at| bytes.get(at) == Some(&true))
+        .collect();
+    for at in dependent {
+        let place = Place {
+            storage,
+            offset: offset + at,
+        };
+        // Elements begin at multiples of their size.
+        let size = memory
+            .tensors_at(place)
+            .next()
+            .map_or(1, |(named, _)| named.tensor.element_size());
+        let start = at - (offset + at) % size.max(1);
+        if let Some(element) = bytes.get_mut(start..start + size) {
+            element.fill(true);
+        }
+    }
 }
 
 /// The elements that have a byte in it, as the tensor of the smallest ones shows them that has the byte.

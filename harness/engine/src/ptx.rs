@@ -26,6 +26,7 @@ use crate::clears::clear;
 use crate::compile::{Compiler, Compiling};
 use crate::compile::{build_tuning, list_capabilities};
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
+use crate::sparse::reject_sparse;
 use crate::stats::CompileStats;
 use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, translation};
 use lines::{Lines, Recompiler};
@@ -126,6 +127,9 @@ impl Engine for Ptx {
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        if let Some(complaint) = reject_sparse(case) {
+            return Ok(Preparation::Ended(Outcome::Unsupported(complaint)));
+        }
         let job = match self.compiler.clearing_job(case)? {
             Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
             Compiling::Ready(job) => job,

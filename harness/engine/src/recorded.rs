@@ -9,6 +9,7 @@ use cerith_tile::rules::Rules;
 use cerith_toolchain::response::{Phase, PythonError, Raised};
 
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
+use crate::sparse::reject_sparse;
 use crate::{Complaint, EngineId, Finished, Outcome, translation};
 
 /// The language of a case if no engine decides it: that of the Triton that made the recording, or else the newest.
@@ -57,6 +58,9 @@ impl Engine for Recorded {
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        if let Some(complaint) = reject_sparse(case) {
+            return Ok(Preparation::Ended(Outcome::Unsupported(complaint)));
+        }
         let why = match &case.recorded {
             None => "there is no recorded outcome".to_owned(),
             Some(recorded) if recorded.engine.parse::<EngineId>().is_err() => {

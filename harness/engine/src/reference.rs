@@ -33,6 +33,7 @@ use self::kernel::{differs_as_numpy, has_float_dot};
 use self::orders::Ready;
 use self::said::{convert_refusal, refused_descriptor};
 use self::traces::{Read, Rewritten, Traces, find_quirks};
+use crate::clears::reject_large;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
 use crate::{EngineId, Outcome};
 
@@ -392,7 +393,12 @@ impl Engine for Reference {
                 return Ok(Preparation::Ended(outcome));
             }
             match self.trace_kernel(launch, rules)? {
-                Ok(kernel) => kernels.push(kernel),
+                Ok(kernel) => {
+                    if let Some(complaint) = reject_large(case, &kernel.traced.clears) {
+                        return Ok(Preparation::Ended(Outcome::Unsupported(complaint)));
+                    }
+                    kernels.push(kernel);
+                }
                 Err(refused) => return Ok(Preparation::Ended(convert_refusal(&refused, nth))),
             }
         }

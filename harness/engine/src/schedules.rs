@@ -7,7 +7,7 @@
 //! are skipped.
 
 use cerith_interp::Order;
-use cerith_memory::{ByteState, Memory};
+use cerith_memory::{ByteState, Memory, Part};
 
 /// The order of programs in one of the schedules of a case, counted from 1.
 pub(crate) fn order(case: &str, schedule: u32) -> Order {
@@ -34,13 +34,16 @@ pub(crate) fn describe_schedule(schedule: u32, schedules: u32) -> String {
 /// The first byte in which two orders differ, in words. Bytes that have no defined value in either are not compared.
 pub(crate) fn find_difference(first: &Memory, other: &Memory) -> Option<String> {
     first.ids().find_map(|id| {
-        let bytes = first.bytes(id).iter().zip(other.bytes(id));
-        let states = first.states(id).iter().zip(other.states(id));
-        let at = bytes
-            .zip(states)
-            .position(|((a, b), (known, other))| known != other || (a != b && *known == ByteState::Init))?;
-        let shown = |memory: &Memory| {
-            let (byte, state) = (memory.bytes(id).get(at), memory.states(id).get(at));
+        let (at, one, two) = first.pair_parts(other, id).find_map(|(one, two)| {
+            let bytes = one.bytes.iter().zip(two.bytes.iter());
+            let states = one.states.iter().zip(two.states.iter());
+            let at = bytes.zip(states).position(|((a, b), (known, other))| {
+                known != other || (a != b && *known == ByteState::Init)
+            })?;
+            Some((at, one, two))
+        })?;
+        let shown = |part: &Part<'_>| {
+            let (byte, state) = (part.bytes.get(at), part.states.get(at));
             match (byte, state) {
                 (Some(byte), Some(ByteState::Init)) => format!("{byte:#04x}"),
                 (_, Some(ByteState::Poison)) => "no defined value".to_owned(),
@@ -48,10 +51,11 @@ pub(crate) fn find_difference(first: &Memory, other: &Memory) -> Option<String> 
             }
         };
         Some(format!(
-            "byte {at} of storage `{}` holds {} in the order of program ids and {} in this one",
+            "byte {} of storage `{}` holds {} in the order of program ids and {} in this one",
+            one.offset + at,
             first.name(id),
-            shown(first),
-            shown(other)
+            shown(&one),
+            shown(&two)
         ))
     })
 }

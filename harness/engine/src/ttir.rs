@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_case::Case;
 use cerith_interp::{Config, ParamValue, Program};
-use cerith_memory::{Memory, StorageId};
+use cerith_memory::{MAX_BYTES, Memory, Storage, StorageId};
 use cerith_tile::ir::{Elem, LaneOrder};
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
@@ -29,7 +29,7 @@ use crate::compile::{Compiler, Compiling};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, finish_import};
 use crate::executed::Executed;
 use crate::reference::{FUEL, PROGRAM_FUEL, add_watch, build_complaint, to_failure};
-use crate::{EngineId, INVALID_IR, Outcome, translation};
+use crate::{Complaint, EngineId, INVALID_IR, Outcome, translation};
 
 pub use passes::{FailedPass, Passes};
 
@@ -164,6 +164,16 @@ impl Engine for Ttir {
                 Compiling::Ready(job) => job.compiled,
             },
         };
+        let is_large = |storage: &Storage| storage.size() as u64 > MAX_BYTES;
+        if case.storages.iter().any(|(_, storage)| is_large(storage))
+            && compiled.invocations.iter().any(|one| !one.clears.is_empty())
+        {
+            let complaint = Complaint::new(
+                "unsupported",
+                "the tuner's hooks set memory to zero between launches, which is not done in a case with sparse storages",
+            );
+            return Ok(Preparation::Ended(Outcome::Unsupported(Box::new(complaint))));
+        }
         let files = list_files(case);
         let mut programs = Vec::with_capacity(compiled.kernels.len());
         for kernel in &compiled.kernels {

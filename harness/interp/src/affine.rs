@@ -262,6 +262,7 @@ impl<const N: usize> BoxMask<N> {
 
 /// Calls `f` with the first lane's number and the index of each run of lanes along the last dimension of the box
 /// `lo..hi` inside of a block of these extents.
+#[inline]
 pub(crate) fn visit_rows<E>(
     extents: &Extents,
     lo: &Extents,

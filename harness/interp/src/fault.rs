@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use cerith_memory::{Memory, ORIGIN};
+use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
 
 use crate::origin::Origin;
@@ -50,7 +50,7 @@ pub(crate) fn stored(origin: Origin, runs: &[Run], size: usize) {
 }
 
 /// Restores the old bytes of elements loaded through a pointer of this origin, before stores through other pointers.
-pub(crate) fn load(origin: Origin, runs: &[Run], size: usize, buf: &mut [u8]) {
+pub(crate) fn load(origin: Origin, memory: &Memory, runs: &[Run], size: usize, buf: &mut [u8]) {
     let Origin::Param(param) = origin else {
         return;
     };
@@ -63,8 +63,8 @@ pub(crate) fn load(origin: Origin, runs: &[Run], size: usize, buf: &mut [u8]) {
                 let (at, lane) = (run.address(nth), run.lane + nth);
                 let others =
                     |&(first, end, by): &(u64, u64, u32)| by != param && first < at + size as u64 && at < end;
-                let index = at.wrapping_sub(ORIGIN) as usize;
                 if before.stored.iter().any(others)
+                    && let Some(index) = memory.index_of(at)
                     && let Some(old) = before.bytes.get(index..index + size)
                     && let Some(to) = buf.get_mut(lane * size..(lane + 1) * size)
                 {

@@ -83,6 +83,7 @@ pub mod movement;
 pub mod order;
 pub mod origin;
 pub mod outcome;
+mod pages;
 mod plan;
 pub mod program;
 mod reach;

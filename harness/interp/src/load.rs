@@ -53,10 +53,19 @@ impl Machine<'_> {
             .load_runs(&reach, &runs, &mut buf, volatile)
             .map_err(|stop| self.with_mask(stop, mask_slot))?;
         #[cfg(feature = "planted-faults")]
-        crate::fault::load(self.program.origins[pointer as usize], &runs, size, &mut buf);
+        crate::fault::load(
+            self.program.origins[pointer as usize],
+            self.memory,
+            &runs,
+            size,
+            &mut buf,
+        );
         self.footprint.note_access(&runs, size, Access::Load, step.loc);
         let cells = &mut self.state.cells;
-        if let Some(crossed) = self.footprint.check_load(cells, &runs, size, step.access) {
+        if let Some(crossed) = self
+            .footprint
+            .check_load(cells, self.memory, &runs, size, step.access)
+        {
             return Err(self.trap_unordered(step, crossed));
         }
         self.look_at_view((pointer, step.loc), Access::Load, &runs, size);

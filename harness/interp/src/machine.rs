@@ -183,9 +183,12 @@ pub fn bind(
                 } if pointer => Ok(storage.map(|storage| {
                     let start = memory.address(storage).wrapping_sub(ORIGIN) as usize;
                     let end = start.saturating_add(memory.size(storage));
+                    let sparse = memory.is_sparse(storage);
                     Rc::new(Home {
                         start,
                         end,
+                        arena_end: if sparse { 0 } else { end },
+                        sparse,
                         storage,
                         name: name.clone(),
                         tensor: tensor.clone(),

@@ -219,6 +219,8 @@ pub enum Resource {
     Memory,
     /// Bytes of printed text.
     Prints,
+    /// Bytes of sparse storages.
+    Pages,
     /// Seconds.
     Time,
 }
@@ -229,6 +231,7 @@ impl fmt::Display for Resource {
             Self::Fuel => "operations and lanes",
             Self::Memory => "bytes of values",
             Self::Prints => "bytes of printed text",
+            Self::Pages => "bytes in touched pages of sparse storages",
             Self::Time => "seconds",
         })
     }

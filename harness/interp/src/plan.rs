@@ -103,6 +103,9 @@ impl Machine<'_> {
             let site = self.site_of(pointer, loc);
             return Err(self.trap_undefined(site, Some(lane), mark, "the pointer of a memory access"));
         }
+        if self.memory.has_sparse() {
+            self.split_at_pages(&mut runs, size, loc)?;
+        }
         Ok((runs, spread))
     }
 }

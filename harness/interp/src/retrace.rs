@@ -122,7 +122,7 @@ impl Machine<'_> {
     /// The operation that the other program did it by.
     fn find_operation(&mut self, other: u32, conflict: Conflict) -> Option<LocId> {
         let program = self.program;
-        self.footprint = Footprint::new_search(conflict.index, conflict.did);
+        self.footprint = Footprint::new_search(self.memory.address_at(conflict.index), conflict.did);
         self.id = self.program_id(u64::from(other));
         let left = self.fuel_left();
         (self.racing, self.width) = (false, 1);

@@ -281,7 +281,7 @@ impl Machine<'_> {
         writes.clear();
         for run in runs {
             writes.extend((0..run.count).map(|nth| conflict::Write {
-                index: run.address(nth) as usize,
+                address: run.address(nth),
                 lane: run.lane + nth,
             }));
         }
@@ -298,12 +298,7 @@ impl Machine<'_> {
         let found = conflict::find(&mut writes, size, same);
         self.state.writes = writes;
         match found {
-            Some((mut a, mut b)) => {
-                for write in [&mut a, &mut b] {
-                    write.index = write.index.wrapping_sub(cerith_memory::ORIGIN as usize);
-                }
-                Err(conflict::trap(self.site(loc), self.memory, a, b))
-            }
+            Some((a, b)) => Err(conflict::trap(self.site(loc), self.memory, a, b)),
             None => Ok(()),
         }
     }

@@ -197,7 +197,7 @@ fn find_defined(accesses: &[Meeting<'_>], program: &Program, memory: &Memory, pr
         let reach = (layout.lanes as u64)
             .saturating_mul(one.access.size as u64)
             .saturating_mul(programs);
-        if (memory.size(storage) as u64) > reach {
+        if (memory.size(storage) as u64) > reach || memory.is_sparse(storage) {
             continue;
         }
         let known = asked
@@ -482,7 +482,7 @@ impl Knowledge<'_, '_> {
         let (low, high) = rule.bounds(&self.extents(slot))?;
         let start = low.checked_sub(ORIGIN as i64)?;
         let end = high.checked_sub(ORIGIN as i64)?.checked_add(size)?;
-        let home = home?;
+        let home = home.filter(|home| !home.sparse)?;
         let inside =
             home.start as i64 <= start && end <= home.end as i64 && home.end <= memory.arena().0.len();
         let even = aligned(rule.base) && rule.strides.iter().take(3).copied().all(aligned);

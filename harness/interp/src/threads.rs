@@ -5,7 +5,8 @@
 //! limit), the results are discarded, and the launch continues in one thread from its earlier state. A copy costs time too,
 //! so threads run only launches that compute much for each byte that they may access ([`Machine::is_worth_threads`]).
 //!
-//! Launches whose programs print run in one thread, because their lines have an order.
+//! Launches whose programs print run in one thread, because their lines have an order. So do launches with sparse storages,
+//! because the copies would have different pages.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,7 +71,8 @@ impl Machine<'_> {
         let least = self.config.share_work.max(copied.saturating_mul(PER_BYTE));
         // A launch that would exhaust its fuel does so in one thread.
         let ends = work <= self.fuel_left();
-        threads > 1 && ends && !self.program.prints && (self.config.share_work == 0 || work > least)
+        let shareable = !self.program.prints && !self.memory.has_sparse();
+        threads > 1 && ends && shareable && (self.config.share_work == 0 || work > least)
     }
 
     /// Runs the programs from the `from`th on in threads. Whether it did; if not, nothing has happened.

@@ -79,9 +79,9 @@ fn is_read(base: &Machine<'_>, size: usize) -> bool {
     let is_passed = u32::try_from(size).is_ok_and(|size| base.passed.checked_shr(size).unwrap_or(0) & 1 == 1);
     is_passed
         || base.observed.iter().any(|(input, dim)| {
-        let tensor = base.plan.tensor(*input);
-        tensor.is_some_and(|tensor| tensor.dims.get(*dim) == Some(&size))
-    })
+            let tensor = base.plan.tensor(*input);
+            tensor.is_some_and(|tensor| tensor.dims.get(*dim) == Some(&size))
+        })
 }
 
 fn set_pinned(plan: &mut Plan, size: usize, value: i64) -> Option<()> {

@@ -185,14 +185,13 @@ impl Storages {
             };
             let source_range = from..from.saturating_add(width);
             let target_range = to..to.saturating_add(width);
-            if let (Some(source_bytes), Some(source_states), Some(target_bytes), Some(target_states)) = (
-                source.bytes.get(source_range.clone()),
-                source.states.get(source_range),
+            if let (Some((source_bytes, source_states)), Some(target_bytes), Some(target_states)) = (
+                source.read(source_range),
                 bytes.get_mut(target_range.clone()),
                 states.get_mut(target_range),
             ) {
-                target_bytes.copy_from_slice(source_bytes);
-                target_states.copy_from_slice(source_states);
+                target_bytes.copy_from_slice(&source_bytes);
+                target_states.copy_from_slice(&source_states);
                 if width == 8
                     && let Ok(at) = source
                         .pointers

@@ -5,6 +5,7 @@
 //!   (module `copy`); both have torch's meaning and torch's errors ([`TorchError`]).
 //! - [`element`] names elements in words, for messages.
 //! - [`overlap`] computes exactly which bytes two tensors share.
+//! - A storage of any size can be *sparse*: its content is a [`Rule`], and a launch computes only the pages that it touches.
 //! - [`Memory`] lays storages out in a virtual address space with guard zones between them, and maps an address back to a
 //!   place, the unit of the reference interpreter and of every engine's outcome.
 //!
@@ -41,15 +42,18 @@ mod format;
 mod guard;
 mod memory;
 pub mod overlap;
+mod sparse;
 mod storage;
 mod tensor;
 pub mod view;
 
 pub use error::TorchError;
 pub use guard::{GUARD, GUARD_BYTE};
-pub use memory::{Fault, Memory, NamedTensor, Place};
+pub use memory::{Fault, Memory, NamedTensor, Part, PartMut, Place, TooManyPages};
+pub use sparse::{Content, MAX_RESIDENT_BYTES, MAX_SPARSE_BYTES, PAGE, Rule};
 pub use storage::{
-    ALIGNMENT, ByteState, MAX_BYTES, ORIGIN, Pointer, Storage, StorageId, Storages, TooLarge, UNINIT_BYTE,
+    ALIGNMENT, ByteState, MAX_BYTES, ORIGIN, Pointer, ReadBytes, Storage, StorageId, Storages, TooLarge,
+    UNINIT_BYTE,
 };
 pub use tensor::{Dims, Tensor};
 pub use view::Index;

@@ -5,17 +5,24 @@
 //! [`Memory::resolve_access`] take constant time, without a cache and without `&mut`. Addresses are [`ORIGIN`] plus the index
 //! in the arena, so an interpreter may also go through [`Memory::arena`] directly.
 //!
+//! Sparse storages have addresses after all others, and only their resident pages are in the arena: there
+//! [`Memory::index_of`] and [`Memory::address_at`] translate (module `pages`).
+//!
 //! Races, alignment and masks are checked in `cerith-interp`.
 
 mod arena;
+mod pages;
 
 use std::sync::Arc;
 
 use arena::Arena;
 use cerith_tile::fault::{self, is_planted};
+use pages::Pages;
+pub use pages::{Part, PartMut, TooManyPages};
 
 use crate::guard::{GUARD, GUARD_BYTE};
-use crate::storage::{ALIGNMENT, ByteState, ORIGIN, Pointer, StorageId, Storages};
+use crate::sparse::Content;
+use crate::storage::{ALIGNMENT, ByteState, ORIGIN, Pointer, StorageId, Storages, slot_end};
 use crate::tensor::{Dims, Tensor};
 
 /// A byte of a storage.
@@ -72,6 +79,15 @@ struct Region {
     start: usize,
     len: usize,
     pointers: Vec<Pointer>,
+    /// The first content, if it is sparse.
+    content: Option<Content>,
+}
+
+impl Region {
+    /// The end of the guard zone after it.
+    fn slot_end(&self) -> usize {
+        slot_end(self.start, self.len).unwrap_or(usize::MAX)
+    }
 }
 
 /// The part that doesn't change between launches: shared by every clone.
@@ -80,51 +96,78 @@ struct Map {
     regions: Vec<Region>,
     /// For every [`ALIGNMENT`] bytes of the arena, the region they belong to.
     owners: Vec<u32>,
+    /// The end of the storages that are not sparse. Pages follow in the arena.
+    dense_end: usize,
+    /// The sparse storages, by ascending address.
+    sparse: Vec<StorageId>,
     tensors: Vec<NamedTensor>,
 }
 
 /// The laid-out storages of a case. A clone copies the bytes and shares the map; [`Memory::restore`] copies the bytes
 /// into memory that is already there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Memory {
     map: Arc<Map>,
     arena: Arena,
+    pages: Pages,
 }
+
+impl PartialEq for Memory {
+    fn eq(&self, other: &Self) -> bool {
+        let end = self.map.dense_end;
+        self.map == other.map
+            && self.arena.bytes.get(..end) == other.arena.bytes.get(..end)
+            && self.arena.states.get(..end) == other.arena.states.get(..end)
+            && self.map.sparse.iter().all(|&id| self.has_same(other, id))
+    }
+}
+
+impl Eq for Memory {}
 
 impl Memory {
     /// Lays the storages out at the addresses that [`Storages::address`] promised. `tensors` are the names for
     /// diagnostics.
     pub fn new(storages: &Storages, tensors: Vec<NamedTensor>) -> Self {
         let (starts, end) = storages.layout();
-        let mut arena = Arena::with_capacity(end);
-        let mut owners = vec![0; end / ALIGNMENT];
         let mut regions = Vec::with_capacity(storages.len());
-        for ((id, storage), &start) in storages.iter().zip(starts) {
-            let len = storage.bytes().len();
-            arena.bytes.resize(start, GUARD_BYTE);
-            arena.bytes.extend_from_slice(storage.bytes());
-            arena.states.resize(start, ByteState::Uninit);
-            arena.states.extend_from_slice(storage.states());
-            let last = starts.get(id.0 as usize + 1).map_or(end, |next| next - GUARD);
-            if let Some(slot) = owners.get_mut((start - GUARD) / ALIGNMENT..last / ALIGNMENT) {
-                slot.fill(id.0);
-            }
+        for ((_, storage), &start) in storages.iter().zip(starts) {
             regions.push(Region {
                 name: storage.name().to_owned(),
                 start,
-                len,
+                len: storage.size(),
                 pointers: storage.pointers().to_vec(),
+                content: storage.content().cloned(),
             });
         }
-        arena.bytes.resize(end, GUARD_BYTE);
-        arena.states.resize(end, ByteState::Uninit);
+        let dense = |region: &Region| region.content.is_none();
+        let dense_end = if regions.iter().any(dense) { end } else { 0 };
+        let mut arena = Arena::with_capacity(dense_end);
+        let mut owners = vec![0; dense_end / ALIGNMENT];
+        for ((id, storage), region) in storages.iter().zip(&regions).filter(|(_, region)| dense(region)) {
+            arena.bytes.resize(region.start, GUARD_BYTE);
+            arena.bytes.extend_from_slice(storage.bytes());
+            arena.states.resize(region.start, ByteState::Uninit);
+            arena.states.extend_from_slice(storage.states());
+            let slot = (region.start - GUARD) / ALIGNMENT..region.slot_end() / ALIGNMENT;
+            if let Some(slot) = owners.get_mut(slot) {
+                slot.fill(id.0);
+            }
+        }
+        arena.bytes.resize(dense_end, GUARD_BYTE);
+        arena.states.resize(dense_end, ByteState::Uninit);
+        let sparse = storages.iter().zip(&regions).filter(|(_, region)| !dense(region));
+        let mut sparse: Vec<StorageId> = sparse.map(|((id, _), _)| id).collect();
+        sparse.sort_by_key(|&id| storages.address(id));
         Self {
             map: Arc::new(Map {
                 regions,
                 owners,
+                dense_end,
+                sparse,
                 tensors,
             }),
             arena,
+            pages: Pages::default(),
         }
     }
 
@@ -132,6 +175,7 @@ impl Memory {
     pub fn restore(&mut self, from: &Self) {
         self.map = Arc::clone(&from.map);
         self.arena.clone_from(&from.arena);
+        self.pages.clone_from(&from.pages);
     }
 
     /// Number of storages.
@@ -160,8 +204,9 @@ impl Memory {
     #[inline]
     pub fn resolve_access(&self, address: u64, len: usize) -> Result<Place, Fault> {
         let at = address.wrapping_sub(ORIGIN) as usize;
-        let Some(&owner) = self.map.owners.get(at / ALIGNMENT) else {
-            return Err(Fault::Outside);
+        let owner = match self.map.owners.get(at / ALIGNMENT) {
+            Some(&owner) => owner,
+            None => self.find_sparse_owner(at).ok_or(Fault::Outside)?,
         };
         let Some(region) = self.map.regions.get(owner as usize) else {
             return Err(Fault::Outside);
@@ -188,6 +233,17 @@ impl Memory {
                 distance: (offset - region.len) as u64,
             }
         })
+    }
+
+    /// The sparse storage that a distance from [`ORIGIN`] belongs to, guard zones included.
+    fn find_sparse_owner(&self, at: usize) -> Option<u32> {
+        let region = |id: &StorageId| self.find_region(*id);
+        let after = self
+            .map
+            .sparse
+            .partition_point(|id| region(id).is_some_and(|region| region.start - GUARD <= at));
+        let id = self.map.sparse.get(after.checked_sub(1)?)?;
+        (at < region(id)?.slot_end()).then_some(id.0)
     }
 
     /// The address of a storage's first byte; 0 for an id of another memory.
@@ -234,26 +290,32 @@ impl Memory {
             })
     }
 
-    /// The content of a storage; empty for an id of another memory.
+    /// The content of a storage; empty for an id of another memory, and for a sparse storage: [`Self::parts`] and
+    /// [`Self::read`] have its content.
     #[inline]
     pub fn bytes(&self, id: StorageId) -> &[u8] {
-        self.find_region(id)
+        self.find_dense(id)
             .and_then(|region| self.arena.bytes.get(region.start..region.start + region.len))
             .unwrap_or(&[])
     }
 
-    /// Returns the state of each byte of a storage.
+    /// Returns the state of each byte of [`Self::bytes`].
     #[inline]
     pub fn states(&self, id: StorageId) -> &[ByteState] {
-        self.find_region(id)
+        self.find_dense(id)
             .and_then(|region| self.arena.states.get(region.start..region.start + region.len))
             .unwrap_or(&[])
     }
 
-    /// Content and states of a storage, to be changed.
+    /// [`Self::bytes`] and [`Self::states`], to be changed.
     #[inline]
     pub fn parts_mut(&mut self, id: StorageId) -> (&mut [u8], &mut [ByteState]) {
-        let Some(region) = self.map.regions.get(id.0 as usize) else {
+        let Some(region) = self
+            .map
+            .regions
+            .get(id.0 as usize)
+            .filter(|region| region.content.is_none())
+        else {
             return (&mut [], &mut []);
         };
         let range = region.start..region.start + region.len;
@@ -263,7 +325,8 @@ impl Memory {
         )
     }
 
-    /// The whole arena, guard zones included: byte `i` has address [`ORIGIN`] `+ i`.
+    /// The whole arena, guard zones included: byte `i` has address [`ORIGIN`] `+ i`, except in pages of sparse storages
+    /// ([`Self::address_at`]).
     #[inline]
     pub fn arena(&self) -> (&[u8], &[ByteState]) {
         (&self.arena.bytes, &self.arena.states)
@@ -275,17 +338,13 @@ impl Memory {
         (&mut self.arena.bytes, &mut self.arena.states)
     }
 
-    /// The guard zones before and after a storage.
+    /// The guard zones before and after a storage. Those of a sparse storage have no bytes.
     pub fn guards(&self, id: StorageId) -> (&[u8], &[u8]) {
-        let Some(region) = self.find_region(id) else {
+        let Some(region) = self.find_dense(id) else {
             return (&[], &[]);
         };
         let end = region.start + region.len;
-        let next = self
-            .map
-            .regions
-            .get(id.0 as usize + 1)
-            .map_or(self.arena.bytes.len(), |next| next.start - GUARD);
+        let next = region.slot_end();
         let next = if is_planted(fault::Fault::GuardsBehindUnseen) {
             end
         } else {
@@ -298,6 +357,11 @@ impl Memory {
                 .unwrap_or(&[]),
             self.arena.bytes.get(end..next).unwrap_or(&[]),
         )
+    }
+
+    #[inline]
+    fn find_dense(&self, id: StorageId) -> Option<&Region> {
+        self.find_region(id).filter(|region| region.content.is_none())
     }
 
     #[inline]

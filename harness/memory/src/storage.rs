@@ -1,7 +1,11 @@
 //! Storages: runs of bytes that own their memory, and the growing set of them that a case is built in.
 //! See [`crate::Tensor`] for the meaning of bytes, and [`crate::Memory`] for the address space at run time.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use crate::guard::GUARD;
+use crate::sparse::{Content, MAX_SPARSE_BYTES};
 
 /// Every storage begins at a multiple of this many bytes, as memory from torch's CUDA allocator does.
 pub const ALIGNMENT: usize = 512;
@@ -9,9 +13,12 @@ pub const ALIGNMENT: usize = 512;
 /// The address of the arena's first byte, which is in the first storage's guard zone.
 pub const ORIGIN: u64 = 0x7f20_0000_0000;
 
-/// Maximum bytes of the storages of one set together (256 MiB). A case that needs more is an error and allocates
-/// nothing.
+/// Maximum bytes of the storages of one set that are held as bytes (256 MiB). Larger ones must be sparse; otherwise a case that
+/// needs more is an error and allocates nothing.
 pub const MAX_BYTES: u64 = 1 << 28;
+
+/// The distance from [`ORIGIN`] at which the addresses of sparse storages begin. All others are below.
+const SPARSE_START: usize = 1 << 36;
 
 /// The content of an uninitialised byte. No result may depend on it.
 pub const UNINIT_BYTE: u8 = 0xA9;
@@ -51,6 +58,17 @@ pub struct Storage {
     pub(crate) bytes: Vec<u8>,
     pub(crate) states: Vec<ByteState>,
     pub(crate) pointers: Vec<Pointer>,
+    sparse: Option<Sparse>,
+}
+
+/// Bytes and as many states, which were read or computed.
+pub type ReadBytes<'s> = (Cow<'s, [u8]>, Cow<'s, [ByteState]>);
+
+/// The size and content of a storage that has no bytes of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sparse {
+    len: usize,
+    content: Content,
 }
 
 impl Storage {
@@ -59,7 +77,37 @@ impl Storage {
         &self.name
     }
 
-    /// The content. Addresses are those of [`Storages::address`].
+    /// Its size in bytes.
+    pub fn size(&self) -> usize {
+        self.sparse.as_ref().map_or(self.bytes.len(), |sparse| sparse.len)
+    }
+
+    /// Its first content, if it is sparse.
+    pub fn content(&self) -> Option<&Content> {
+        self.sparse.as_ref().map(|sparse| &sparse.content)
+    }
+
+    /// Whether its content is computed, and [`Self::bytes`] has nothing.
+    pub const fn is_sparse(&self) -> bool {
+        self.sparse.is_some()
+    }
+
+    /// A part of the content, and its states; `None` if it is not inside. Computed for a sparse storage.
+    pub fn read(&self, range: Range<usize>) -> Option<ReadBytes<'_>> {
+        let Some(sparse) = &self.sparse else {
+            return Some((
+                self.bytes.get(range.clone())?.into(),
+                self.states.get(range)?.into(),
+            ));
+        };
+        if range.start > range.end || range.end > sparse.len {
+            return None;
+        }
+        let (bytes, states) = sparse.content.compute(range.start as u64, range.len());
+        Some((bytes.into(), states.into()))
+    }
+
+    /// The content, as long as [`Self::size`]; nothing for a sparse storage. Addresses are those of [`Storages::address`].
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -76,14 +124,16 @@ impl Storage {
     }
 }
 
-/// The set of storages would be larger than [`MAX_BYTES`].
+/// The set of storages would be larger than [`MAX_BYTES`], or [`MAX_SPARSE_BYTES`] if the storage is sparse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("storage `{name}` of {bytes} bytes brings the case to more than {limit} bytes", limit = MAX_BYTES)]
+#[error("storage `{name}` of {bytes} bytes brings the case to more than {limit} bytes")]
 pub struct TooLarge {
     /// The storage that does not fit.
     pub name: String,
     /// Its size.
     pub bytes: u64,
+    /// The limit.
+    pub limit: u64,
 }
 
 /// The storages of one case, in order of creation. Storages are only added, so every storage's address is known from
@@ -92,7 +142,18 @@ pub struct TooLarge {
 pub struct Storages {
     all: Vec<Storage>,
     starts: Vec<usize>,
+    /// The end of the arena, without pages of sparse storages.
     end: usize,
+    /// The end of the addresses of sparse storages; 0 if there are none.
+    sparse_end: usize,
+}
+
+/// The end of the addresses of a storage with its guard zone.
+pub(crate) fn slot_end(start: usize, len: usize) -> Option<usize> {
+    start
+        .checked_add(len)?
+        .checked_next_multiple_of(ALIGNMENT)?
+        .checked_add(GUARD)
 }
 
 impl Storages {
@@ -107,26 +168,106 @@ impl Storages {
         let start = self.end.saturating_add(GUARD);
         let end = usize::try_from(bytes)
             .ok()
-            .filter(|_| self.total().saturating_add(bytes) <= MAX_BYTES)
-            .and_then(|n| {
-                start
-                    .checked_add(n)?
-                    .checked_next_multiple_of(ALIGNMENT)?
-                    .checked_add(GUARD)
+            .filter(|_| self.fits(bytes))
+            .and_then(|len| slot_end(start, len))
+            .filter(|&end| end <= SPARSE_START);
+        let Some(end) = end else {
+            return Err(TooLarge {
+                name,
+                bytes,
+                limit: MAX_BYTES,
             });
-        let (Some(end), Ok(id)) = (end, u32::try_from(self.all.len())) else {
-            return Err(TooLarge { name, bytes });
         };
         let len = bytes as usize;
-        self.all.push(Storage {
+        let storage = Storage {
             name,
             bytes: vec![UNINIT_BYTE; len],
             states: vec![ByteState::Uninit; len],
             pointers: Vec::new(),
-        });
-        self.starts.push(start);
+            sparse: None,
+        };
+        let id = self.push(storage, start, MAX_BYTES)?;
         self.end = end;
+        Ok(id)
+    }
+
+    /// Adds a sparse storage of `bytes` uninitialised bytes, which takes no memory here.
+    pub fn add_sparse(&mut self, name: impl Into<String>, bytes: u64) -> Result<StorageId, TooLarge> {
+        let name = name.into();
+        let start = self.sparse_end.max(SPARSE_START).saturating_add(GUARD);
+        let len = usize::try_from(bytes)
+            .ok()
+            .filter(|_| self.sparse_total().saturating_add(bytes) <= MAX_SPARSE_BYTES);
+        let (Some(len), Some(end)) = (len, len.and_then(|len| slot_end(start, len))) else {
+            return Err(TooLarge {
+                name,
+                bytes,
+                limit: MAX_SPARSE_BYTES,
+            });
+        };
+        let storage = Storage {
+            name,
+            sparse: Some(Sparse {
+                len,
+                content: Content::UNINIT,
+            }),
+            ..Storage::default()
+        };
+        let id = self.push(storage, start, MAX_SPARSE_BYTES)?;
+        self.sparse_end = end;
+        Ok(id)
+    }
+
+    fn push(&mut self, storage: Storage, start: usize, limit: u64) -> Result<StorageId, TooLarge> {
+        let Ok(id) = u32::try_from(self.all.len()) else {
+            let bytes = storage.size() as u64;
+            return Err(TooLarge {
+                name: storage.name,
+                bytes,
+                limit,
+            });
+        };
+        self.all.push(storage);
+        self.starts.push(start);
         Ok(StorageId(id))
+    }
+
+    /// Whether another storage of `bytes` bytes can be added that is not sparse.
+    pub fn fits(&self, bytes: u64) -> bool {
+        self.total().saturating_add(bytes) <= MAX_BYTES
+    }
+
+    /// Sets the first content of a sparse storage. Returns false, and does nothing, for any other storage.
+    pub fn set_content(&mut self, id: StorageId, content: Content) -> bool {
+        let sparse = self
+            .all
+            .get_mut(id.0 as usize)
+            .and_then(|storage| storage.sparse.as_mut());
+        sparse.map(|sparse| sparse.content = content).is_some()
+    }
+
+    /// The same storages at the same addresses, all of them sparse. Everything that is computed with these must be the same as
+    /// with the others.
+    #[must_use]
+    pub fn to_sparse(&self) -> Self {
+        let sparse = self.all.iter().map(|storage| Storage {
+            name: storage.name.clone(),
+            pointers: storage.pointers.clone(),
+            sparse: Some(Sparse {
+                len: storage.size(),
+                content: Content::from_storage(storage),
+            }),
+            ..Storage::default()
+        });
+        Self {
+            all: sparse.collect(),
+            ..self.clone()
+        }
+    }
+
+    /// The first sparse storage.
+    pub fn first_sparse(&self) -> Option<&Storage> {
+        self.all.iter().find(|storage| storage.is_sparse())
     }
 
     /// The storage of an id, if it is of this set.
@@ -152,9 +293,16 @@ impl Storages {
         self.all.is_empty()
     }
 
-    /// Bytes of all storages together, without guard zones.
+    /// Bytes of all storages that are not sparse together, without guard zones.
     pub fn total(&self) -> u64 {
         self.all.iter().map(|storage| storage.bytes.len() as u64).sum()
+    }
+
+    fn sparse_total(&self) -> u64 {
+        let sparse = self.all.iter().filter_map(|storage| storage.sparse.as_ref());
+        sparse
+            .map(|sparse| sparse.len as u64)
+            .fold(0, u64::saturating_add)
     }
 
     /// The address of a storage's first byte; 0 for an id of another set. Always a multiple of [`ALIGNMENT`].
@@ -166,10 +314,10 @@ impl Storages {
 
     /// Bytes of a storage; 0 for an id of another set.
     pub fn size(&self, id: StorageId) -> usize {
-        self.get(id).map_or(0, |storage| storage.bytes.len())
+        self.get(id).map_or(0, Storage::size)
     }
 
-    /// Writes defined bytes at `offset`. Returns false, and writes nothing, when they do not fit.
+    /// Writes defined bytes at `offset`. Returns false, and writes nothing, when they do not fit or the storage is sparse.
     pub fn write(&mut self, id: StorageId, offset: usize, bytes: &[u8]) -> bool {
         let Some(storage) = self.all.get_mut(id.0 as usize) else {
             return false;
@@ -199,7 +347,7 @@ impl Storages {
     }
 
     /// Writes the address of byte `target_offset` of `target` at `offset`, and remembers that it is one. Returns
-    /// false, and writes nothing, when it does not fit or `target` is of another set.
+    /// false, and writes nothing, when it does not fit, the storage is sparse, or `target` is of another set.
     pub fn write_pointer(
         &mut self,
         id: StorageId,
@@ -234,7 +382,7 @@ impl Storages {
         self.all.get_mut(id.0 as usize)
     }
 
-    /// Start of each storage in the arena, and the arena's size.
+    /// The distance of each storage from [`ORIGIN`], and the size of the arena without pages.
     pub(crate) fn layout(&self) -> (&[usize], usize) {
         (&self.starts, self.end)
     }

@@ -1,5 +1,6 @@
 //! `cerith compare`: compares two engines, bit for bit and word for word. See `cerith run` for finding the engine that is wrong.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
@@ -275,13 +276,14 @@ fn explain_undefined(case: &Case, rules: Rules, outcomes: [&Outcome; 2]) -> Opti
 /// Whether two memories differ only in bytes that have no defined value by the reference.
 fn only_poison(left: &Memory, right: &Memory, reference: &Memory) -> bool {
     left.ids().all(|id| {
-        let states = reference.states(id);
-        let pairs = left.bytes(id).iter().zip(right.bytes(id));
         left.guards(id) == right.guards(id)
             && left.size(id) == right.size(id)
-            && pairs
-                .enumerate()
-                .all(|(at, (a, b))| a == b || states.get(at) == Some(&ByteState::Poison))
+            && left.pair_parts(right, id).all(|(one, other)| {
+                let known = reference.read(id, one.range());
+                let state = |at: usize| known.as_ref().and_then(|part| part.states.get(at));
+                let mut pairs = one.bytes.iter().zip(other.bytes.iter()).enumerate();
+                pairs.all(|(at, (a, b))| a == b || state(at) == Some(&ByteState::Poison))
+            })
     })
 }
 
@@ -352,31 +354,51 @@ fn normalise_message(message: &str) -> String {
     normalize_message(&out)
 }
 
+/// Bytes of two memories: which ones, in words, the offset of the first, and both contents.
+type Zone<'a> = (&'static str, usize, Cow<'a, [u8]>, Cow<'a, [u8]>);
+
 /// The first byte in which two memories differ, guard zones included, and how many do.
 fn compare_memory(left: &Memory, right: &Memory) -> Option<String> {
     let mut first = None;
     let mut count = 0u64;
     for id in left.ids() {
+        if left.size(id) != right.size(id) {
+            return Some(format!("`{}` has another size", left.name(id)));
+        }
         let (left_guards, right_guards) = (left.guards(id), right.guards(id));
-        let zones = [
-            ("", left.bytes(id), right.bytes(id)),
-            ("the guard zone before ", left_guards.0, right_guards.0),
-            ("the guard zone behind ", left_guards.1, right_guards.1),
-        ];
-        for (zone, left_bytes, right_bytes) in zones {
+        let mut zones: Vec<Zone<'_>> = left
+            .pair_parts(right, id)
+            .map(|(one, other)| ("", one.offset, one.bytes, other.bytes))
+            .collect();
+        zones.extend([
+            (
+                "the guard zone before ",
+                0,
+                left_guards.0.into(),
+                right_guards.0.into(),
+            ),
+            (
+                "the guard zone behind ",
+                0,
+                left_guards.1.into(),
+                right_guards.1.into(),
+            ),
+        ]);
+        for (zone, offset, left_bytes, right_bytes) in zones {
             if left_bytes.len() != right_bytes.len() {
                 return Some(format!("`{}` has another size", left.name(id)));
             }
             let differing = left_bytes
                 .iter()
-                .zip(right_bytes)
+                .zip(right_bytes.iter())
                 .enumerate()
                 .filter(|(_, (a, b))| a != b);
             for (at, (a, b)) in differing {
                 count += 1;
                 first.get_or_insert_with(|| {
                     format!(
-                        "byte {at} of {zone}`{}` is 0x{a:02x} and 0x{b:02x}",
+                        "byte {} of {zone}`{}` is 0x{a:02x} and 0x{b:02x}",
+                        offset + at,
                         left.name(id)
                     )
                 });

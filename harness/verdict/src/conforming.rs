@@ -126,8 +126,9 @@ impl Tolerance for ByReference<'_> {
         };
         // Bytes that are undefined with NumPy's values prove nothing.
         let range = first..first + bytes.len();
-        let states = memory.states(storage).get(range.clone()).unwrap_or_default();
-        memory.bytes(storage).get(range) == Some(bytes) && !states.contains(&ByteState::Poison)
+        memory
+            .read(storage, range)
+            .is_some_and(|part| *part.bytes == *bytes && !part.states.contains(&ByteState::Poison))
     }
 
     fn one_value(&self) -> Vec<Vec<StoredElement>> {

@@ -216,7 +216,10 @@ impl Comparison {
         if self.first.len() >= MAX_KEPT_ELEMENTS {
             return;
         }
-        let bits = [left, right].map(|memory| memory.bytes(id).get(bytes.clone()).map_or(0, read_word));
+        let bits = [left, right].map(|memory| {
+            let part = memory.read(id, bytes.clone());
+            part.map_or(0, |part| read_word(&part.bytes))
+        });
         let covers = Covers::new(left.tensors(), id);
         let tensor = covers.find_view(byte).and_then(|nth| {
             let name = left.tensors().get(nth)?.name.clone();
@@ -260,41 +263,44 @@ pub fn compare(
         .ids()
         .filter(|id| id.0 == 0 || !is_planted(Fault::OneStorageCompared))
     {
-        let (a, b) = (left.bytes(id), right.bytes(id));
-        if a.len() != b.len() {
+        if left.size(id) != right.size(id) {
             result.mismatched = Some(format!(
                 "storage `{}` of {} bytes against {}",
                 left.name(id),
-                a.len(),
-                b.len()
+                left.size(id),
+                right.size(id)
             ));
             return result;
         }
-        let states = tracked
-            .map(|memory| memory.states(id))
-            .filter(|states| states.len() == a.len());
-        if let Some(states) = states {
-            let undefined = states.iter().filter(|&&state| state == ByteState::Poison).count() as u64;
-            let unwritten = states.iter().filter(|&&state| state == ByteState::Uninit).count() as u64;
-            result.bytes.undefined += undefined;
-            result.bytes.compared += a.len() as u64 - undefined - unwritten;
-        } else {
-            result.bytes.compared += a.len() as u64;
-        }
-        if a != b {
-            compare_storage(
-                &mut result,
-                &Sides {
-                    id,
-                    name: left.name(id),
-                    left,
-                    a,
-                    b,
-                    states,
-                    views: left.tensors(),
-                    tolerance,
-                },
-            );
+        let tracked = tracked.filter(|memory| memory.size(id) == left.size(id));
+        for (one, other) in left.pair_parts(right, id) {
+            let (a, b) = (&*one.bytes, &*other.bytes);
+            let states = tracked.and_then(|memory| memory.read(id, one.range()));
+            let states = states.as_ref().map(|part| &*part.states);
+            if let Some(states) = states {
+                let undefined = states.iter().filter(|&&state| state == ByteState::Poison).count() as u64;
+                let unwritten = states.iter().filter(|&&state| state == ByteState::Uninit).count() as u64;
+                result.bytes.undefined += undefined;
+                result.bytes.compared += a.len() as u64 - undefined - unwritten;
+            } else {
+                result.bytes.compared += a.len() as u64;
+            }
+            if a != b {
+                compare_storage(
+                    &mut result,
+                    &Sides {
+                        id,
+                        offset: one.offset,
+                        name: left.name(id),
+                        left,
+                        a,
+                        b,
+                        states,
+                        views: left.tensors(),
+                        tolerance,
+                    },
+                );
+            }
         }
         if !is_planted(Fault::GuardsNotCompared) {
             compare_guards(&mut result, left, right, id);
@@ -316,13 +322,14 @@ fn one_value(
 ) {
     let bits = |memory: &Memory, element: &StoredElement| {
         let range = element.byte..element.byte + element.dtype.size();
-        memory.bytes(element.storage).get(range).map(read_word)
+        let part = memory.read(element.storage, range)?;
+        Some(read_word(&part.bytes))
     };
     let defined = |element: &StoredElement| {
         let range = element.byte..element.byte + element.dtype.size();
         tracked.is_none_or(|memory| {
-            let states = memory.states(element.storage).get(range).unwrap_or_default();
-            states.iter().all(|&state| state == ByteState::Init)
+            let part = memory.read(element.storage, range);
+            part.is_none_or(|part| part.states.iter().all(|&state| state == ByteState::Init))
         })
     };
     for value in tolerance.one_value() {
@@ -382,8 +389,11 @@ fn name_element(memory: &Memory, id: StorageId, byte: usize) -> String {
     seen.unwrap_or_else(|| format!("byte {byte} of `{}`", memory.name(id)))
 }
 
+/// A part of a storage in both memories.
 struct Sides<'a> {
     id: StorageId,
+    /// The first byte of the part. Elements are never in two parts.
+    offset: usize,
     name: &'a str,
     left: &'a Memory,
     a: &'a [u8],
@@ -394,7 +404,14 @@ struct Sides<'a> {
 }
 
 fn compare_storage(result: &mut Comparison, sides: &Sides<'_>) {
-    let Sides { id, a, b, states, .. } = *sides;
+    let Sides {
+        id,
+        offset,
+        a,
+        b,
+        states,
+        ..
+    } = *sides;
     let covers = Covers::new(sides.views, id);
     let mut at = 0;
     // The end of the last element, which one that is seen through another view may overlap.
@@ -405,7 +422,7 @@ fn compare_storage(result: &mut Comparison, sides: &Sides<'_>) {
             at += 1;
             continue;
         }
-        let seen = covers.find_view(at);
+        let seen = covers.find_view(offset + at);
         let unwritten = states.is_some_and(|states| states[at] == ByteState::Uninit);
         let (start, size, dtype) = match seen.and_then(|nth| sides.views.get(nth)) {
             Some(NamedTensor { tensor, .. }) => {
@@ -416,12 +433,14 @@ fn compare_storage(result: &mut Comparison, sides: &Sides<'_>) {
             None => (at, (8 - at % 8).min(a.len() - at), None),
         };
         let around = at.saturating_sub(LARGEST - 1)..(at + LARGEST).min(b.len());
-        let leaves = || !unwritten && sides.tolerance.can_leave(id, around.start, &b[around.clone()]);
+        let first_around = offset + around.start;
+        let leaves = || !unwritten && sides.tolerance.can_leave(id, first_around, &b[around.clone()]);
         let left_by_another = !sides.tolerance.begins_with_bounds() && leaves();
         let (first, accepted) = if left_by_another {
             (start, Accepted::Exact)
         } else {
-            sides.tolerance.find_accepted(id, at)
+            let (first, accepted) = sides.tolerance.find_accepted(id, offset + at);
+            (first.saturating_sub(offset), accepted)
         };
         // An acceptance knows where and as what the element was stored, which is better than any view's word.
         let (start, size, dtype) = match accepted {
@@ -431,7 +450,7 @@ fn compare_storage(result: &mut Comparison, sides: &Sides<'_>) {
         let end = (start + size).min(a.len());
         let bits = [read_word(&a[start..end]), read_word(&b[start..end])];
         let nan = !unwritten
-            && covers.find_dtypes(at).any(|dtype| {
+            && covers.find_dtypes(offset + at).any(|dtype| {
                 let size = dtype.size();
                 let start = at / size * size;
                 a.get(start..start + size)
@@ -471,26 +490,28 @@ fn compare_storage(result: &mut Comparison, sides: &Sides<'_>) {
                 result.bytes.compared -= unjudged;
                 result.bytes.undecided += unjudged;
                 match result.undecided.last_mut() {
-                    Some((last, span)) if *last == id && span.end >= at => span.end = span.end.max(done),
-                    _ => result.undecided.push((id, at.min(start)..done)),
+                    Some((last, span)) if *last == id && span.end >= offset + at => {
+                        span.end = span.end.max(offset + done);
+                    }
+                    _ => result.undecided.push((id, offset + at.min(start)..offset + done)),
                 }
             }
             Some(false) => {
                 result.differing += 1;
-                result.differ_at(id, start..end);
+                result.differ_at(id, offset + start..offset + end);
                 if result.first.len() < MAX_KEPT_ELEMENTS {
-                    let pointer = is_pointer(sides, start, size);
+                    let pointer = is_pointer(sides, offset + start, size);
                     result.first.push(Element {
                         storage: sides.name.to_owned(),
                         id,
                         zone: Zone::Inside,
-                        byte: start,
+                        byte: offset + start,
                         size: end - start,
                         dtype,
                         tensor: seen.and_then(|nth| {
                             Some((
                                 sides.views.get(nth)?.name.clone(),
-                                covers.find_coordinates(nth, start)?,
+                                covers.find_coordinates(nth, offset + start)?,
                             ))
                         }),
                         bits,

@@ -118,10 +118,15 @@ fn find_undecided<'a>(
 
 /// The bytes of a storage that the reference changed, and that have a value.
 fn result_bytes(before: &Memory, after: &Memory, id: StorageId) -> Vec<usize> {
-    let (old, new, states) = (before.bytes(id), after.bytes(id), after.states(id));
-    let changed =
-        |&byte: &usize| states.get(byte) == Some(&ByteState::Init) && old.get(byte) != new.get(byte);
-    (0..new.len()).filter(changed).collect()
+    let parts = before.pair_parts(after, id);
+    let changed = parts.flat_map(|(old, new)| {
+        let changed = |&byte: &usize| {
+            new.states.get(byte) == Some(&ByteState::Init) && old.bytes.get(byte) != new.bytes.get(byte)
+        };
+        let bytes = (0..new.bytes.len()).filter(changed);
+        bytes.map(|byte| new.offset + byte).collect::<Vec<_>>()
+    });
+    changed.collect()
 }
 
 /// Engines whose launches did not finish, although none is to blame for that and no expectation covers it. Engines that

@@ -72,6 +72,7 @@ fn of_memory(case: &Case, finished: &Finished) -> Option<Comparison> {
     let mut given: Memory = finished.memory.clone();
     let mut undefined = None;
     for one in &case.expected_contents {
+        // A case file gives nothing of a sparse storage.
         let (bytes, states) = given.parts_mut(one.storage);
         let said = one.content.bytes().iter().zip(one.content.states());
         for (at, ((byte, state), (&value, &known))) in bytes.iter_mut().zip(states).zip(said).enumerate() {

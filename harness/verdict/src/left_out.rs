@@ -22,13 +22,22 @@ pub(crate) fn left_out(memory: &Memory) -> Vec<LeftOut> {
     memory
         .ids()
         .filter_map(|id| {
-            let states = memory.states(id);
-            let count = |wanted: ByteState| states.iter().filter(|&&state| state == wanted).count() as u64;
+            let count = |wanted: ByteState| {
+                let parts = memory.parts(id);
+                parts
+                    .map(|part| part.states.iter().filter(|&&state| state == wanted).count() as u64)
+                    .sum::<u64>()
+            };
             let bytes = count(ByteState::Poison);
             if bytes == 0 {
                 return None;
             }
+            // Views of a sparse storage have more elements than can be visited. Only touched pages are counted there.
+            let states = memory.states(id);
             let is_whole = |tensor: &cerith_memory::Tensor| {
+                if states.is_empty() {
+                    return false;
+                }
                 let size = tensor.element_size();
                 let mut seen = tensor
                     .element_starts()

@@ -90,7 +90,7 @@ fn find_difference(case: &Case, one: &Memory, other: &Memory) -> Option<String> 
 
 /// A byte with its state; one that has no defined value has none.
 fn read_byte(memory: &Memory, id: StorageId, at: usize) -> Option<(ByteState, u8)> {
-    let state = *memory.states(id).get(at)?;
-    let value = *memory.bytes(id).get(at)?;
+    let part = memory.read(id, at..at.checked_add(1)?)?;
+    let (state, value) = (*part.states.first()?, *part.bytes.first()?);
     Some((state, if state == ByteState::Init { value } else { 0 }))
 }

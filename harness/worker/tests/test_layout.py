@@ -206,6 +206,14 @@ class Neighbours(unittest.TestCase):
         for left, right in zip(storages, storages[1:]):
             self.assertGreaterEqual(right.address - left.address - left.nbytes(), 64 << 10)
 
+    def test_a_storage_that_no_memory_holds_has_a_size_and_an_address(self) -> None:
+        session = Session()
+        storages = [UntypedStorage(session, CUDA, size, 0, 0) for size in (1 << 47, 4, (1 << 28) + 1)]
+        self.assertEqual([storage.nbytes() for storage in storages], [1 << 47, 4, (1 << 28) + 1])
+        for left, right in zip(storages, storages[1:]):
+            self.assertGreaterEqual(right.address, left.address + left.nbytes())
+        self.assertEqual(storages[0].body()[1 << 46 : (1 << 46) + 3].tolist(), [0, 0, 0])
+
 
 if __name__ == "__main__":
     unittest.main()

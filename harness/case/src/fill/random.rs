@@ -7,11 +7,13 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{encode, encode_int};
 use cerith_tile::source::Span;
 
+use super::computed::render_number;
 use super::element::{push, reject_type};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 
 /// Seeded numbers, the same on every machine and in every version of Cerith: `SplitMix64`.
+#[derive(Clone, Debug)]
 pub(super) struct Random {
     dtype: DType,
     state: u64,
@@ -108,23 +110,33 @@ impl Random {
         Ok(random)
     }
 
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// The fill as a case file writes it.
+    pub(super) fn render(&self) -> String {
+        let range = self.range.as_ref().map_or_else(String::new, |(low, high)| {
+            format!(", low: {}, high: {}", render_number(low), render_number(high))
+        });
+        format!(
+            "{{ random: {{ seed: {}{range}, edges: {} }} }}",
+            self.state, self.edges
+        )
     }
 
-    /// One in four elements is an edge value when those are asked for.
-    pub(super) fn fill(mut self, bytes: &mut Vec<u8>, count: usize) {
+    /// Elements from the first on.
+    pub(super) fn fill(self, bytes: &mut Vec<u8>, count: usize) {
+        self.fill_from(bytes, 0, count);
+    }
+
+    /// Elements from the `first` on. One in four is an edge value when those are asked for.
+    pub(super) fn fill_from(&self, bytes: &mut Vec<u8>, first: u64, count: usize) {
+        // Each element takes one number, whose state follows from the element's index.
+        let mut state = self.state.wrapping_add(first.wrapping_mul(STEP));
         let edges = if self.edges {
             list_edges(self.dtype)
         } else {
             Vec::new()
         };
         for _ in 0..count {
-            let draw = self.next();
+            let draw = next(&mut state);
             if !edges.is_empty() && draw.is_multiple_of(4) {
                 let at = (draw >> 2) as usize % edges.len();
                 push(bytes, self.dtype, edges.get(at).copied().unwrap_or(0));
@@ -152,6 +164,17 @@ impl Random {
             push(bytes, self.dtype, bits);
         }
     }
+}
+
+/// The step of a state from one number to the next.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(STEP);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// The bits of values at which arithmetic changes its ways: zeros, ones, ends of the range, subnormals, infinities

@@ -1,6 +1,6 @@
 //! Resolves `gives` at one point of the matrix. See `schema` for reading it.
 
-use cerith_memory::{ByteState, Storages};
+use cerith_memory::{ByteState, Storage, Storages};
 use cerith_tile::diagnostic::Diagnostic;
 
 use super::state::Resolver;
@@ -44,11 +44,25 @@ impl Resolver<'_> {
                 return Err(problem);
             }
         };
+        if self.storages.get(tensor.storage).is_some_and(Storage::is_sparse) {
+            let message = format!(
+                "storage `{}` of {} bytes is too large for `gives`, which needs a value for every element",
+                key.name,
+                self.storages.size(tensor.storage)
+            );
+            return Err(Diagnostic::error("too-large", key.span, message)
+                .help("copy the elements to a smaller storage in the kernel, and give those"));
+        }
         // Storages of the same sizes, so that addresses are the case's.
         let mut after = Storages::new();
         for (_, storage) in self.storages.iter() {
-            let bytes = storage.bytes().len() as u64;
-            after.add(storage.name(), bytes).map_err(|error| {
+            let bytes = storage.size() as u64;
+            let added = if storage.is_sparse() {
+                after.add_sparse(storage.name(), bytes)
+            } else {
+                after.add(storage.name(), bytes)
+            };
+            added.map_err(|error| {
                 Diagnostic::error("too-large", key.span, error.to_string()).help("make the shapes smaller")
             })?;
         }

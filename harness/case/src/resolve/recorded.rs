@@ -69,6 +69,11 @@ impl Resolver<'_> {
         };
         let id = tensor.storage;
         let size = self.storages.size(id);
+        if self.storages.get(id).is_some_and(Storage::is_sparse) {
+            let message = format!("recorded bytes of storage `{}`, which has {size} bytes", key.name);
+            return Err(Diagnostic::error("too-large", key.span, message)
+                .help("leave out what the storage holds after the run"));
+        }
         let (bytes, source) = recorded.read_bytes(&key.name, size, &self.names, self.archive_lookup)?;
         let mut pointers = recorded.evaluate_addresses(&tensor, &self.names, &mut self.storages)?;
         let fill = at.and_then(|at| storages.get(at)?.fill.as_ref());

@@ -35,13 +35,16 @@ impl Resolver<'_> {
                 bytes.checked_mul(size.cast_unsigned())
             })
             .unwrap_or(if shape.contains(&0) { 0 } else { u64::MAX });
-        let id = self
-            .storages
-            .add(schema.key.name.clone(), bytes)
-            .map_err(|error| {
-                Diagnostic::error("too-large", schema.shape.span(), error.to_string())
-                    .help("make the shape smaller")
-            })?;
+        let name = schema.key.name.clone();
+        let added = if self.storages.fits(bytes) {
+            self.storages.add(name, bytes)
+        } else {
+            self.storages.add_sparse(name, bytes)
+        };
+        let id = added.map_err(|error| {
+            Diagnostic::error("too-large", schema.shape.span(), error.to_string())
+                .help("make the shape smaller")
+        })?;
         let fill = schema
             .fill
             .as_ref()
@@ -106,7 +109,11 @@ impl Resolver<'_> {
             let Some(Value::Tensor(tensor)) = self.names.get(&schema.key.name).cloned() else {
                 continue;
             };
-            let written = fill.write(&tensor, &self.names, &mut self.storages, self.archive_lookup);
+            let written = if self.storages.get(tensor.storage).is_some_and(Storage::is_sparse) {
+                fill.write_sparse(&tensor, &self.names, &mut self.storages, schema.key.span)
+            } else {
+                fill.write(&tensor, &self.names, &mut self.storages, self.archive_lookup)
+            };
             if let Err(problem) = written {
                 let follows = fill.mentions_any(&self.names, &self.failed);
                 if !follows {

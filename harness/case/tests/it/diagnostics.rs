@@ -216,7 +216,17 @@ fn reports_bad_storages() {
         "dtype: [f32, f16, float]",
     );
     change("bad_shape", "[4, 6]", "[4, -6]");
-    change("too_large", "[4, 6]", "[400000, 600000]");
+    change("too_large", "[4, 6]", "[400000000, 600000]");
+    change(
+        "too_large_by_values",
+        "shape: [4, 6], fill: arange",
+        "shape: [400000, 600000], fill: [1, 2]",
+    );
+    change(
+        "too_large_by_address",
+        "dtype: \"{dtype}\", shape: [4, 6], fill: arange",
+        "dtype: i64, shape: [400000, 600000], fill: { full: x.data_ptr() }",
+    );
     change("too_large_to_count", "[4, 6]", "[\"2**62\", \"2**62\", 4]");
     change("view_out_of_range", "x[:, :2]", "x.narrow(1, 4, 3)");
     change("view_past_storage", "x[:, :2]", "x.as_strided((4, 6), (6, 1), 3)");

@@ -10,5 +10,6 @@ mod hostile;
 mod read;
 mod recorded;
 mod schema;
+mod sparse;
 mod torch_views;
 mod variants;

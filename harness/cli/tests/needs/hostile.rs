@@ -96,8 +96,8 @@ fn create_recording() -> TempDir {
         &build_case("kernel.py:kernel", "274877906944", sixteen),
     );
     write(
-        "terabyte-of-zeros.yaml",
-        &build_case("kernel.py:kernel", "274877906944", "zeros"),
+        "petabyte-of-zeros.yaml",
+        &build_case("kernel.py:kernel", "281474976710656", "zeros"),
     );
     write("path.yaml", &build_case("../../secret.py:kernel", "4", sixteen));
     write("absolute.yaml", &build_case("/etc/passwd:kernel", "4", sixteen));

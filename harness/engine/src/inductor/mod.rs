@@ -39,6 +39,7 @@ use cerith_toolchain::{InductorRequest, Inductors, ToolchainId};
 use self::launch::Modules;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
 use crate::id::LaunchExecutor;
+use crate::sparse::reject_sparse;
 use crate::{Complaint, EngineId, Outcome, translation};
 
 /// The maximum number of cases whose outcomes wait for an engine to take its part.
@@ -154,6 +155,9 @@ impl Engine for Inductor {
 
     /// There is nothing to prepare: torch compiles in the function's first call.
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        if let Some(complaint) = reject_sparse(case) {
+            return Ok(Preparation::Ended(Outcome::Unsupported(complaint)));
+        }
         Ok(match find_unsupported(case) {
             Some(message) => {
                 Preparation::Ended(Outcome::Unsupported(Box::new(Complaint::new("launch", message))))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cerith_frontend::Traced;
 use cerith_interp::Program;
 use cerith_tile::DType;
-use cerith_tile::ir::{Combine, Function, LocId, OpKind};
+use cerith_tile::ir::{AtomicOp, Combine, Function, LocId, OpKind, ValueId};
 use cerith_tile::numeric::numpy;
 
 use super::traces::Rewritten;
@@ -33,6 +33,24 @@ impl Kernel {
             combines: combine_orders::open(&traced.function),
             traced,
         })
+    }
+
+    /// Whether all conforming implementations leave the same bits: it has no floats, and no order of atomics shows.
+    pub(super) fn is_exact(&self) -> bool {
+        let function = &self.program.function;
+        let is_used = |id: &ValueId| self.program.used.get(id.0 as usize) != Some(&false);
+        let mut is_ordered = false;
+        function.body.visit_operations(&mut |op| {
+            is_ordered |= match op.kind {
+                OpKind::AtomicCas { .. } | OpKind::AtomicPoll { .. } => true,
+                OpKind::AtomicRmw { op: atomic, .. } => {
+                    atomic == AtomicOp::Xchg || op.results.iter().any(is_used)
+                }
+                _ => false,
+            };
+        });
+        let mut dtypes = function.values.iter().filter_map(|value| value.ty.elem.num());
+        !is_ordered && !dtypes.any(DType::is_float)
     }
 
     /// Another function in place of the traced one, which takes the same arguments.

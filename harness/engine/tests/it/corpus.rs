@@ -17,7 +17,7 @@ use std::thread;
 use cerith_case::{Case, Corpus, Entry, Filter, Shard};
 use cerith_engine::{Engine, Finished, Outcome, Reference};
 use cerith_interp::TrapKind;
-use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_memory::{ByteState, Memory, Part, StorageId};
 use cerith_tile::numeric;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
@@ -229,7 +229,7 @@ fn finished_lines(case: &Case, finished: &Finished) -> String {
     let mut text = "finished".to_owned();
     for id in before.ids() {
         let after = &finished.memory;
-        if before.bytes(id) != after.bytes(id) || before.states(id) != after.states(id) {
+        if !before.has_same(after, id) {
             write_storage(&mut text, case, after, id);
         }
         if before.guards(id) != after.guards(id) {
@@ -247,8 +247,17 @@ fn finished_lines(case: &Case, finished: &Finished) -> String {
 }
 
 fn write_storage(text: &mut String, case: &Case, memory: &Memory, id: StorageId) {
-    let (bytes, states) = (memory.bytes(id), memory.states(id));
     let _ = write!(text, "\n{} =", memory.name(id));
+    for part in memory.parts(id) {
+        if memory.is_sparse(id) {
+            let _ = write!(text, "\n  from byte {}", part.offset);
+        }
+        write_part(text, case, id, &part);
+    }
+}
+
+fn write_part(text: &mut String, case: &Case, id: StorageId, part: &Part<'_>) {
+    let (bytes, states) = (&*part.bytes, &*part.states);
     // Copies that a tensor's expression made are declared nowhere.
     if let Some(declared) = case.declared.get(id.0 as usize) {
         let size = declared.dtype.size();

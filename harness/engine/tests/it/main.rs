@@ -3,3 +3,4 @@
 mod corpus;
 mod formula;
 mod numpy;
+mod sparse;

@@ -177,10 +177,11 @@ impl Change {
 
 impl Candidate {
     /// The candidate of a case: one file of kernels, which holds what its launches need; arguments by name; all storages
-    /// named. `None` if there is nothing to reduce: nothing is launched, or kernels are in several files.
+    /// named. `None` if it cannot be reduced: nothing is launched, kernels are in several files, or a storage is sparse.
     pub fn from_case(case: &Case) -> Option<Self> {
         let module = &case.module;
         if case.launches.is_empty()
+            || case.storages.first_sparse().is_some()
             || case
                 .launches
                 .iter()

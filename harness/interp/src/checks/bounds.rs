@@ -8,7 +8,8 @@ use cerith_tile::fault::{self, is_planted};
 use super::{Access, Home, Site, describe_bytes, storage_at};
 use crate::outcome::{Stop, TrapKind};
 
-/// The arena index of `len` bytes at `address`, if they may be accessed.
+/// The arena index of `len` bytes at `address`, if they may be accessed. Pages of a sparse storage that they are in must be
+/// resident.
 #[inline]
 pub(crate) fn locate(memory: &Memory, home: Option<&Home>, address: u64, len: usize) -> Option<usize> {
     let at = address.wrapping_sub(ORIGIN) as usize;
@@ -20,10 +21,31 @@ pub(crate) fn locate(memory: &Memory, home: Option<&Home>, address: u64, len: us
             } else {
                 0
             };
-            (home.start <= at && end <= home.end + late).then_some(at)
+            if home.start <= at && end <= home.arena_end + late {
+                return Some(at);
+            }
+            if home.sparse {
+                locate_in_pages(memory, home, address, len)
+            } else {
+                None
+            }
         }
-        None => memory.resolve_access(address, len).is_ok().then_some(at),
+        None => locate_anywhere(memory, address, len),
     }
+}
+
+#[inline(never)]
+fn locate_anywhere(memory: &Memory, address: u64, len: usize) -> Option<usize> {
+    let place = memory.resolve_access(address, len);
+    place.ok().and_then(|_| memory.index_of(address))
+}
+
+#[cold]
+fn locate_in_pages(memory: &Memory, home: &Home, address: u64, len: usize) -> Option<usize> {
+    let place = memory.resolve_access(address, len).ok()?;
+    (place.storage == home.storage)
+        .then(|| memory.index_of(address))
+        .flatten()
 }
 
 /// The trap for an access that [`locate`] refused.

@@ -3,13 +3,13 @@
 use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
 
-use super::{Site, place_at, storage_at_index};
+use super::{Site, place_at_address, storage_at};
 use crate::outcome::{Stop, TrapKind};
 
 /// One lane's write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Write {
-    pub index: usize,
+    pub address: u64,
     pub lane: usize,
 }
 
@@ -44,7 +44,8 @@ pub(crate) fn find(
     writes.sort_unstable();
     writes.windows(2).find_map(|pair| match pair {
         &[a, b] => {
-            (b.index - a.index < size && !(b.index == a.index && same(a.lane, b.lane))).then_some((a, b))
+            let meet = b.address - a.address < size as u64;
+            (meet && !(b.address == a.address && same(a.lane, b.lane))).then_some((a, b))
         }
         _ => None,
     })
@@ -61,8 +62,11 @@ pub(crate) fn trap(site: Site<'_>, memory: &Memory, a: Write, b: Write) -> Stop 
             Some(second),
             format!("lanes {first} and {second} of one store write different values to the same bytes"),
         )
-        .about_storages(storage_at_index(memory, b.index))
-        .note(format!("the bytes are at {}", place_at(memory, b.index)))
+        .about_storages(storage_at(memory, b.address))
+        .note(format!(
+            "the bytes are at {}",
+            place_at_address(memory, b.address)
+        ))
         .help("let one lane write, or use an atomic");
     site.trap(kind, Some(second), diagnostic)
 }

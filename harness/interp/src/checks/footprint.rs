@@ -19,14 +19,14 @@ mod cells;
 
 use std::collections::HashMap;
 
-use cerith_memory::{ByteState, Memory, ORIGIN};
+use cerith_memory::{ByteState, Memory};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::LocId;
 
 pub(crate) use cells::Cells;
 use cells::LaneAccess;
 
-use super::{Access, Site, place_at, storage_at_index};
+use super::{Access, Site, place_at_address, storage_at};
 use crate::dataflow::{Need, Reach, Text, find_need};
 use crate::outcome::{Stop, TrapKind};
 use crate::run::Run;
@@ -105,10 +105,10 @@ impl Footprint {
         self.watch.grain
     }
 
-    /// One that looks for the operation which accesses a byte of the arena.
-    pub(crate) fn new_search(index: usize, access: Access) -> Self {
+    /// One that looks for the operation which accesses the byte at an address.
+    pub(crate) fn new_search(address: u64, access: Access) -> Self {
         Self {
-            sought: Some((ORIGIN.wrapping_add(index as u64), access)),
+            sought: Some((address, access)),
             ..Self::default()
         }
     }
@@ -153,6 +153,7 @@ impl Footprint {
     pub(crate) fn check_load(
         &mut self,
         cells: &mut Cells,
+        memory: &Memory,
         runs: &[Run],
         size: usize,
         access: u16,
@@ -161,7 +162,7 @@ impl Footprint {
             return None;
         }
         for (who, address) in iter_elements(runs, access) {
-            for at in cells.cell_range(address, size) {
+            for at in cells.cell_range(memory.index_of(address), size) {
                 if let Some((before, atomic)) = cells.find_changer(at)
                     && !self.is_same_thread(before, who, true, false)
                 {
@@ -201,7 +202,7 @@ impl Footprint {
             if is_silent(who.lane as usize, address) {
                 continue;
             }
-            for at in cells.cell_range(address, size) {
+            for at in cells.cell_range(text.memory.index_of(address), size) {
                 if let Some(crossed) = self.find_crossed(cells, text, at, who, address, Access::Store) {
                     return Some(crossed);
                 }
@@ -209,7 +210,7 @@ impl Footprint {
         }
         for (who, address) in iter_elements(runs, access) {
             let silent = is_silent(who.lane as usize, address);
-            for at in cells.cell_range(address, size) {
+            for at in cells.cell_range(text.memory.index_of(address), size) {
                 cells.write(at, who, silent, false);
             }
         }
@@ -229,7 +230,7 @@ impl Footprint {
             return None;
         }
         for (who, address) in iter_elements(runs, access) {
-            for at in cells.cell_range(address, size) {
+            for at in cells.cell_range(text.memory.index_of(address), size) {
                 if let Some(crossed) = self.find_crossed(cells, text, at, who, address, Access::Atomic) {
                     return Some(crossed);
                 }
@@ -314,7 +315,9 @@ pub(crate) struct Function<'a> {
 impl Function<'_> {
     /// Whether an element holds these bits already.
     fn holds(&self, address: u64, size: usize, bits: u64) -> bool {
-        let index = address.wrapping_sub(ORIGIN) as usize;
+        let Some(index) = self.memory.index_of(address) else {
+            return false;
+        };
         let (bytes, states) = self.memory.arena();
         let end = index.saturating_add(size);
         let mask = u64::MAX >> (64 - 8 * size.clamp(1, 8));
@@ -376,7 +379,6 @@ fn build_diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Cross
         did,
     } = crossed;
     let kind = crossed.kind();
-    let index = address.wrapping_sub(ORIGIN) as usize;
     let (wrote, here) = match did {
         Access::Load => ("read", "read here"),
         Access::Store => ("wrote", "written here"),
@@ -398,8 +400,8 @@ fn build_diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Cross
         diagnostic = diagnostic.label(site.function.span(place.loc), here);
     }
     diagnostic = diagnostic
-        .about_storages(storage_at_index(memory, index))
-        .note(format!("they are at {}", place_at(memory, index)));
+        .about_storages(storage_at(memory, address))
+        .note(format!("they are at {}", place_at_address(memory, address)));
     diagnostic = if same {
         diagnostic.note(
             "a lane is not a thread: the compiler may spread the lanes of these two accesses over threads in different ways",

@@ -20,7 +20,7 @@ pub(crate) mod view;
 pub(crate) mod wait;
 
 use cerith_memory::element::describe_element;
-use cerith_memory::{Memory, ORIGIN, Place, Tensor};
+use cerith_memory::{Memory, Place, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Function, LocId};
 
@@ -102,11 +102,16 @@ impl Access {
     }
 }
 
-/// The storage that a pointer was made from, as a range of arena indices, and the tensor it came as.
+/// The storage that a pointer was made from, as a range of distances from [`cerith_memory::ORIGIN`], and the tensor it came as. These are
+/// arena indices unless the storage is sparse.
 #[derive(Clone, Debug)]
 pub struct Home {
     pub(crate) start: usize,
     pub(crate) end: usize,
+    /// The end in the arena; 0 if the storage is sparse.
+    pub(crate) arena_end: usize,
+    /// Whether the storage is sparse.
+    pub(crate) sparse: bool,
     /// The storage.
     pub storage: cerith_memory::StorageId,
     /// The tensor's name.
@@ -171,10 +176,15 @@ pub(crate) fn storage_at(memory: &Memory, address: u64) -> Option<&str> {
 
 /// The storage that has an arena index, by name.
 pub(crate) fn storage_at_index(memory: &Memory, index: usize) -> Option<&str> {
-    storage_at(memory, ORIGIN.wrapping_add(index as u64))
+    storage_at(memory, memory.address_at(index))
 }
 
 /// The place of an arena index in words.
 pub(crate) fn place_at(memory: &Memory, index: usize) -> String {
-    place(memory, ORIGIN.wrapping_add(index as u64)).unwrap_or_else(|| "no storage".to_owned())
+    place_at_address(memory, memory.address_at(index))
+}
+
+/// The place of an address in words, which may be no storage's.
+pub(crate) fn place_at_address(memory: &Memory, address: u64) -> String {
+    place(memory, address).unwrap_or_else(|| "no storage".to_owned())
 }

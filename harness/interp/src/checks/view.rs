@@ -15,7 +15,7 @@ use cerith_memory::{Memory, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 
-use super::{Access, Home, Site, describe_bytes, place_at, storage_at_index};
+use super::{Access, Home, Site, describe_bytes, place_at_address, storage_at};
 use crate::config::ParamValue;
 use crate::outcome::TrapKind;
 use crate::run::Run;
@@ -127,7 +127,7 @@ pub(crate) fn build_warning(
         describe_bytes(size as u64),
         memory.name(home.storage),
     );
-    let index = home.start.saturating_add_signed(byte as isize);
+    let address = memory.address(home.storage).wrapping_add_signed(byte);
     let last = tensor.map(|tensor| match describe_last(name, tensor) {
         Some(last) => format!("the last element of `{name}` is `{last}`"),
         None => format!("`{name}` has no elements"),
@@ -137,9 +137,9 @@ pub(crate) fn build_warning(
         .about_storages(
             [memory.name(home.storage)]
                 .into_iter()
-                .chain(storage_at_index(memory, index)),
+                .chain(storage_at(memory, address)),
         )
-        .note(format!("it is {}", place_at(memory, index)));
+        .note(format!("it is {}", place_at_address(memory, address)));
     if let Some(last) = last {
         diagnostic = diagnostic.note(last);
     }

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use cerith_memory::MAX_BYTES;
+use cerith_memory::{MAX_BYTES, MAX_SPARSE_BYTES};
 use cerith_tile::source::MARKER;
 use cerith_toolchain::ToolchainId;
 use cerith_toolchain::request::Value;
@@ -389,10 +389,7 @@ impl Reader {
             self.gathered.collected.repeated += 1;
             return None;
         }
-        let sizes = frame.storages.iter().map(|storage| storage.size);
-        let total = sizes.fold(0, u64::saturating_add);
-        if total > MAX_BYTES {
-            let why = format!("its storages have {total} bytes, more than the {MAX_BYTES} of a case");
+        if let Some(why) = find_excess(&frame.storages) {
             skip(&mut self.gathered.skipped, &function, why, 1);
             return None;
         }
@@ -514,6 +511,25 @@ fn is_module(name: &str) -> bool {
         stem.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && stem.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     })
+}
+
+/// Why a case cannot have these storages, if so. Bytes are held in memory, in the order of the storages; one that has no room there
+/// is sparse, and can't have recorded content.
+fn find_excess(storages: &[part::StorageFrame]) -> Option<String> {
+    let (mut held, mut sparse) = (0_u64, 0_u64);
+    let mut is_lost = false;
+    for storage in storages {
+        if held.saturating_add(storage.size) <= MAX_BYTES {
+            held += storage.size;
+        } else {
+            sparse = sparse.saturating_add(storage.size);
+            is_lost |= storage.before.is_some() || !storage.addresses.is_empty();
+        }
+    }
+    let total = held.saturating_add(sparse);
+    let limit = if is_lost { MAX_BYTES } else { MAX_SPARSE_BYTES };
+    let is_excess = is_lost || sparse > MAX_SPARSE_BYTES;
+    is_excess.then(|| format!("its storages have {total} bytes, more than the {limit} of a case"))
 }
 
 impl RecordedLaunch {

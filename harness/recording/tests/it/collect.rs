@@ -320,7 +320,7 @@ fn what_is_wrong_with_a_part_file_is_told_and_costs_nothing_else() {
             2,
             same("d"),
             "storages",
-            json!([storage("x_ptr", 1_u64 << 40, None, None)]),
+            json!([storage("x_ptr", 1_u64 << 40, Some("d"), None)]),
         ));
     lies.frame(
         &json!({"frame": "skipped", "kernel": "other", "why": "`x` is a dict", "count": 3}),
@@ -478,5 +478,37 @@ fn launches_of_a_test_are_named_by_it() {
     assert_eq!(
         abouts,
         expected.map(|test| format!("about: Launch 1 of kernel in `unit/{test}`."))
+    );
+}
+
+#[test]
+fn a_layout_of_any_size_becomes_a_case() {
+    const SHAPE: [i64; 2] = [1 << 19, 1 << 19];
+    let view = tensor(0, &SHAPE, &[1 << 19, 1], 0);
+    let launch = |storages: Value| json!({"args": args(&view, &view, &view, 4), "storages": storages});
+    let mut part = Part::default();
+    part.process("3.6.0")
+        .kernel(0, "add", ADD)
+        .bytes("a", &floats(&[1.0; 4]));
+    part.launch(&launch(json!([storage("x_ptr", 1 << 40, None, None)])));
+    // The larger one has no room for its bytes.
+    part.launch(&launch(json!([
+        storage("small", 16, Some("a"), None),
+        storage("x_ptr", 1 << 40, Some("a"), None)
+    ])));
+    part.launch(&launch(json!([storage("x_ptr", (1 << 47) + 1, None, None)])));
+    part.end(3);
+    let (shown, collected) = collected(&[("7-100.part", part)], "layout");
+    assert!(
+        shown.contains("x_ptr: { dtype: f32, shape: [524288, 524288], fill: { random: "),
+        "{shown}"
+    );
+    let reasons: Vec<&str> = collected.skipped.iter().map(|one| one.why.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "its storages have 1099511627792 bytes, more than the 268435456 of a case",
+            "its storages have 140737488355329 bytes, more than the 140737488355328 of a case"
+        ]
     );
 }

@@ -1,6 +1,7 @@
 //! The exhibit of a case in a report: its program, its memory, and the lines of kernels that belong to its
 //! differences. See [`super::trial`] for the verdict.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -308,14 +309,14 @@ fn add_memory(
             (first / 64 * 64).min(of - MAX_STORAGE_BYTES)
         };
         let window = from..of.min(from + MAX_STORAGE_BYTES);
-        let mut contents: Vec<(&[u8], Vec<String>)> = Vec::new();
+        let mut contents: Vec<(Cow<'_, [u8]>, Vec<String>)> = Vec::new();
         for (engine, memory) in left {
-            let Some(bytes) = memory.bytes(id).get(window.clone()) else {
+            let Some(part) = memory.read(id, window.clone()) else {
                 continue;
             };
-            match contents.iter_mut().find(|(known, _)| *known == bytes) {
+            match contents.iter_mut().find(|(known, _)| *known == part.bytes) {
                 Some((_, engines)) => engines.push(engine.clone()),
-                None => contents.push((bytes, vec![engine.clone()])),
+                None => contents.push((part.bytes, vec![engine.clone()])),
             }
         }
         let needed = contents.len() * window.len();
@@ -324,13 +325,23 @@ fn add_memory(
             continue;
         }
         room -= needed;
-        let states = known.map_or(&[][..], |known| known.states(id));
+        // Of a sparse storage, only the window is described.
+        let described = known.map_or(0..0, |known| {
+            if known.is_sparse(id) {
+                window.clone()
+            } else {
+                0..of
+            }
+        });
+        let known = known.and_then(|known| known.read(id, described));
+        let states = known.as_ref().map_or(&[][..], |part| &*part.states);
+        let first = known.as_ref().map_or(0, |part| part.offset);
         exhibit.memory.push(event::Contents {
             storage: any.name(id).to_owned(),
             from: from as u64,
             of: of as u64,
-            undefined: find_byte_runs(states, ByteState::Poison),
-            unwritten: find_byte_runs(states, ByteState::Uninit),
+            undefined: find_byte_runs(first, states, ByteState::Poison),
+            unwritten: find_byte_runs(first, states, ByteState::Uninit),
             left: contents
                 .into_iter()
                 .map(|(bytes, engines)| event::Left {
@@ -342,11 +353,11 @@ fn add_memory(
     }
 }
 
-/// The runs of bytes in one state.
-fn find_byte_runs(states: &[ByteState], wanted: ByteState) -> Vec<[u64; 2]> {
+/// The runs of bytes in one state, from this byte on.
+fn find_byte_runs(first: usize, states: &[ByteState], wanted: ByteState) -> Vec<[u64; 2]> {
     let mut runs: Vec<[u64; 2]> = Vec::new();
     for (at, _) in states.iter().enumerate().filter(|(_, state)| **state == wanted) {
-        let at = at as u64;
+        let at = (first + at) as u64;
         match runs.last_mut() {
             Some(run) if run[1] == at => run[1] = at + 1,
             _ => runs.push([at, at + 1]),

@@ -23,7 +23,7 @@ pub fn render_layout(case: &Case, palette: Palette) -> String {
                 )
             },
         );
-        let _ = writeln!(text, "    {} bytes, {declared}", storage.bytes().len());
+        let _ = writeln!(text, "    {} bytes, {declared}", storage.size());
         for pointer in storage.pointers() {
             let target = case
                 .storages
@@ -47,7 +47,14 @@ pub fn render_layout(case: &Case, palette: Palette) -> String {
                 tensor.offset
             );
         }
-        text.push_str(&draw_storage(id, storage.bytes().len(), memory.tensors()));
+        if storage.is_sparse() {
+            let _ = writeln!(
+                text,
+                "    sparse: only the pages that a launch touches are in memory"
+            );
+        } else {
+            text.push_str(&draw_storage(id, storage.size(), memory.tensors()));
+        }
     }
     if case.is_import_only() {
         text.push_str(&render_heading(palette, "import"));

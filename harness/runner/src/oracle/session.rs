@@ -13,7 +13,7 @@ use std::sync::Arc;
 use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_case::{Case, Corpus};
 use cerith_engine::{
-    Engine as _, Finished, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules,
+    Engine as _, Finished, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules, reject_sparse,
 };
 use cerith_interp::value::read;
 use cerith_memory::{ByteState, Memory, StorageId, Tensor};
@@ -119,6 +119,9 @@ impl Session {
 
     /// The end of a case's launches. Fails if they do not finish.
     fn run_case(&self, case: &Case) -> Result<Box<Finished>, Box<LaunchAnswer>> {
+        if let Some(complaint) = reject_sparse(case) {
+            return Err(Box::new(describe_outcome(case, &Outcome::Unsupported(complaint))));
+        }
         let run = self.reference.run(case, infer_rules(case)).map_err(|failure| {
             Box::new(LaunchAnswer::Failed(Failed::from_text(format!(
                 "failed to {failure}"

@@ -2,9 +2,8 @@
 //! nothing has to be cleared.
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
-use cerith_memory::ORIGIN;
 use smallvec::SmallVec;
 
 /// An access of the text, and a lane of it.
@@ -58,6 +57,15 @@ impl Cells {
         self.order();
     }
 
+    /// Makes room for an arena that grew to `bytes`.
+    pub(crate) fn grow(&mut self, bytes: usize) {
+        let count = bytes / self.grain.max(1) + 1;
+        if self.writers.len() < count {
+            self.writers.resize(count, Cell::default());
+            self.readers.resize(count, Cell::default());
+        }
+    }
+
     /// Forgets everything, where there is much of it.
     pub(crate) fn shrink(&mut self) {
         if self.writers.len() > LARGE {
@@ -78,12 +86,13 @@ impl Cells {
         }
     }
 
-    /// The cells of an element.
+    /// The cells of an element at an index of the arena; none outside of it.
     #[inline]
-    pub(crate) fn cell_range(&self, address: u64, size: usize) -> RangeInclusive<usize> {
-        let index = address.wrapping_sub(ORIGIN) as usize;
+    pub(crate) fn cell_range(&self, index: Option<usize>, size: usize) -> Range<usize> {
         let grain = self.grain.max(1);
-        index / grain..=index.saturating_add(size - 1) / grain
+        index.map_or(0..0, |index| {
+            index / grain..index.saturating_add(size - 1) / grain + 1
+        })
     }
 
     fn filter_live(&self, cell: Option<&Cell>) -> Option<Cell> {

@@ -190,6 +190,21 @@ impl Shadow {
         self.met = false;
     }
 
+    /// Makes room for an arena that grew to `bytes`.
+    pub(crate) fn grow(&mut self, bytes: usize) {
+        let granules = bytes.div_ceil(GRANULE);
+        if self.writers.len() < granules {
+            for all in [
+                &mut self.writers,
+                &mut self.written,
+                &mut self.readers,
+                &mut self.read,
+            ] {
+                all.resize(granules, 0);
+            }
+        }
+    }
+
     /// Programs of this launch order each other through atomics.
     pub(crate) fn follow(&mut self) {
         self.orders.follow();

@@ -20,6 +20,8 @@ import numpy as np
 _DEVICE_BASES = (0x2B5D_93C0_0000, 0x2E71_46A0_0000)
 # Far enough apart that an address past the end of one storage is not taken for the next.
 _DEVICE_STEP = 1 << 32
+# The most bytes that a case holds in memory. Compilers get larger storages, and look at sizes alone.
+_MAX_HELD = 1 << 28
 # torch's CPU allocator aligns to 64 bytes, its CUDA allocator to 512. What fits both keeps the kinds
 # comparable.
 ALIGNMENT = 512
@@ -105,12 +107,15 @@ class UntypedStorage:
     def __init__(
         self, session: Session, device: Device, data: np.ndarray | int, front: int, back: int
     ) -> None:
-        """With `data`, or so many zeros."""
+        """With `data`, or so many zeros. More than `_MAX_HELD` take no memory, and cannot be written."""
         self.session = session
         self.device = device
         self.front = front
         self.back = back
-        self.bytes = session.arena.take(data if isinstance(data, int) else len(data), front)
+        if isinstance(data, int) and data > _MAX_HELD:
+            self.bytes = np.broadcast_to(np.zeros(1, np.uint8), (data,))
+        else:
+            self.bytes = session.arena.take(data if isinstance(data, int) else len(data), front)
         if not isinstance(data, int):
             self.bytes[:] = data
         if device.type == "cuda":
