@@ -69,8 +69,8 @@ def keep_signals() -> None:
 
 def keep_reach(rules: list[list[Any]], folder: int) -> None:
     """Gives up all files, except to the extent of `rules` (paths with their rights) and, with the rights
-    `folder`, this process's folder; and signals to processes that are not descendants of this one. It gains no
-    rights that the other side did not give it."""
+    `folder`, this process's folder; and signals to processes that are not descendants of this one. It gains
+    no rights that the other side did not give it."""
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
     if version < 1:
