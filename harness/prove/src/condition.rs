@@ -120,6 +120,15 @@ impl Condition {
         }
     }
 
+    /// Whether a part of it is unknown.
+    pub fn has_unknown(&self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::True | Self::False | Self::AtLeastZero(_) => false,
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::has_unknown),
+        }
+    }
+
     /// Whether it says anything that a proof can use.
     pub fn is_known(&self) -> bool {
         match self {

@@ -351,14 +351,18 @@ impl Evaluator<'_> {
         Polynomial::from_symbol(id)
     }
 
-    /// A symbol with one of these values.
+    /// A symbol with one of these values. Which one follows from lanes in conditions and values.
     fn make_choice(&mut self, alternatives: Vec<Alternative>) -> Polynomial {
+        self.make_choice_of_lanes(alternatives, BTreeSet::new())
+    }
+
+    /// A symbol with one of these values, perhaps another one in each lane of these dimensions.
+    fn make_choice_of_lanes(&mut self, alternatives: Vec<Alternative>, mut dims: BTreeSet<u8>) -> Polynomial {
         if let [first, rest @ ..] = alternatives.as_slice()
             && rest.iter().all(|one| one.value == first.value)
         {
             return first.value.clone();
         }
-        let mut dims = BTreeSet::new();
         for one in &alternatives {
             dims.extend(self.symbols.find_dims(&one.value));
             dims.extend(find_condition_dims(&self.symbols, &one.condition));

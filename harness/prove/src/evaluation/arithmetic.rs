@@ -1,12 +1,14 @@
 //! Integers, conditions and addresses, lane by lane.
 
+use std::collections::BTreeSet;
+
 use cerith_tile::DType;
 use cerith_tile::ir::{
     BinaryOp, CastKind, CmpPredicate, Combine, Elem, LocId, OpKind, Operation, Shape, TernaryOp, Type,
     UnaryOp, ValueId,
 };
 
-use super::{Divisor, Evaluator};
+use super::{Divisor, Evaluator, list_dims};
 use crate::condition::Condition;
 use crate::decide::{Context, Decider};
 use crate::polynomial::Polynomial;
@@ -413,16 +415,17 @@ impl Evaluator<'_> {
         let Kind::Truth(condition) = &test.kind else {
             return None;
         };
-        self.merge_values(condition, &test.checks, &left, &right, loc)
+        let shape = self.ty(x).shape.clone();
+        self.merge_values(condition, &test.checks, (&left, &right), &shape, loc)
     }
 
-    /// One of two values, by a condition.
+    /// One of two values, by a condition on each lane of a shape.
     pub(super) fn merge_values(
         &mut self,
         condition: &Condition,
         condition_checks: &Checks,
-        left: &Value,
-        right: &Value,
+        (left, right): (&Value, &Value),
+        shape: &Shape,
         loc: LocId,
     ) -> Option<Value> {
         match condition {
@@ -432,7 +435,7 @@ impl Evaluator<'_> {
         }
         let otherwise = condition.negate();
         let choose = |this: &mut Self, a: &Polynomial, b: &Polynomial| {
-            this.make_choice(vec![
+            let alternatives = vec![
                 Alternative {
                     condition: condition.clone(),
                     value: a.clone(),
@@ -441,7 +444,14 @@ impl Evaluator<'_> {
                     condition: otherwise.clone(),
                     value: b.clone(),
                 },
-            ])
+            ];
+            // An unknown condition may differ in each lane.
+            let lanes = if condition.has_unknown() {
+                list_dims(shape)
+            } else {
+                BTreeSet::new()
+            };
+            this.make_choice_of_lanes(alternatives, lanes)
         };
         let kind = match (&left.kind, &right.kind) {
             (Kind::Integer(a), Kind::Integer(b)) => Kind::Integer(choose(self, a, b)),
@@ -481,7 +491,8 @@ impl Evaluator<'_> {
                 let numbers =
                     [1, 0].map(|number| Value::new(Kind::Integer(Polynomial::from_number(number)), loc));
                 let [one, zero] = &numbers;
-                self.merge_values(&condition, &value.checks, one, zero, loc)
+                let shape = self.ty(x).shape.clone();
+                self.merge_values(&condition, &value.checks, (one, zero), &shape, loc)
             }
             (Kind::Integer(_), Elem::Num(_), Elem::Num(DType::I1)) if kind == CastKind::Value => {
                 let mut checks = Checks::new();

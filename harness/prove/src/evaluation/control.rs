@@ -36,7 +36,10 @@ impl Evaluator<'_> {
         let else_values = self.evaluate_branch(&condition.negate(), &test.checks, else_block);
         for (nth, &result) in op.results.iter().enumerate() {
             let merged = match (then_values.get(nth), else_values.get(nth)) {
-                (Some(a), Some(b)) => self.merge_values(&condition, &test.checks, a, b, op.loc),
+                (Some(a), Some(b)) => {
+                    // The condition is a scalar.
+                    self.merge_values(&condition, &test.checks, (a, b), &Shape::new(), op.loc)
+                }
                 _ => None,
             };
             let value = merged.unwrap_or_else(|| self.make_opaque(result, op.loc, Cause::Computed));
