@@ -22,7 +22,11 @@ struct Sample {
     elements: Size,
     grid: Size,
     is_loop: bool,
+    /// Whether lanes have two dimensions.
+    is_matrix: bool,
     sizes: Vec<[i64; 3]>,
+    /// The elements of `y`.
+    loaded: [i32; 4],
 }
 
 fn size(name: &str) -> Size {
@@ -37,6 +41,11 @@ fn index() -> impl Strategy<Value = String> {
         2 => Just("k".to_owned()),
         1 => Just("n".to_owned()),
         1 => Just("s".to_owned()),
+        1 => Just("v".to_owned()),
+        1 => Just("w".to_owned()),
+        1 => Just("u".to_owned()),
+        1 => Just("j".to_owned()),
+        1 => Just("q".to_owned()),
         1 => (0..3i64).prop_map(|number| number.to_string()),
     ];
     leaf.prop_recursive(3, 8, 2, |inner| {
@@ -47,7 +56,9 @@ fn index() -> impl Strategy<Value = String> {
             1 => pair.clone().prop_map(|(a, b)| format!("({a} - {b})")),
             1 => pair.clone().prop_map(|(a, b)| format!("tl.minimum({a}, {b})")),
             1 => pair.clone().prop_map(|(a, b)| format!("tl.maximum({a}, {b})")),
-            1 => pair.prop_map(|(a, b)| format!("tl.where({a} < {b}, {a}, {b})")),
+            1 => pair.clone().prop_map(|(a, b)| format!("tl.where(v > 2, {a}, {b})")),
+            1 => pair.clone().prop_map(|(a, b)| format!("tl.where({a} < {b}, {a}, {b})")),
+            1 => pair.prop_map(|(a, b)| format!("({a} - {b} + n)")),
             2 => inner.clone().prop_map(|a| format!("({a} // m)")),
             2 => inner.clone().prop_map(|a| format!("({a} % n)")),
             1 => inner.prop_map(|a| format!("({a} % 4)")),
@@ -98,17 +109,23 @@ fn sample() -> impl Strategy<Value = Sample> {
         Just("(p * s + k)".to_owned()),
         Just("(i % n)".to_owned()),
         Just("(k * m + p)".to_owned()),
+        Just("(w - u)".to_owned()),
+        Just("(i + j - s)".to_owned()),
     ];
     let index = prop_oneof![2 => likely, 3 => index()];
     let sizes = prop::collection::vec([2..14i64, 2..9i64, 2..9i64], 4);
-    (index, mask(), elements, grid, any::<bool>(), sizes).prop_map(
-        |(index, mask, elements, grid, is_loop, sizes)| Sample {
+    let loaded = prop::array::uniform4(-3..14i32);
+    let flags = (any::<bool>(), any::<bool>());
+    (index, mask(), elements, grid, flags, sizes, loaded).prop_map(
+        |(index, mask, elements, grid, (is_loop, is_matrix), sizes, loaded)| Sample {
             index,
             mask,
             elements,
             grid,
             is_loop,
+            is_matrix,
             sizes,
+            loaded,
         },
     )
 }
@@ -130,21 +147,44 @@ fn evaluate(one: &Size, [n, m, s]: [i64; 3]) -> i64 {
 
 impl Sample {
     fn text(&self) -> String {
-        let mut text =
-            "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, n, m, s):\n"
-                .to_owned();
-        text.push_str("    p = tl.program_id(0)\n    k = tl.arange(0, 4)\n    i = p * 4 + k\n");
+        let mut text = "import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, y, n, m, s):
+    p = tl.program_id(0)
+    k = tl.arange(0, 4)
+    i = p * 4 + k
+    v = tl.load(y + k)
+    w = tl.where(v > 2, n, m)
+    u = w
+    j = s
+    if p < m:
+        q = n
+    else:
+        q = s
+"
+        .to_owned();
+        if self.is_matrix {
+            text.push_str("    u = w[None, :]\n    w = w[:, None]\n    v = v[:, None]\n    i = i[:, None]\n    k = k[None, :]\n");
+        }
         let (index, mask) = (&self.index, &self.mask);
+        let (index, mask) = (
+            format!("({index}) + 0 * (k + i)"),
+            format!("({mask}) & (k + i >= 0)"),
+        );
         if self.is_loop {
+            let start = if self.is_matrix {
+                "tl.arange(0, 4)[:, None]"
+            } else {
+                "k"
+            };
             let _ = writeln!(
                 text,
-                "    for t in range(0, n, 4):\n        i = t + k\n        tl.load(x + {index}, mask={mask})"
+                "    for t in range(0, n, 4):\n        i = t + {start}\n        tl.load(x + {index}, mask={mask})\n        j += m"
             );
         } else {
-            let _ = writeln!(
-                text,
-                "    tl.load(x + ({index}) + 0 * k, mask=({mask}) & (k >= 0))"
-            );
+            let _ = writeln!(text, "    tl.load(x + {index}, mask={mask})");
         }
         text
     }
@@ -156,6 +196,7 @@ impl Sample {
             modules: Vec::new(),
             kernel: "kernel".to_owned(),
             positional: vec![
+                RequestArg::Pointer(Elem::Num(DType::I32)),
                 RequestArg::Pointer(Elem::Num(DType::I32)),
                 number(7),
                 number(7),
@@ -171,7 +212,11 @@ impl Sample {
     fn contract(&self) -> Contract {
         let most = i64::from(i32::MAX) - 65_536;
         Contract {
-            elements: [("x".to_owned(), self.elements.clone())].into(),
+            elements: [
+                ("x".to_owned(), self.elements.clone()),
+                ("y".to_owned(), Size::Number(4)),
+            ]
+            .into(),
             grid: [
                 Some(self.grid.clone()),
                 Some(Size::Number(1)),
@@ -192,7 +237,7 @@ fn check(sample: &Sample) -> Result<bool, TestCaseError> {
     let mut loads = proof
         .obligations
         .iter()
-        .filter(|one| matches!(one.kind, ObligationKind::InBounds(_)));
+        .filter(|one| matches!(one.kind, ObligationKind::InBounds(_)) && one.tensor.as_deref() == Some("x"));
     let is_proved = loads.next().is_some_and(|one| one.proved().is_some());
     if !is_proved {
         return Ok(false);
@@ -204,8 +249,14 @@ fn check(sample: &Sample) -> Result<bool, TestCaseError> {
         let x = storages.allocate("x", DType::I32, &[evaluate(&sample.elements, sizes)]);
         let x = x.map_err(|error| TestCaseError::fail(error.to_string()))?;
         storages.write(x.storage, 0, &vec![1; storages.size(x.storage)]);
+        let y = storages.allocate("y", DType::I32, &[4]);
+        let y = y.map_err(|error| TestCaseError::fail(error.to_string()))?;
+        storages.write(y.storage, 0, &sample.loaded.map(i32::to_le_bytes).concat());
         let mut memory = Memory::new(&storages, Vec::new());
-        let mut arguments = vec![ParamValue::tensor(&memory, &x, "x")];
+        let mut arguments = vec![
+            ParamValue::tensor(&memory, &x, "x"),
+            ParamValue::tensor(&memory, &y, "y"),
+        ];
         arguments.extend(sizes.map(|size| ParamValue::Number(size as u64)));
         let grid = [evaluate(&sample.grid, sizes) as u32, 1, 1];
         let outcome = program.launch(grid, &arguments, &mut memory, &Config::default());
