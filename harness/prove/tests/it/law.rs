@@ -156,7 +156,7 @@ def kernel(x, y, n, m, s):
     k = tl.arange(0, 4)
     i = p * 4 + k
     v = tl.load(y + k)
-    w = tl.where(v > 2, n, m)
+    w = tl.where(v.to(tl.float32) > 2.5, n, m)
     u = w
     j = s
     if p < m:
