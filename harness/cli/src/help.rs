@@ -139,7 +139,7 @@ fn render_line(line: &str, palette: Palette) -> String {
 }
 
 /// Lines of at most `width` characters; a longer word, or code with spaces, has a line of its own.
-fn wrap_text(text: &str, width: usize) -> Vec<String> {
+pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for piece in split_words(text) {
         match lines.last_mut() {

@@ -7,6 +7,7 @@ use cerith_check::target::find_targets;
 use cerith_runner::{Exit, Host};
 
 use crate::args::{ProveArgs, ProveFormat};
+use crate::help::wrap_text;
 use crate::terminal::Terminal;
 
 /// Proves, and answers with the exit code.
@@ -56,7 +57,7 @@ pub fn prove(args: &ProveArgs, terminal: &Terminal, host: Host<'_>) -> Exit {
             open += usize::from(!proof.is_whole() && proof.not_proved.is_none());
             let name = subject.display_name.as_str();
             match args.format {
-                ProveFormat::Human => terminal.print(&proof.render(name, args.verbose)),
+                ProveFormat::Human => terminal.print(&fold_lines(&proof.render(name, args.verbose))),
                 ProveFormat::Jsonl => terminal.print(&(proof.to_json(name) + "\n")),
             }
         }
@@ -67,4 +68,22 @@ pub fn prove(args: &ProveArgs, terminal: &Terminal, host: Host<'_>) -> Exit {
         (_, 0, _) => Exit::AsExpected,
         _ => Exit::Unexpected,
     }
+}
+
+/// Columns of a line.
+const COLUMNS: usize = 80;
+
+/// Folds lines between words; what follows is indented further.
+fn fold_lines(text: &str) -> String {
+    let mut folded = String::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        for (nth, part) in wrap_text(line, COLUMNS - indent - 4).iter().enumerate() {
+            let indent = if nth == 0 { indent } else { indent + 4 };
+            folded.extend(std::iter::repeat_n(' ', indent));
+            folded.push_str(part);
+            folded.push('\n');
+        }
+    }
+    folded
 }

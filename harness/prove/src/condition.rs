@@ -10,7 +10,7 @@ pub enum Condition {
     True,
     /// Never true.
     False,
-    /// Nothing is known of it.
+    /// It may hold or not.
     Unknown,
     /// The polynomial is at least 0.
     AtLeastZero(Polynomial),
@@ -30,7 +30,7 @@ impl Condition {
     }
 
     /// `a < b`, of integers.
-    pub fn less(a: &Polynomial, b: &Polynomial) -> Self {
+    pub fn is_less(a: &Polynomial, b: &Polynomial) -> Self {
         Self::from_difference(b.sub(a).and_then(|difference| difference.add_number(-1)))
     }
 
@@ -46,7 +46,7 @@ impl Condition {
     }
 
     /// `a == b`.
-    pub fn equal(a: &Polynomial, b: &Polynomial) -> Self {
+    pub fn are_equal(a: &Polynomial, b: &Polynomial) -> Self {
         Self::at_most(a, b).and(Self::at_most(b, a))
     }
 
@@ -156,7 +156,7 @@ impl Condition {
         }
     }
 
-    /// The condition with symbols replaced. What gets too large is unknown.
+    /// The condition with symbols replaced. A part that gets too large becomes unknown.
     #[must_use]
     pub fn substitute(&self, replace: &dyn Fn(crate::polynomial::SymbolId) -> Option<Polynomial>) -> Self {
         match self {

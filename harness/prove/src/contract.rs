@@ -71,7 +71,7 @@ pub struct Contract {
     pub ranges: BTreeMap<String, (i64, i64)>,
     /// Numbers that sizes are multiples of, by name.
     pub multiples: BTreeMap<String, i64>,
-    /// Pairs of sizes, of which the first is at most the second.
+    /// Pairs of sizes; the first one is at most the second one.
     pub orders: Vec<(Size, Size)>,
     /// All of it in words.
     pub assumptions: Vec<Assumption>,

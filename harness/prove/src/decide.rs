@@ -1,4 +1,4 @@
-//! Decides whether a polynomial is at least 0, from everything that is known of its symbols.
+//! Decides whether a polynomial is at least 0, from the facts about its symbols.
 //!
 //! Facts are polynomials of at least 0. A goal follows if it is a sum of facts and of products of facts with factors of at least 0
 //! (Handelman's certificates; see [`crate::combination`]). Products are needed where strides are unknown: `row * stride` is at most
@@ -170,7 +170,7 @@ impl<'a> Decider<'a> {
                 for (&other, known) in &case.replaced {
                     next.replaced.insert(other, known.substitute(&replace)?);
                 }
-                // What is known of the symbol itself holds for its value.
+                // Facts about the symbol hold for its value too.
                 for fact in case.facts.iter().chain(&symbol.facts) {
                     next.facts.extend(fact.substitute(&replace));
                 }

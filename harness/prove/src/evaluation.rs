@@ -223,7 +223,7 @@ impl Evaluator<'_> {
             let by = Polynomial::from_number(i128::from(factor));
             let quotient = self.divide(&size, &by).and_then(|quotient| quotient.mul(&by));
             if let Some(product) = quotient {
-                self.facts.push(Condition::equal(&product, &size));
+                self.facts.push(Condition::are_equal(&product, &size));
             }
         }
     }
@@ -318,7 +318,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A value of which only the dtype is known.
+    /// A value with the range of its dtype and no other fact.
     fn make_opaque(&mut self, id: ValueId, loc: LocId, cause: Cause) -> Value {
         let ty = self.ty(id).clone();
         let kind = match ty.elem {

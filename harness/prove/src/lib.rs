@@ -2,8 +2,8 @@
 //! no divisor is 0, and every loop's step is at least 1.
 //!
 //! [`prove`] takes a traced kernel and a [`Contract`]: the number of elements of each tensor, the grid, and the ranges of sizes.
-//! The kernel is evaluated with unknown arguments ([`evaluation`]), and each obligation is decided from everything that is
-//! known ([`decide`]). Blocks and other values that the kernel was compiled for are numbers.
+//! The kernel is evaluated with unknown arguments (`evaluation`), and each obligation is decided from facts about
+//! them (`decide`). Blocks and other values that the kernel was compiled for are numbers.
 //!
 //! What isn't proved is unknown: nothing here shows that a launch fails. Content of tensors is unknown, so an index that was
 //! loaded is in bounds only if a mask or the kernel's arithmetic bounds it. Contracts come from callers.
@@ -121,7 +121,7 @@ pub struct Obligation {
     pub tensor: Option<String>,
     /// The answer.
     pub answer: Answer,
-    /// Of an access: whether the integers of its address and of its masks don't wrap. Otherwise a proof holds only where they don't.
+    /// For an access: the sizes for which the integers of its address and masks don't wrap. `None` if a proof holds only where they don't.
     pub exact: Option<Sizes>,
 }
 
@@ -177,7 +177,7 @@ struct Prover<'a> {
     small: Vec<Condition>,
     budget: usize,
     answers: BTreeMap<CheckKey, Option<Sizes>>,
-    /// What isn't known not to wrap, by the operation, and what is.
+    /// Integers that must not wrap, by their operations, with the answers.
     wraps: BTreeMap<(LocId, String), Answer>,
 }
 

@@ -23,7 +23,7 @@ const LIMITS: [(SymbolId, i128); 2] = [
     (SymbolId(u32::MAX), i64::MAX as i128),
 ];
 
-/// What is known of the symbols of [`Polynomial::name_limits`].
+/// Facts about the symbols of [`Polynomial::name_limits`].
 pub fn list_limit_facts() -> Vec<Polynomial> {
     let [small, large] = LIMITS.map(|(symbol, _)| Polynomial::from_symbol(symbol));
     let facts = [small.add_number(-(1 << 24)), large.sub(&small)];
@@ -173,7 +173,7 @@ impl Polynomial {
         Some(quotient)
     }
 
-    /// With the largest values of `i32` and `i64` in the constant replaced by symbols, of which [`list_limit_facts`] says enough.
+    /// With the largest values of `i32` and `i64` in the constant replaced by symbols (see [`list_limit_facts`]).
     /// Numbers of a proof stay small then.
     #[must_use]
     pub fn name_limits(&self) -> Self {

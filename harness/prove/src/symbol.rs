@@ -1,4 +1,4 @@
-//! The unknowns of a proof, with everything that is known of each: its range, its facts, and the values that it may have.
+//! The unknowns of a proof, each with its range, its facts, and the values that it may have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,13 +22,13 @@ pub enum Origin {
     Quotient(Polynomial, Polynomial),
     /// One of several values.
     Choice(u32),
-    /// A value that nothing is known of but its range, from here.
+    /// A value with a range and no other fact, from here.
     Opaque(u32, LocId, Cause),
     /// A symbol of lanes, seen from other dimensions.
     Moved(SymbolId, Vec<Polynomial>),
 }
 
-/// Why nothing is known of a value.
+/// Why a value has no facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// It was loaded from memory.
@@ -51,7 +51,7 @@ pub struct Alternative {
 /// A symbol.
 #[derive(Clone, Debug)]
 pub struct Symbol {
-    /// What it stands for.
+    /// Its meaning.
     pub origin: Origin,
     /// Its least value.
     pub low: Option<i128>,
@@ -228,7 +228,7 @@ impl Symbols {
 }
 
 impl Symbol {
-    /// A symbol of which nothing is known.
+    /// A symbol without facts.
     pub const fn new(origin: Origin) -> Self {
         Self {
             origin,

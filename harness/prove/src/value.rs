@@ -1,4 +1,4 @@
-//! What is known of a value of a kernel.
+//! Values of a kernel.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::polynomial::Polynomial;
 /// A value.
 #[derive(Clone, Debug)]
 pub struct Value {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// It is that only if these integers don't wrap.
     pub checks: Checks,
@@ -20,7 +20,7 @@ pub struct Value {
     pub loc: LocId,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// An integer, modulo two to the width of its dtype.

@@ -25,6 +25,7 @@ mod name;
 mod names;
 mod next;
 mod place;
+mod prove;
 mod reach;
 mod recorded;
 mod slips;

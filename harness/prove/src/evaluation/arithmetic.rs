@@ -262,7 +262,7 @@ impl Evaluator<'_> {
                         condition: condition.negate(),
                     },
                 ]);
-                // What holds in both cases needs no case.
+                // A fact that holds in both cases needs no case.
                 if let Some(id) = chosen.symbols().first().copied()
                     && chosen == Polynomial::from_symbol(id)
                 {
@@ -396,11 +396,11 @@ impl Evaluator<'_> {
         let mut checks = Checks::new();
         let (a, b) = (self.observe(x, &mut checks)?, self.observe(y, &mut checks)?);
         let condition = match predicate {
-            CmpPredicate::Eq => Condition::equal(&a, &b),
-            CmpPredicate::Ne => Condition::less(&a, &b).or(Condition::less(&b, &a)),
-            CmpPredicate::Lt => Condition::less(&a, &b),
+            CmpPredicate::Eq => Condition::are_equal(&a, &b),
+            CmpPredicate::Ne => Condition::is_less(&a, &b).or(Condition::is_less(&b, &a)),
+            CmpPredicate::Lt => Condition::is_less(&a, &b),
             CmpPredicate::Le => Condition::at_most(&a, &b),
-            CmpPredicate::Gt => Condition::less(&b, &a),
+            CmpPredicate::Gt => Condition::is_less(&b, &a),
             CmpPredicate::Ge => Condition::at_most(&b, &a),
         };
         Some(Value {
@@ -498,7 +498,8 @@ impl Evaluator<'_> {
                 let mut checks = Checks::new();
                 let polynomial = self.observe(x, &mut checks)?;
                 let zero = Polynomial::default();
-                let condition = Condition::less(&polynomial, &zero).or(Condition::less(&zero, &polynomial));
+                let condition =
+                    Condition::is_less(&polynomial, &zero).or(Condition::is_less(&zero, &polynomial));
                 Some(Value {
                     kind: Kind::Truth(condition),
                     checks,

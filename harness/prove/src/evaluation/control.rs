@@ -173,7 +173,7 @@ impl Evaluator<'_> {
             merge_checks(&mut loop_checks, &Checks::from_iter([Rc::new(check)]));
         }
         self.guards.push(Guard {
-            condition: Condition::less(&value, upper),
+            condition: Condition::is_less(&value, upper),
             checks: loop_checks,
         });
         Some(turn)
@@ -306,7 +306,7 @@ impl Evaluator<'_> {
                     value: zero.clone(),
                 },
                 Alternative {
-                    condition: Condition::less(&zero, turns),
+                    condition: Condition::is_less(&zero, turns),
                     value: check.value.clone(),
                 },
             ]);
@@ -342,7 +342,7 @@ impl Evaluator<'_> {
                 value: Polynomial::default(),
             },
             Alternative {
-                condition: Condition::less(lower, upper),
+                condition: Condition::is_less(lower, upper),
                 value: some,
             },
         ]))

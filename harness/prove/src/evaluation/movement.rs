@@ -120,7 +120,7 @@ impl Evaluator<'_> {
         let one = Polynomial::from_number(1);
         let chosen = self.make_choice(vec![
             Alternative {
-                condition: Condition::less(&lane, &one),
+                condition: Condition::is_less(&lane, &one),
                 value: x,
             },
             Alternative {

@@ -1,4 +1,4 @@
-//! What is proved of a kernel, one line for each obligation.
+//! The obligations of kernels, a line for each, with the answers.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
