@@ -152,6 +152,11 @@ impl KernelProof {
             ProofCount { accesses, all, below } if all == below => {
                 format!("{all} of {accesses} accesses proved")
             }
+            ProofCount {
+                accesses,
+                all: 0,
+                below,
+            } => format!("{below} of {accesses} accesses proved, for tensors of fewer than 2^31 elements"),
             ProofCount { accesses, all, below } => format!(
                 "{below} of {accesses} accesses proved, {} of them for tensors of fewer than 2^31 elements",
                 below - all
