@@ -8,7 +8,7 @@ mod recorded;
 
 use std::collections::HashSet;
 
-use cerith_memory::{MAX_BYTES, Storage, Storages, Tensor};
+use cerith_memory::{MAX_BYTES, Storage, StorageId, Storages, Tensor};
 use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Rounding;
@@ -276,52 +276,29 @@ impl Fill {
         })
     }
 
-    /// Sets the content of a sparse storage. A fill that isn't computed is an error at `span`.
-    pub fn write_sparse(
+    /// The contents that follow from elements' indices alone.
+    fn read_contents(
         &self,
-        tensor: &Tensor,
+        dtype: DType,
         names: &Names,
         storages: &mut Storages,
-        span: Span,
-    ) -> Result<(), Diagnostic> {
-        let (id, dtype) = (tensor.storage, tensor.dtype);
-        let from_word = |word: &str| match word {
-            "uninit" => None,
-            "zeros" => Some(Elements::Constant(0)),
-            "ones" => Some(Elements::Constant(encode_int(dtype, 1))),
-            "arange" => Some(Elements::Arange {
-                start: Value::Int(0),
-                step: Value::Int(1),
-            }),
-            _ => Some(Elements::Random(Random::new(dtype, 0))),
-        };
-        let not_computed = |storages: &Storages| {
-            let name = storages.get(id).map_or("?", Storage::name);
-            let message = format!(
-                "storage `{name}` of {} bytes has a fill that takes memory for every element",
-                storages.size(id)
-            );
-            Diagnostic::error("too-large", span, message).help(format!(
-                "make the shapes smaller ({MAX_BYTES} bytes together), or use a fill that is computed: `uninit`, `zeros`, \
-                 `ones`, `{{ full: … }}`, `arange` or `random`"
-            ))
-        };
-        let elements = match self {
+    ) -> Result<Contents, Diagnostic> {
+        Ok(match self {
             Self::Word(template) => {
                 let text = template.render(names)?;
                 known_word(&text, template.span)?;
-                from_word(&text)
+                read_word(&text, dtype)
             }
             Self::Expression(value) => match find_word(value, names) {
-                Some(word) => from_word(&word),
-                None => return Err(not_computed(storages)),
+                Some(word) => read_word(&word, dtype),
+                None => Contents::Other,
             },
             Self::Full(value) => match value.evaluate(dtype, names, storages)? {
-                Element::Bits(bits) => Some(Elements::Constant(bits)),
-                Element::Uninit => None,
-                Element::Address(..) => return Err(not_computed(storages)),
+                Element::Bits(bits) => Contents::Computed(Elements::Constant(bits)),
+                Element::Uninit => Contents::Uninit,
+                Element::Address(target, offset) => Contents::Address(target, offset),
             },
-            Self::Arange { start, step, span } => Some(Elements::Arange {
+            Self::Arange { start, step, span } => Contents::Computed(Elements::Arange {
                 start: evaluate_number(start.as_ref(), 0, *span, names, storages)?,
                 step: evaluate_number(step.as_ref(), 1, *span, names, storages)?,
             }),
@@ -331,7 +308,7 @@ impl Fill {
                 high,
                 edges,
                 span,
-            } => Some(Elements::Random(Random::read(
+            } => Contents::Computed(Elements::Random(Random::read(
                 dtype,
                 names,
                 seed.as_ref(),
@@ -340,14 +317,37 @@ impl Fill {
                 edges.as_ref(),
                 *span,
             )?)),
-            Self::Values(..) | Self::Addresses(..) | Self::RecordedRun(_) => {
-                return Err(not_computed(storages));
+            Self::Values(..) | Self::Addresses(..) | Self::RecordedRun(_) => Contents::Other,
+        })
+    }
+
+    /// Sets the content of a sparse storage. A fill that isn't computed is an error at `span`.
+    pub fn write_sparse(
+        &self,
+        tensor: &Tensor,
+        names: &Names,
+        storages: &mut Storages,
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        let (id, dtype) = (tensor.storage, tensor.dtype);
+        match self.read_contents(dtype, names, storages)? {
+            Contents::Uninit => Ok(()),
+            Contents::Computed(elements) => {
+                storages.set_content(id, Computed { dtype, elements }.into_content());
+                Ok(())
             }
-        };
-        if let Some(elements) = elements {
-            storages.set_content(id, Computed { dtype, elements }.into_content());
+            Contents::Address(..) | Contents::Other => {
+                let name = storages.get(id).map_or("?", Storage::name);
+                let message = format!(
+                    "storage `{name}` of {} bytes has a fill that takes memory for every element",
+                    storages.size(id)
+                );
+                Err(Diagnostic::error("too-large", span, message).help(format!(
+                    "make the shapes smaller ({MAX_BYTES} bytes together), or use a fill that is computed: `uninit`, `zeros`, \
+                     `ones`, `{{ full: … }}`, `arange` or `random`"
+                )))
+            }
         }
-        Ok(())
     }
 
     /// Writes the elements of a storage's tensor, wherever in the storage they are. The storage isn't sparse.
@@ -360,70 +360,42 @@ impl Fill {
     ) -> Result<(), Diagnostic> {
         let (id, dtype, shape) = (tensor.storage, tensor.dtype, &tensor.shape[..]);
         let count = usize::try_from(tensor.numel()).unwrap_or_default();
-        let mut bytes = Vec::with_capacity(count.saturating_mul(dtype.size()));
+        match self.read_contents(dtype, names, storages)? {
+            Contents::Uninit => return Ok(()),
+            Contents::Address(target, offset) => {
+                for start in tensor.element_starts() {
+                    storages.write_pointer(id, start, target, offset);
+                }
+                return Ok(());
+            }
+            Contents::Computed(elements) => {
+                let mut bytes = Vec::with_capacity(count.saturating_mul(dtype.size()));
+                Computed { dtype, elements }.append(&mut bytes, 0, count);
+                if tensor.offset == 0 && tensor.is_contiguous() {
+                    storages.write(id, 0, &bytes);
+                } else {
+                    for (start, element) in tensor.element_starts().zip(bytes.chunks_exact(dtype.size())) {
+                        storages.write(id, start, element);
+                    }
+                }
+                return Ok(());
+            }
+            Contents::Other => {}
+        }
         match self {
-            Self::Word(template) => {
-                let text = template.render(names)?;
-                known_word(&text, template.span)?;
-                if text == "uninit" {
-                    return Ok(());
-                }
-                write_word(&text, &mut bytes, dtype, count);
-            }
             Self::Expression(value) => {
-                let text = find_word(value, names);
-                match text.as_deref() {
-                    Some("uninit") => return Ok(()),
-                    Some(text) => write_word(text, &mut bytes, dtype, count),
-                    None => {
-                        let list = value.evaluate(names, storages)?;
-                        let span = value.span();
-                        let nested = match &list {
-                            Value::List(_) | Value::Tuple(_) => Nested::from_value(&list, span),
-                            other => {
-                                return Err(reject_type(span, other, "a list of values").help(
-                                    "write a fill such as `zeros`, or an expression that gives a list",
-                                ));
-                            }
-                        };
-                        return nested.write(tensor, names, storages, span);
+                let list = value.evaluate(names, storages)?;
+                let span = value.span();
+                let nested = match &list {
+                    Value::List(_) | Value::Tuple(_) => Nested::from_value(&list, span),
+                    other => {
+                        return Err(reject_type(span, other, "a list of values")
+                            .help("write a fill such as `zeros`, or an expression that gives a list"));
                     }
-                }
+                };
+                nested.write(tensor, names, storages, span)
             }
-            Self::Full(value) => match value.evaluate(dtype, names, storages)? {
-                Element::Bits(bits) => (0..count).for_each(|_| push(&mut bytes, dtype, bits)),
-                Element::Uninit => return Ok(()),
-                Element::Address(target, offset) => {
-                    for start in tensor.element_starts() {
-                        storages.write_pointer(id, start, target, offset);
-                    }
-                    return Ok(());
-                }
-            },
-            Self::Arange { start, step, span } => {
-                let start = evaluate_number(start.as_ref(), 0, *span, names, storages)?;
-                let step = evaluate_number(step.as_ref(), 1, *span, names, storages)?;
-                arange(&mut bytes, dtype, 0, count, &start, &step);
-            }
-            Self::Random {
-                seed,
-                low,
-                high,
-                edges,
-                span,
-            } => {
-                let random = Random::read(
-                    dtype,
-                    names,
-                    seed.as_ref(),
-                    low.as_ref(),
-                    high.as_ref(),
-                    edges.as_ref(),
-                    *span,
-                )?;
-                random.fill(&mut bytes, count);
-            }
-            Self::Values(nested, span) => return nested.write(tensor, names, storages, *span),
+            Self::Values(nested, span) => nested.write(tensor, names, storages, *span),
             Self::Addresses(items, span) => {
                 takes_addresses(dtype, *span)?;
                 if items.len() != count {
@@ -447,18 +419,12 @@ impl Fill {
                         }
                     }
                 }
-                return Ok(());
+                Ok(())
             }
-            Self::RecordedRun(recorded) => return recorded.write(tensor, names, storages, beside),
+            Self::RecordedRun(recorded) => recorded.write(tensor, names, storages, beside),
+            // Their contents follow from indices.
+            Self::Word(_) | Self::Full(_) | Self::Arange { .. } | Self::Random { .. } => Ok(()),
         }
-        if tensor.offset == 0 && tensor.is_contiguous() {
-            storages.write(id, 0, &bytes);
-        } else {
-            for (start, element) in tensor.element_starts().zip(bytes.chunks_exact(dtype.size())) {
-                storages.write(id, start, element);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -490,14 +456,30 @@ fn find_word(value: &ValueTemplate, names: &Names) -> Option<String> {
         .filter(|text| WORDS.contains(&text.as_str()))
 }
 
-/// The contents that a word other than `uninit` means.
-fn write_word(word: &str, bytes: &mut Vec<u8>, dtype: DType, count: usize) {
-    match word {
-        "zeros" => bytes.resize(count * dtype.size(), 0),
-        "ones" => (0..count).for_each(|_| push(bytes, dtype, encode_int(dtype, 1))),
-        "arange" => arange(bytes, dtype, 0, count, &Value::Int(0), &Value::Int(1)),
-        _ => Random::new(dtype, 0).fill(bytes, count),
-    }
+/// The contents of a storage before they are written.
+enum Contents {
+    /// None.
+    Uninit,
+    /// Each element follows from its index.
+    Computed(Elements),
+    /// The same address in every element.
+    Address(StorageId, i64),
+    /// A list, or bytes.
+    Other,
+}
+
+/// The contents that a known word means.
+fn read_word(word: &str, dtype: DType) -> Contents {
+    Contents::Computed(match word {
+        "uninit" => return Contents::Uninit,
+        "zeros" => Elements::Constant(0),
+        "ones" => Elements::Constant(encode_int(dtype, 1)),
+        "arange" => Elements::Arange {
+            start: Value::Int(0),
+            step: Value::Int(1),
+        },
+        _ => Elements::Random(Random::new(dtype, 0)),
+    })
 }
 
 fn known_word(word: &str, span: Span) -> Result<(), Diagnostic> {

@@ -34,11 +34,12 @@ impl Computed {
     }
 
     /// Appends elements from the `first` on.
-    fn append(&self, bytes: &mut Vec<u8>, first: u64, count: usize) {
+    pub(super) fn append(&self, bytes: &mut Vec<u8>, first: u64, count: usize) {
         match &self.elements {
+            Elements::Constant(0) => bytes.resize(bytes.len() + count * self.dtype.size(), 0),
             Elements::Constant(bits) => (0..count).for_each(|_| push(bytes, self.dtype, *bits)),
             Elements::Arange { start, step } => arange(bytes, self.dtype, first, count, start, step),
-            Elements::Random(random) => random.fill_from(bytes, first, count),
+            Elements::Random(random) => random.fill(bytes, first, count),
         }
     }
 }

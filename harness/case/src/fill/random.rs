@@ -121,13 +121,8 @@ impl Random {
         )
     }
 
-    /// Elements from the first on.
-    pub(super) fn fill(self, bytes: &mut Vec<u8>, count: usize) {
-        self.fill_from(bytes, 0, count);
-    }
-
     /// Elements from the `first` on. One in four is an edge value when those are asked for.
-    pub(super) fn fill_from(&self, bytes: &mut Vec<u8>, first: u64, count: usize) {
+    pub(super) fn fill(&self, bytes: &mut Vec<u8>, first: u64, count: usize) {
         // Each element takes one number, whose state follows from the element's index.
         let mut state = self.state.wrapping_add(first.wrapping_mul(STEP));
         let edges = if self.edges {
