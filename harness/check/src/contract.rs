@@ -11,6 +11,8 @@ use cerith_prove::{Assumption, Contract, Size, Source};
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Function};
 
+use super::launch::read_number;
+
 /// Sizes are at most so far below the largest `i32` that a block fits behind them.
 const MARGIN: i64 = 1 << 16;
 
@@ -123,23 +125,16 @@ fn see_launch(launch: &Launch) -> Option<Seen> {
     };
     for (name, argument) in launch.arguments() {
         let name = name?;
-        let mut value = &argument.value;
-        while let ArgValue::Constexpr(inner) = value {
-            value = inner;
+        if let Some(number) = read_number(&argument.value) {
+            seen.numbers.insert(name.to_owned(), i64::try_from(number).ok()?);
         }
-        match value {
-            ArgValue::Int(number) => {
-                seen.numbers.insert(name.to_owned(), i64::try_from(*number).ok()?);
+        if let ArgValue::Tensor { tensor, .. } = &argument.value {
+            for (dim, (&size, &stride)) in tensor.shape.iter().zip(&tensor.strides).enumerate() {
+                seen.numbers.insert(name_dim(name, dim), size);
+                seen.numbers.insert(name_stride(name, dim), stride);
             }
-            ArgValue::Tensor { tensor, .. } => {
-                for (dim, (&size, &stride)) in tensor.shape.iter().zip(&tensor.strides).enumerate() {
-                    seen.numbers.insert(name_dim(name, dim), size);
-                    seen.numbers.insert(name_stride(name, dim), stride);
-                }
-                let sizes = (tensor.shape.to_vec(), tensor.strides.to_vec());
-                seen.tensors.insert(name.to_owned(), sizes);
-            }
-            _ => {}
+            let sizes = (tensor.shape.to_vec(), tensor.strides.to_vec());
+            seen.tensors.insert(name.to_owned(), sizes);
         }
     }
     // Empty tensors are no part of a contract: sizes are at least 1.
@@ -295,12 +290,9 @@ impl Fit<'_> {
             return None;
         }
         let mut factors = self.list_arguments();
-        factors.extend(
-            self.sizes
-                .iter()
-                .filter(|size| !self.list_arguments().contains(size))
-                .cloned(),
-        );
+        let sizes = self.sizes.iter().filter(|size| !factors.contains(size));
+        let sizes: Vec<Size> = sizes.cloned().collect();
+        factors.extend(sizes);
         let numbers = FACTORS.map(Size::Number);
         for (nth, a) in factors.iter().enumerate() {
             for b in numbers.iter().chain(factors.iter().skip(nth)) {

@@ -141,7 +141,8 @@ impl LaunchFacts {
     }
 }
 
-fn read_number(value: &ArgValue) -> Option<i128> {
+/// The integer that an argument is, known when the kernel is compiled or not.
+pub fn read_number(value: &ArgValue) -> Option<i128> {
     match value {
         ArgValue::Int(value) => Some(*value),
         ArgValue::Constexpr(inner) => read_number(inner),

@@ -8,17 +8,15 @@ mod arithmetic;
 mod control;
 mod movement;
 
-use std::collections::BTreeSet;
-use std::rc::Rc;
-
 use cerith_tile::DType;
 use cerith_tile::ir::{Block, Elem, Function, LocId, OpKind, Operation, Shape, Type, ValueId};
+use std::collections::BTreeSet;
 
 use crate::condition::Condition;
 use crate::contract::{Contract, Size};
 use crate::polynomial::{Polynomial, SymbolId};
 use crate::symbol::{Alternative, Cause, Origin, Symbol, Symbols};
-use crate::value::{Checks, Kind, RangeCheck, Value, find_dtype_range, merge_checks};
+use crate::value::{Checks, Kind, RangeCheck, Value, add_check, find_dtype_range, merge_checks};
 
 /// Maximum number of operations that are evaluated, repetitions of loop bodies included.
 const MAX_OPERATIONS: usize = 40_000;
@@ -442,7 +440,7 @@ impl Evaluator<'_> {
                 dtype,
                 loc: value.loc,
             };
-            merge_checks(checks, &Checks::from_iter([Rc::new(check)]));
+            add_check(checks, check);
         }
         Some(polynomial)
     }

@@ -129,7 +129,7 @@ impl Obligation {
     /// For which sizes it holds, integers that must not wrap included.
     pub fn proved(&self) -> Option<Sizes> {
         match (&self.answer, self.kind) {
-            (Answer::Proved(sizes), ObligationKind::InBounds(_)) => Some((*sizes).max(self.exact?)),
+            (Answer::Proved(sizes), ObligationKind::InBounds(_)) => join_sizes(Some(*sizes), self.exact),
             (Answer::Proved(sizes), _) => Some(*sizes),
             (Answer::Unknown(_), _) => None,
         }
@@ -166,6 +166,11 @@ fn list_small(evaluation: &Evaluation) -> Vec<Condition> {
     let most = Polynomial::from_number(i128::from(i32::MAX));
     let elements = evaluation.elements.iter().flatten();
     elements.map(|count| Condition::at_most(count, &most)).collect()
+}
+
+/// The sizes for which both hold.
+fn join_sizes(a: Option<Sizes>, b: Option<Sizes>) -> Option<Sizes> {
+    a.zip(b).map(|(a, b)| a.max(b))
 }
 
 /// A check with the conditions that hold where it is needed.
@@ -229,7 +234,7 @@ impl Prover<'_> {
         let mut sizes = Some(Sizes::All);
         for guard in guards {
             let exact = self.prove_checks(&guard.checks, context);
-            sizes = sizes.zip(exact).map(|(a, b)| a.max(b));
+            sizes = join_sizes(sizes, exact);
             context.conditions.push(guard.condition.clone());
         }
         sizes
@@ -256,12 +261,12 @@ impl Prover<'_> {
                     .and_then(|negative| negative.add_number(most));
                 context.uses_ranges = true;
                 let mut decide = |goal: Option<Polynomial>| goal.and_then(|goal| self.decide(&goal, context));
-                let answer = decide(below).zip(decide(above)).map(|(a, b)| a.max(b));
+                let answer = join_sizes(decide(below), decide(above));
                 context.uses_ranges = false;
                 self.answers.insert(key, answer);
                 answer
             });
-            sizes = sizes.zip(answer).map(|(a, b)| a.max(b));
+            sizes = join_sizes(sizes, answer);
             let value = Names::new(self.function, &self.evaluation.symbols).write(&check.value);
             let answer = match answer {
                 Some(sizes) => Answer::Proved(sizes),
@@ -292,7 +297,7 @@ impl Prover<'_> {
         };
         let guarded = self.enter_guards(&access.guards, &mut context);
         let exact = self.prove_checks(&access.checks, &mut context);
-        let exact = guarded.zip(exact).map(|(a, b)| a.max(b));
+        let exact = join_sizes(guarded, exact);
         let parameter = access.address.as_ref().map(|(parameter, _)| *parameter);
         let tensor = parameter
             .and_then(|nth| self.function.params.get(nth))
@@ -380,7 +385,7 @@ impl Prover<'_> {
         let exact = self.prove_checks(&divisor.checks, &mut context);
         let positive = divisor.value.add_number(-1);
         let holds = positive.and_then(|positive| self.decide(&positive, &mut context));
-        let sizes = guarded.zip(exact).zip(holds).map(|((a, b), c)| a.max(b).max(c));
+        let sizes = join_sizes(join_sizes(guarded, exact), holds);
         let names = Names::new(self.function, &self.evaluation.symbols);
         Obligation {
             kind: if divisor.is_step {

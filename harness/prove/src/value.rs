@@ -61,6 +61,13 @@ pub fn merge_checks(into: &mut Checks, from: &Checks) {
     }
 }
 
+/// Adds a check that isn't there yet.
+pub fn add_check(into: &mut Checks, check: RangeCheck) {
+    if !into.iter().any(|one| **one == check) {
+        into.push(Rc::new(check));
+    }
+}
+
 impl Value {
     /// A value without checks.
     pub fn new(kind: Kind, loc: LocId) -> Self {

@@ -5,7 +5,6 @@
 //! which lists the accesses.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use cerith_tile::ir::{Block, Elem, LocId, Operation, Shape, ValueId};
 
@@ -13,7 +12,7 @@ use super::{Divisor, Evaluator, Guard, depends_on_later};
 use crate::condition::Condition;
 use crate::polynomial::{Polynomial, SymbolId};
 use crate::symbol::{Alternative, Cause, Origin, Symbol};
-use crate::value::{Checks, Kind, RangeCheck, Value, find_dtype_range, merge_checks};
+use crate::value::{Checks, Kind, RangeCheck, Value, add_check, find_dtype_range, merge_checks};
 
 /// How an iteration changes a value.
 #[derive(Clone, Debug)]
@@ -108,7 +107,7 @@ impl Evaluator<'_> {
             }
             _ => None,
         };
-        for (((&result, value), change), _) in op.results.iter().zip(&start).zip(&changes).zip(initial) {
+        for ((&result, value), change) in op.results.iter().zip(&start).zip(&changes) {
             let mut value = self
                 .advance(value, change, trips.as_ref())
                 .unwrap_or_else(|| self.make_opaque(result, op.loc, Cause::Carried));
@@ -170,7 +169,7 @@ impl Evaluator<'_> {
                 dtype,
                 loc: op.loc,
             };
-            merge_checks(&mut loop_checks, &Checks::from_iter([Rc::new(check)]));
+            add_check(&mut loop_checks, check);
         }
         self.guards.push(Guard {
             condition: Condition::is_less(&value, upper),
@@ -247,7 +246,7 @@ impl Evaluator<'_> {
                         value,
                         ..(**check).clone()
                     };
-                    merge_checks(&mut own_checks, &Checks::from_iter([Rc::new(moved)]));
+                    add_check(&mut own_checks, moved);
                 }
                 Some(Change::Step(step, own_checks))
             });
@@ -314,7 +313,7 @@ impl Evaluator<'_> {
                 value: taken,
                 ..(**check).clone()
             };
-            merge_checks(&mut value.checks, &Checks::from_iter([Rc::new(check)]));
+            add_check(&mut value.checks, check);
         }
         Some(value)
     }

@@ -1,14 +1,12 @@
 //! Operations that move lanes: an index of the result is the index of the operand in other dimensions.
 
-use std::rc::Rc;
-
 use cerith_tile::ir::{OpKind, Operation, Shape};
 
 use super::Evaluator;
 use crate::condition::Condition;
 use crate::polynomial::Polynomial;
 use crate::symbol::Alternative;
-use crate::value::{Checks, Kind, RangeCheck, Value, merge_checks};
+use crate::value::{Checks, Kind, RangeCheck, Value, add_check, merge_checks};
 
 impl Evaluator<'_> {
     /// The lane along each dimension; 0 where there is only one.
@@ -97,7 +95,7 @@ impl Evaluator<'_> {
                 value: self.symbols.move_lanes(&check.value, map)?,
                 ..(**check).clone()
             };
-            merge_checks(&mut checks, &Checks::from_iter([Rc::new(moved)]));
+            add_check(&mut checks, moved);
         }
         Some(Value {
             kind,
