@@ -8,6 +8,7 @@ pub mod code;
 pub mod config;
 pub mod conformance;
 mod contract;
+mod covered;
 mod declared;
 pub mod dependent;
 mod doubt;
