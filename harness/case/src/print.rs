@@ -30,12 +30,25 @@ impl Case {
     pub fn to_case_file(&self) -> Option<String> {
         Printer::new(self).print()
     }
+
+    /// As [`Self::to_case_file`], with the declared dtypes, shapes and fills of storages in place of their contents. The text is of
+    /// a case whose storages have other sizes if these were changed. `None` if a storage is not declared, as copies are.
+    pub fn to_declared_file(&self) -> Option<String> {
+        let is_declared = self.declared.len() == self.storages.len();
+        let printer = Printer {
+            keeps_fills: true,
+            ..Printer::new(self)
+        };
+        is_declared.then(|| printer.print())?
+    }
 }
 
 struct Printer<'a> {
     case: &'a Case,
     /// How each storage is written: its name, dtype and shape.
     storages: Vec<(String, DType, Vec<i64>)>,
+    /// Whether fills are written as they were declared.
+    keeps_fills: bool,
     out: String,
 }
 
@@ -66,6 +79,7 @@ impl<'a> Printer<'a> {
         Self {
             case,
             storages,
+            keeps_fills: false,
             out: String::new(),
         }
     }
@@ -114,9 +128,11 @@ impl<'a> Printer<'a> {
         for ((name, dtype, shape), (id, storage)) in
             self.storages.clone().iter().zip(self.case.storages.iter())
         {
-            let fill = match self.recorded_fill(id, storage) {
-                Some(fill) => fill,
-                None => self.render_fill(storage, *dtype)?,
+            let declared = self.case.declared.get(id.0 as usize).filter(|_| self.keeps_fills);
+            let fill = match (declared, self.recorded_fill(id, storage)) {
+                (Some(declared), _) => render_described(&declared.fill)?,
+                (None, Some(fill)) => fill,
+                (None, None) => self.render_fill(storage, *dtype)?,
             };
             self.print_line(
                 2,
@@ -444,6 +460,39 @@ pub fn render_view(name: &str, dtype: DType, shape: &[i64], bytes: usize, tensor
         tensor.offset
     );
     text
+}
+
+/// A computed fill from its description ([`Fill::describe`]); `None` if it is of another kind.
+///
+/// [`Fill::describe`]: crate::fill::Fill::describe
+fn render_described(fill: &str) -> Option<String> {
+    let mut words = fill.split_whitespace();
+    let kind = words.next()?;
+    let rest: Vec<&str> = words.collect();
+    match (kind, rest.as_slice()) {
+        ("uninit" | "zeros" | "ones" | "arange", []) => Some(kind.to_owned()),
+        ("full", [value]) => Some(format!("{{ full: {value} }}")),
+        ("arange", ["from", start, "by", step]) => {
+            Some(format!("{{ arange: {{ start: {start}, step: {step} }} }}"))
+        }
+        ("random", pairs) if pairs.len() % 2 == 0 => {
+            let pairs = pairs.iter().step_by(2).zip(pairs.iter().skip(1).step_by(2));
+            let pairs = pairs.map(|(key, value)| match value.parse::<i64>() {
+                Ok(number) => format!("{key}: {number}"),
+                Err(_) => format!("{key}: {}", quote_yaml(value)),
+            });
+            Some(format!(
+                "{{ random: {{ {} }} }}",
+                pairs.collect::<Vec<_>>().join(", ")
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Whether [`Case::to_declared_file`] can write a fill that is described so.
+pub fn is_computed_fill(fill: &str) -> bool {
+    render_described(fill).is_some()
 }
 
 /// The expression for the address of a byte of a storage.

@@ -322,8 +322,15 @@ fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) -> usiz
     if !matches!(standing, Standing::Clean | Standing::Found(_)) {
         return comparison.launches;
     }
-    for unwritten in subject.find_unwritten(survey) {
-        findings.add_unwritten(survey, &unwritten);
+    let unwritten = subject.find_unwritten(survey);
+    for one in &unwritten {
+        findings.add_unwritten(survey, one);
+    }
+    // Elements that no program writes show the same mistake.
+    if unwritten.is_empty()
+        && let Some(uncovered) = subject.find_uncovered(survey)
+    {
+        findings.add_uncovered(survey, &uncovered);
     }
     if let Some(unmasked) = &survey.unmasked {
         findings.add_unmasked(&subject.display_name, survey, unmasked);

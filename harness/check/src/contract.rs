@@ -24,39 +24,33 @@ const MAX_SIZE: i64 = i32::MAX as i64 - MARGIN;
 
 /// A launch as far as a contract is concerned.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+pub(crate) struct Seen {
     /// Integers by name: parameters, `x.shape[0]`, `x.stride(0)`.
-    numbers: BTreeMap<String, i64>,
+    pub(crate) numbers: BTreeMap<String, i64>,
     /// Sizes and strides of tensors, by parameter.
-    tensors: BTreeMap<String, (Vec<i64>, Vec<i64>)>,
-    grid: [i64; 3],
+    pub(crate) tensors: BTreeMap<String, (Vec<i64>, Vec<i64>)>,
+    pub(crate) grid: [i64; 3],
 }
+
+/// The shape and the strides of a tensor, in terms of the sizes of a contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The sizes of its dimensions.
+    pub shape: Vec<Size>,
+    /// Their strides.
+    pub strides: Vec<Size>,
+}
+
+/// The layouts of tensors, by parameter.
+pub type Layouts = BTreeMap<String, Layout>;
 
 /// Launches of one kernel, and the relations between their arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Relations {
-    seen: Vec<Seen>,
+    pub(crate) seen: Vec<Seen>,
     /// Parameters whose values are known when the kernel is compiled.
-    constants: BTreeSet<String>,
+    pub(crate) constants: BTreeSet<String>,
     source: Option<Source>,
-}
-
-/// The value of a size in a launch.
-fn evaluate(size: &Size, numbers: &BTreeMap<String, i64>) -> Option<i64> {
-    match size {
-        Size::Number(number) => Some(*number),
-        Size::Name(name) => numbers.get(name).copied(),
-        Size::Sum(parts) => parts
-            .iter()
-            .try_fold(0i64, |sum, part| sum.checked_add(evaluate(part, numbers)?)),
-        Size::Product(parts) => parts.iter().try_fold(1i64, |product, part| {
-            product.checked_mul(evaluate(part, numbers)?)
-        }),
-        Size::Cdiv(a, b) => {
-            let (a, b) = (evaluate(a, numbers)?, evaluate(b, numbers)?);
-            (a > 0 && b > 0).then(|| (a - 1) / b + 1)
-        }
-    }
 }
 
 impl Relations {
@@ -91,34 +85,46 @@ impl Relations {
         self.seen.len()
     }
 
-    /// The contract of a kernel that was traced for a launch.
-    pub fn build_contract(&self, function: &Function, launch: &Launch) -> Option<Contract> {
+    /// Whether a size has these values in all launches.
+    pub(crate) fn holds(&self, size: &Size, value: &dyn Fn(&Seen) -> Option<i64>) -> bool {
+        self.seen.iter().all(|seen| {
+            let value = value(seen);
+            value.is_some() && size.evaluate(&seen.numbers) == value
+        })
+    }
+
+    /// The contract of a kernel that was traced for a launch, and the layouts of its tensors.
+    pub fn build_contract(&self, function: &Function, launch: &Launch) -> Option<(Contract, Layouts)> {
         let own = see_launch(launch)?;
-        let runtime: Vec<&str> = function
-            .params
-            .iter()
-            .filter(|parameter| {
-                matches!(function.ty(parameter.value).elem, Elem::Num(dtype) if dtype.is_int() && dtype != DType::I1)
-            })
-            .map(|parameter| parameter.name.as_str())
-            .collect();
         let mut fit = Fit {
             relations: self,
             own: &own,
-            runtime,
+            runtime: list_runtime(function),
             contract: Contract::default(),
             sizes: Vec::new(),
+            layouts: Layouts::new(),
         };
         for name in own.tensors.keys() {
             fit.add_tensor(name);
         }
         fit.add_grid();
         fit.add_multiples();
-        Some(fit.finish())
+        let layouts = std::mem::take(&mut fit.layouts);
+        Some((fit.finish(), layouts))
     }
 }
 
-fn see_launch(launch: &Launch) -> Option<Seen> {
+/// The integer parameters that are passed at run time.
+pub(crate) fn list_runtime(function: &Function) -> Vec<&str> {
+    let is_integer = |elem: Elem| matches!(elem, Elem::Num(dtype) if dtype.is_int() && dtype != DType::I1);
+    let parameters = function.params.iter();
+    parameters
+        .filter(|parameter| is_integer(function.ty(parameter.value).elem))
+        .map(|parameter| parameter.name.as_str())
+        .collect()
+}
+
+pub(crate) fn see_launch(launch: &Launch) -> Option<Seen> {
     let mut seen = Seen {
         grid: launch.grid.map(i64::from),
         ..Seen::default()
@@ -146,7 +152,7 @@ fn name_dim(tensor: &str, dim: usize) -> String {
     format!("{tensor}.shape[{dim}]")
 }
 
-fn name_stride(tensor: &str, dim: usize) -> String {
+pub(crate) fn name_stride(tensor: &str, dim: usize) -> String {
     format!("{tensor}.stride({dim})")
 }
 
@@ -164,15 +170,13 @@ struct Fit<'a> {
     contract: Contract,
     /// Sizes that the grid may depend on.
     sizes: Vec<Size>,
+    layouts: Layouts,
 }
 
 impl Fit<'_> {
     /// Whether a size has these values in all launches.
     fn holds(&self, size: &Size, value: &dyn Fn(&Seen) -> Option<i64>) -> bool {
-        self.relations.seen.iter().all(|seen| {
-            let value = value(seen);
-            value.is_some() && evaluate(size, &seen.numbers) == value
-        })
+        self.relations.holds(size, value)
     }
 
     /// Whether launches differ in a value.
@@ -252,9 +256,20 @@ impl Fit<'_> {
         }
         let elements = if let Some(whole) = whole {
             self.note(format!("`{name}` has {whole} elements"));
+            let layout = Layout {
+                shape: vec![whole.clone()],
+                strides: vec![Size::Number(1)],
+            };
+            self.layouts.insert(name.to_owned(), layout);
             whole
         } else if is_contiguous {
             self.note(format!("`{name}` is contiguous, of shape [{}]", list(&dims)));
+            let inner = |dim: usize| Size::Product(dims.get(dim + 1..).unwrap_or_default().to_vec());
+            let layout = Layout {
+                shape: dims.clone(),
+                strides: (0..rank).map(inner).collect(),
+            };
+            self.layouts.insert(name.to_owned(), layout);
             Size::Product(dims.clone())
         } else {
             let mut span = vec![Size::Number(1)];
@@ -265,6 +280,11 @@ impl Fit<'_> {
                 span.push(Size::Product(vec![last, stride.clone()]));
                 strides.push(stride);
             }
+            let layout = Layout {
+                shape: dims.clone(),
+                strides: strides.clone(),
+            };
+            self.layouts.insert(name.to_owned(), layout);
             let (shape, strides) = (list(&dims), list(&strides));
             self.note(format!(
                 "`{name}` has shape [{shape}] and strides [{strides}], without overlap"
@@ -303,7 +323,7 @@ impl Fit<'_> {
                         .relations
                         .seen
                         .iter()
-                        .map(|seen| evaluate(part, &seen.numbers));
+                        .map(|seen| part.evaluate(&seen.numbers));
                     values.any(|value| value.is_some_and(|value| value > 1))
                 });
                 let product = Size::Product(parts.to_vec());
@@ -358,7 +378,7 @@ impl Fit<'_> {
                 .collect();
             factors.extend(quotients);
             // A factor that is 1 in all launches shows nothing.
-            factors.retain(|one| self.varies(&|seen| evaluate(one, &seen.numbers)));
+            factors.retain(|one| self.varies(&|seen| one.evaluate(&seen.numbers)));
             let single = factors.iter().find(|one| self.holds(one, &value)).cloned();
             let found = single.or_else(|| {
                 let pairs = factors.iter().enumerate().flat_map(|(nth, a)| {

@@ -17,10 +17,11 @@ pub(crate) const SIZELESS: [(OutcomeKind, &str); 5] = [
 ];
 
 /// Warnings that are mistakes if the kernel's own launcher passes the arguments.
-pub(crate) const BROKEN_BY_HOSTS: [(OutcomeKind, &str); 3] = [
+pub(crate) const BROKEN_BY_HOSTS: [(OutcomeKind, &str); 4] = [
     (OutcomeKind::Finished, "false-promise"),
     (OutcomeKind::Finished, "never-written"),
     (OutcomeKind::Finished, "outside-tensor"),
+    (OutcomeKind::Finished, "uncovered-size"),
 ];
 
 /// Rejections that do not depend on arguments.
@@ -31,6 +32,13 @@ pub(crate) const DEFINITE: [(OutcomeKind, &str); 2] = [
 
 /// The code of a rejection of a global variable. Its module may not be installed.
 pub(crate) const UNREADABLE_GLOBAL: &str = "non-constexpr-global";
+
+/// Whether an assumed input may be the reason of a finding: the plain launch passes, and so do most others.
+pub(crate) fn is_of_assumption(finding: &Finding, survey: &Survey) -> bool {
+    let shows = |nth: usize| finding.is_of(&format_case_id(survey, nth));
+    let count = (0..survey.attempts.len()).filter(|nth| shows(*nth)).count();
+    !survey.assumed.is_empty() && !shows(0) && count * 4 < survey.attempts.len()
+}
 
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,
 /// because kernels are not launched on them. A kernel may support only some flags and sizes, so a compile error with others is
@@ -44,7 +52,7 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     if survey.host.is_some() && list_changes(finding, survey).all(Change::is_of_layout) {
         return false;
     }
-    if !survey.assumed.is_empty() && is_all(Change::InputSize) {
+    if !survey.assumed.is_empty() && is_all(Change::InputSize) || is_of_assumption(finding, survey) {
         return false;
     }
     // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.

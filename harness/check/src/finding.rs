@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use cerith_report::event::{Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind};
 use cerith_survey::{Change, Condition, Survey, Unmasked};
 
+use super::covered::Uncovered;
 use super::dependent::Dependent;
 use super::doubt::{
     BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, is_free_of_guesses, list_changes,
@@ -276,6 +277,35 @@ impl Findings {
         note(
             &mut self.warned,
             &format_case_id(survey, *launch),
+            key,
+            None,
+            text,
+            summary,
+        );
+    }
+
+    /// Notes a launch of the kernel's launcher with too few programs.
+    pub fn add_uncovered(&mut self, survey: &Survey, uncovered: &Uncovered) {
+        let (programs, needed) = uncovered.programs;
+        let host = survey.host.as_deref().unwrap_or_default();
+        let message = format!(
+            "`{host}` launches too few programs on axis {} of the grid: {programs}, and {} needs {needed}",
+            uncovered.axis, uncovered.text
+        );
+        let key = Key {
+            engine: "reference".to_owned(),
+            outcome: Some(OutcomeKind::Finished),
+            code: "uncovered-size".to_owned(),
+            place: format!("axis {}", uncovered.axis),
+        };
+        let text = format!("warning[uncovered-size]: {message}\n");
+        let summary = Summary {
+            message: format!("reference: uncovered-size: {message}"),
+            ..Summary::default()
+        };
+        note(
+            &mut self.warned,
+            &format_case_id(survey, uncovered.launch),
             key,
             None,
             text,

@@ -14,9 +14,10 @@ use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
-use cerith_survey::{Attempt, Change, Draft, ELEMENTS_OF, Reading, Survey};
+use cerith_survey::{Attempt, Change, Draft, ELEMENTS_OF, InputChoice, Reading, Survey};
 use cerith_tile::rules::{Rules, Version};
 
+use super::covered::{self, Uncovered};
 use super::declared;
 use super::subject::Subject;
 
@@ -62,6 +63,8 @@ struct Fit {
     names: BTreeSet<String>,
     /// Whether the language lacks something that the kernel names.
     is_missing: bool,
+    /// The message and the location of the failure.
+    failure: String,
 }
 
 impl Fit {
@@ -75,6 +78,7 @@ impl Fit {
             line: 0,
             names: BTreeSet::new(),
             is_missing: false,
+            failure: "it is not a valid case".to_owned(),
         }
     }
 
@@ -95,9 +99,88 @@ pub(super) struct Fitter<'a> {
 
 /// The honest launches of a kernel.
 pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
-    if let Some(survey) = find_hosted(subject, draft) {
-        return survey;
+    match find_launched(subject, draft) {
+        Ok(survey) => survey,
+        Err(unused) => {
+            let mut survey = find_without_launcher(subject, draft);
+            if survey.host.is_none() {
+                survey.unused_launchers = draft.list_unused_launchers(&unused.to_string());
+            }
+            survey
+        }
     }
+}
+
+/// The launches by functions of the kernel's file, with other inputs if the kernel fails with the usual ones. Fails with the reason
+/// against the usual ones.
+fn find_launched(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunches> {
+    let first = match find_hosted(subject, draft) {
+        Ok(survey) => return Ok(survey),
+        Err(why) => why,
+    };
+    let mut choice = InputChoice::default();
+    let mut next = first.choose_inputs(choice);
+    while next != choice && !subject.is_late() {
+        choice = next;
+        match find_hosted(subject, &draft.choose_inputs(choice)) {
+            Ok(survey) => return Ok(survey),
+            Err(why) => next = why.choose_inputs(choice),
+        }
+    }
+    Err(first)
+}
+
+/// Why the launches of a kernel's launcher are not used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum UnusedLaunches {
+    #[error("no launch was evaluated")]
+    NotEvaluated,
+    #[error("the plain launch is not finished: {0}")]
+    Unfinished(String),
+    #[error("the kernel does not compile with its launches: {0}")]
+    Rejected(String),
+    #[error("the kernel fails with assumed values of {}: {failure}", .assumed.join(", "))]
+    Unfit {
+        assumed: Vec<String>,
+        stage: Stage,
+        failure: String,
+    },
+    #[error("with assumed values of {}, parts of an output are not written", .0.join(", "))]
+    Unwritten(Vec<String>),
+}
+
+impl UnusedLaunches {
+    /// Inputs with which the launches may be usable.
+    fn choose_inputs(&self, choice: InputChoice) -> InputChoice {
+        match self {
+            Self::NotEvaluated => choice,
+            Self::Rejected(failure) | Self::Unfit { failure, .. } if failure.contains("NoneType") => {
+                InputChoice {
+                    is_complete: true,
+                    ..choice
+                }
+            }
+            Self::Unfinished(_) => InputChoice {
+                is_small: true,
+                ..choice
+            },
+            Self::Rejected(_)
+            | Self::Unfit {
+                stage: Stage::Rejected,
+                ..
+            } => InputChoice {
+                is_half: true,
+                ..choice
+            },
+            Self::Unfit { .. } | Self::Unwritten(_) => InputChoice {
+                is_uniform: true,
+                ..choice
+            },
+        }
+    }
+}
+
+fn find_without_launcher(subject: &Subject, draft: &Draft) -> Survey {
     let base = declared::find_reading(subject, draft);
     let mut survey = find_drafted(subject, draft, &base);
     declared::forget_choices(subject, &base, &mut survey);
@@ -172,56 +255,116 @@ fn find_drafted(subject: &Subject, draft: &Draft, base: &Reading) -> Survey {
 }
 
 /// The launches by functions of the kernel's file, if the kernel compiles with one of them.
-fn find_hosted(subject: &Subject, draft: &Draft) -> Option<Survey> {
+fn find_hosted(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunches> {
     let Some(survey) = draft.host_survey() else {
         return find_assumed(subject, draft);
     };
     find_version(|version| {
         let fitter = Fitter::new(subject, draft, version);
         let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
-        let (plain, others) = survey.attempts.split_first().ok_or(TooLarge)?;
+        let (plain, others) = survey
+            .attempts
+            .split_first()
+            .ok_or(Unfound::Final(UnusedLaunches::NotEvaluated))?;
         let plain = rate(plain);
         // A launch that is too large shows nothing, and neither do its variants.
         if plain.stage == Stage::Unfinished {
-            return Err(TooLarge);
+            return Err(Unfound::Final(UnusedLaunches::Unfinished(plain.failure)));
         }
-        let is_hosted = plain.is_honest() || others.iter().any(|other| rate(other).is_honest());
-        Ok(is_hosted.then(|| Survey {
+        let hosted = Survey {
             version,
             ..survey.clone()
-        }))
+        };
+        if plain.is_honest()
+            || others.iter().any(|other| rate(other).is_honest())
+            || is_shortage(subject, draft, (&plain, &hosted))
+        {
+            return Ok(hosted);
+        }
+        Err(Unfound::InVersion(
+            plain.order(),
+            UnusedLaunches::Rejected(plain.failure),
+        ))
     })
 }
 
-/// A launch that an engine does not finish.
-struct TooLarge;
+/// Finds the first launch of a kernel's launcher with too few programs.
+pub fn find_uncovered(subject: &Subject, draft: &Draft, survey: &Survey) -> Option<Uncovered> {
+    let fitter = Fitter::new(subject, draft, survey.version);
+    covered::find_uncovered(draft, survey, |text| fitter.resolve(text))
+}
 
-/// The first version of the language with a result, the newest first.
-fn find_version<T>(mut find: impl FnMut(Option<Version>) -> Result<Option<T>, TooLarge>) -> Option<T> {
+/// Whether a launch stores nothing because its grid is too small: that is the launcher's mistake.
+fn is_shortage(subject: &Subject, draft: &Draft, (plain, survey): (&Fit, &Survey)) -> bool {
+    plain.stage == Stage::Idle && find_uncovered(subject, draft, survey).is_some()
+}
+
+/// Why a version of the language has no launches.
+enum Unfound {
+    /// Another version may have some. How far the kernel got in this one, and why no further.
+    InVersion((Stage, u32), UnusedLaunches),
+    /// No other version has any.
+    Final(UnusedLaunches),
+}
+
+/// The launches by the first version of the language that has some, the newest first. Fails with the reason of the version in which the
+/// kernel got the furthest.
+fn find_version(
+    mut find: impl FnMut(Option<Version>) -> Result<Survey, Unfound>,
+) -> Result<Survey, UnusedLaunches> {
+    let mut furthest: Option<((Stage, u32), UnusedLaunches)> = None;
     for version in std::iter::once(None).chain(OLDER.into_iter().map(Some)) {
         match find(version) {
-            Ok(None) => {}
-            Ok(found) => return found,
-            Err(TooLarge) => return None,
+            Ok(found) => return Ok(found),
+            Err(Unfound::Final(why)) => return Err(why),
+            Err(Unfound::InVersion(order, why)) => {
+                if furthest.as_ref().is_none_or(|(known, _)| order > *known) {
+                    furthest = Some((order, why));
+                }
+            }
         }
     }
-    None
+    Err(furthest.map_or(UnusedLaunches::NotEvaluated, |(_, why)| why))
 }
 
 /// The launches by functions of the kernel's file with inputs that nothing decides, if the kernel finishes with the plain one and with
 /// most others: then these inputs fit.
-fn find_assumed(subject: &Subject, draft: &Draft) -> Option<Survey> {
-    let survey = draft.assumed_survey()?;
+fn find_assumed(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunches> {
+    let survey = draft.assumed_survey().ok_or(UnusedLaunches::NotEvaluated)?;
     find_version(|version| {
         let fitter = Fitter::new(subject, draft, version);
-        let find_stage = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text)).stage;
-        let is_finished = |tried: &Attempt| find_stage(tried) == Stage::Finished;
-        let (first, others) = survey.attempts.split_first().ok_or(TooLarge)?;
-        let fits = match find_stage(first) {
-            Stage::Unfinished => return Err(TooLarge),
-            Stage::Finished => others.iter().filter(|tried| is_finished(tried)).count() * 2 >= others.len(),
-            _ => false,
+        let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
+        let is_finished = |tried: &Attempt| rate(tried).stage == Stage::Finished;
+        let (first, others) = survey
+            .attempts
+            .split_first()
+            .ok_or(Unfound::Final(UnusedLaunches::NotEvaluated))?;
+        let plain = rate(first);
+        if plain.stage == Stage::Unfinished {
+            return Err(Unfound::Final(UnusedLaunches::Unfinished(plain.failure)));
+        }
+        let order = plain.order();
+        let unfit = |failure: String| {
+            let why = UnusedLaunches::Unfit {
+                assumed: survey.assumed.clone(),
+                stage: order.0,
+                failure,
+            };
+            Err(Unfound::InVersion(order, why))
         };
+        let hosted = Survey {
+            version,
+            ..survey.clone()
+        };
+        if is_shortage(subject, draft, (&plain, &hosted)) {
+            return Ok(hosted);
+        }
+        if plain.stage != Stage::Finished {
+            return unfit(plain.failure);
+        }
+        if others.iter().filter(|tried| is_finished(tried)).count() * 2 < others.len() {
+            return unfit("more than half of the variants of the plain launch fail".to_owned());
+        }
         // Sizes that a caller makes equal leave a part of an output out if they are not.
         let is_called = |one: &String| one.starts_with("the callers of");
         let plain = || Survey {
@@ -229,21 +372,22 @@ fn find_assumed(subject: &Subject, draft: &Draft) -> Option<Survey> {
             attempts: vec![first.clone()],
             ..survey.clone()
         };
-        if !fits
-            || !survey.assumed.iter().all(is_called) && !find_unwritten(subject, draft, &plain()).is_empty()
-        {
-            return Ok(None);
+        if !survey.assumed.iter().all(is_called) && !find_unwritten(subject, draft, &plain()).is_empty() {
+            return Err(Unfound::InVersion(
+                order,
+                UnusedLaunches::Unwritten(survey.assumed.clone()),
+            ));
         }
         let mut attempts = survey.attempts.clone();
         if has_unknown_elements(&survey) {
             // Other values might pass.
             attempts.retain(is_finished);
         }
-        Ok(Some(Survey {
+        Ok(Survey {
             version,
             attempts,
             ..survey.clone()
-        }))
+        })
     })
 }
 
@@ -452,6 +596,7 @@ impl<'a> Fitter<'a> {
             line: self.subject.last_line(self.draft.kernel(), &complaint.lines),
             names: collect_names(complaint),
             is_missing: complaint.kind == "unknown-attribute",
+            failure: describe_failure(complaint),
         };
         let Some((_, outcome)) = run else {
             return Fit::new_failed();
@@ -461,6 +606,7 @@ impl<'a> Fitter<'a> {
                 let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);
                 Fit {
                     stage: if stores { Stage::Finished } else { Stage::Idle },
+                    failure: "it stores nothing".to_owned(),
                     ..Fit::new_failed()
                 }
             }
@@ -477,6 +623,13 @@ impl<'a> Fitter<'a> {
 fn resolve_case(corpus: &Corpus, id: &str) -> Option<Case> {
     let entry = corpus.entries().find(|entry| entry.id == id)?;
     catch_panic(|| entry.resolve()).ok()?.ok()
+}
+
+fn describe_failure(complaint: &Complaint) -> String {
+    match &complaint.position {
+        Some(at) => format!("{} in {}:{}", complaint.message, at.file, at.line),
+        None => complaint.message.clone(),
+    }
 }
 
 /// The names that a failure is about. A storage is named after its parameter.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_case::{Case, Launch};
 use cerith_engine::{Reference, catch_panic};
-use cerith_prove::{AccessKind, Answer, Assumption, Contract, ObligationKind, Reason, Sizes, Source, prove};
+use cerith_prove::{AccessKind, Answer, Assumption, ObligationKind, Reason, Sizes, Source, prove};
 use cerith_survey::Survey;
 use cerith_tile::ir::{Function, LocId};
 use cerith_tile::rules::{Rules, Version};
@@ -13,6 +13,7 @@ use cerith_tile::rules::{Rules, Version};
 use serde::Serialize;
 
 use super::contract::Relations;
+use super::overflow::{Overflow, OverflowRecord, Specialisation, find_line};
 use super::subject::Subject;
 
 /// The most specialisations of a kernel.
@@ -33,6 +34,8 @@ pub struct LineAnswer {
     pub proved: Option<Sizes>,
     /// Why it is not proved, or not for all sizes.
     pub reason: Option<String>,
+    /// A launch in which it doesn't hold.
+    pub refuted: Option<Overflow>,
 }
 
 /// The answers for a kernel.
@@ -52,6 +55,10 @@ pub struct KernelProof {
     pub not_proved: Option<String>,
     /// Whether a limit ended the search early.
     pub is_cut: bool,
+    /// Launches in which an integer wraps, with larger sizes than the contract allows.
+    pub beyond: Vec<Overflow>,
+    /// Integers for which no launch was looked for, because a limit ended the search.
+    pub missed: usize,
 }
 
 /// A line of `cerith prove --format jsonl`.
@@ -69,6 +76,9 @@ struct ProofRecord<'a> {
     is_cut: bool,
     assumptions: Vec<AssumptionRecord<'a>>,
     obligations: Vec<ObligationRecord<'a>>,
+    /// Integers that wrap with larger sizes than assumed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beyond: Vec<OverflowRecord<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,6 +96,8 @@ struct ObligationRecord<'a> {
     answer: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launch: Option<OverflowRecord<'a>>,
 }
 
 /// How many accesses are proved.
@@ -135,6 +147,7 @@ impl KernelProof {
                 })
                 .collect(),
             obligations: self.lines.iter().map(LineAnswer::to_record).collect(),
+            beyond: self.beyond.iter().map(Overflow::to_record).collect(),
         };
         serde_json::to_string(&record).unwrap_or_default()
     }
@@ -164,6 +177,12 @@ impl KernelProof {
         };
         lines.push(format!("{name}: {how}"));
         for one in &self.lines {
+            if let Some(refuted) = &one.refuted {
+                let place = format!("  {}:{}: {}", one.file, one.line, one.subject);
+                lines.push(format!("{place}: refuted: {}", refuted.message));
+                lines.extend(refuted.render_launch());
+                continue;
+            }
             if one.proved.is_some() && !is_verbose {
                 continue;
             }
@@ -173,6 +192,17 @@ impl KernelProof {
                 (None, reason) => format!("not proved: {}", reason.as_deref().unwrap_or("unknown")),
             };
             lines.push(format!("  {}:{}: {}: {answer}", one.file, one.line, one.subject));
+        }
+        for one in &self.beyond {
+            let place = format!("  {}:{}", one.file, one.line);
+            lines.push(format!("{place}: beyond these sizes: {}", one.message));
+            lines.extend(one.render_launch());
+        }
+        if self.missed > 0 && is_verbose {
+            lines.push(format!(
+                "  no launch was looked for that wraps {} of the integers",
+                self.missed
+            ));
         }
         if self.is_cut {
             lines.push("  the kernel is too large: some accesses were not looked at".to_owned());
@@ -200,7 +230,8 @@ impl KernelProof {
 
     /// Whether everything is proved for tensors of fewer than 2^31 elements, and nothing is missing.
     pub fn is_whole(&self) -> bool {
-        self.not_proved.is_none() && !self.is_cut && self.lines.iter().all(|one| one.proved.is_some())
+        let holds = |one: &LineAnswer| one.proved.is_some() && one.refuted.is_none();
+        self.not_proved.is_none() && !self.is_cut && self.lines.iter().all(holds)
     }
 }
 
@@ -218,12 +249,14 @@ impl LineAnswer {
                 ObligationKind::Step => "step",
             },
             subject: &self.subject,
-            answer: match self.proved {
-                Some(Sizes::All) => "proved",
-                Some(Sizes::Below2Pow31) => "proved below 2^31 elements",
-                None => "unknown",
+            answer: match (&self.refuted, self.proved) {
+                (Some(_), _) => "refuted",
+                (None, Some(Sizes::All)) => "proved",
+                (None, Some(Sizes::Below2Pow31)) => "proved below 2^31 elements",
+                (None, None) => "unknown",
             },
             reason: self.reason.as_deref(),
+            launch: self.refuted.as_ref().map(Overflow::to_record),
         }
     }
 }
@@ -246,6 +279,8 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
         launches: 0,
         not_proved: None,
         is_cut: false,
+        beyond: Vec::new(),
+        missed: 0,
     };
     if let Some(why) = &survey.not_tried {
         proof.not_proved = Some(why.to_string());
@@ -267,7 +302,10 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
     let version = survey.version.unwrap_or(Version::NEWEST);
     let mut seen: Vec<String> = Vec::new();
     let mut answers: BTreeMap<(String, u32, String), LineAnswer> = BTreeMap::new();
-    for launch in cases.iter().flat_map(|case| &case.launches) {
+    let launches = cases
+        .iter()
+        .flat_map(|case| case.launches.iter().map(move |launch| (case, launch)));
+    for (case, launch) in launches {
         if launch.kernel.name != survey.kernel || seen.len() >= MAX_SPECIALISATIONS {
             continue;
         }
@@ -279,11 +317,20 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
         if seen.contains(&specialisation) {
             continue;
         }
-        let Some(contract) = relations.build_contract(function, launch) else {
+        let Some((contract, layouts)) = relations.build_contract(function, launch) else {
             continue;
         };
         seen.push(specialisation);
-        add_answers(&mut proof, &mut answers, function, &contract);
+        let one = Specialisation {
+            subject,
+            case,
+            function,
+            relations: &relations,
+            contract: &contract,
+            layouts: &layouts,
+            rules: Rules::from_version(version),
+        };
+        add_answers(&mut proof, &mut answers, &one);
     }
     if seen.is_empty() {
         proof.not_proved = Some("no launch of it compiles".to_owned());
@@ -323,16 +370,28 @@ fn describe_specialisation(launch: &Launch, function: &Function) -> String {
 fn add_answers(
     proof: &mut KernelProof,
     answers: &mut BTreeMap<(String, u32, String), LineAnswer>,
-    function: &Function,
-    contract: &Contract,
+    one: &Specialisation<'_>,
 ) {
-    let result = prove(function, contract);
+    let function = one.function;
+    let result = prove(function, one.contract);
     proof.is_cut |= result.is_cut;
-    for assumption in &contract.assumptions {
+    for assumption in &one.contract.assumptions {
         if !proof.assumptions.contains(assumption) {
             proof.assumptions.push(assumption.clone());
         }
     }
+    // A line with a launch needs no other.
+    let is_open = |loc: LocId| {
+        let (file, line) = find_line(function, loc);
+        let is_refuted = |one: &LineAnswer| one.refuted.is_some() && one.file == file && one.line == line;
+        let is_known = |one: &Overflow| one.file == file && one.line == line;
+        !answers.values().any(is_refuted) && !proof.beyond.iter().any(is_known)
+    };
+    let (overflows, missed) = one.find_overflows(&is_open);
+    proof.missed += missed;
+    let (beyond, overflows): (Vec<Overflow>, Vec<Overflow>) =
+        overflows.into_iter().partition(|overflow| overflow.is_beyond);
+    proof.beyond.extend(beyond);
     for one in &result.obligations {
         let (file, line) = find_line(function, one.loc);
         let subject = describe_subject(one.kind, one.tensor.as_deref());
@@ -344,6 +403,9 @@ fn add_answers(
             }
             Answer::Proved(_) => None,
         };
+        let is_of =
+            |overflow: &&Overflow| overflow.key.0 == one.loc && one.value.as_ref() == Some(&overflow.key.1);
+        let refuted = overflows.iter().find(is_of).cloned();
         let key = (file.clone(), line, subject.clone());
         let answer = LineAnswer {
             file,
@@ -352,8 +414,13 @@ fn add_answers(
             kind: one.kind,
             proved,
             reason,
+            refuted,
         };
-        let rank = |one: &LineAnswer| one.proved.map_or(2, |sizes| u8::from(sizes != Sizes::All));
+        let rank = |one: &LineAnswer| match (&one.refuted, one.proved) {
+            (Some(_), _) => 3,
+            (None, None) => 2,
+            (None, Some(sizes)) => u8::from(sizes != Sizes::All),
+        };
         match answers.get_mut(&key) {
             Some(known) if rank(known) >= rank(&answer) => {}
             Some(known) => *known = answer,
@@ -362,19 +429,6 @@ fn add_answers(
             }
         }
     }
-}
-
-/// The line of an operation in the outermost function that is the kernel's own file.
-fn find_line(function: &Function, loc: LocId) -> (String, u32) {
-    let span = function.span(loc);
-    let file = function.sources.get(span.source);
-    file.map_or_else(
-        || (String::new(), 0),
-        |file| {
-            let place = file.place(span.start);
-            (place.file.to_string(), place.line)
-        },
-    )
 }
 
 fn describe_subject(kind: ObligationKind, tensor: Option<&str>) -> String {

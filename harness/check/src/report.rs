@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use cerith_survey::{Change, NotTried, Survey};
+use cerith_survey::{Change, NotTried, Survey, UnusedLauncher};
 use cerith_tile::rules::Version;
 
 use super::baseline::{Baseline, Entry, Ids};
 use super::config::Config;
-use super::doubt::{BROKEN_BY_HOSTS, is_certain, is_wrong, list_changes};
+use super::doubt::{BROKEN_BY_HOSTS, is_certain, is_of_assumption, is_wrong, list_changes};
 use super::finding::{Finding, Findings, Precondition};
 use super::hidden::{self, Filter, Hidden};
 use super::launch::{Coverage, describe_variant, wrap};
@@ -174,7 +174,8 @@ impl<'a> KernelReport<'a> {
         let warned = warned.map(|(finding, launches)| {
             let wrong = survey.host.is_some()
                 && finding.key.is_one_of(&BROKEN_BY_HOSTS)
-                && !list_changes(finding, survey).all(Change::is_of_layout);
+                && !list_changes(finding, survey).all(Change::is_of_layout)
+                && !is_of_assumption(finding, survey);
             build(finding, launches, wrong)
         });
         let preconditions: Vec<&Precondition> = (findings.preconditions.iter())
@@ -267,6 +268,10 @@ impl<'a> KernelReport<'a> {
         }
         if context.is_verbose {
             self.listed = list_launches(context, survey, &findings);
+            self.listed.extend(survey.unused_launchers.iter().map(|one| {
+                let place = locate_launcher(self.file, one);
+                format!("  = launcher not used: `{}` at {place}: {}", one.host, one.reason)
+            }));
         }
         self.findings = join_lines(findings);
         self.warned = warned;
@@ -348,6 +353,19 @@ fn list_launches(context: &Context<'_>, survey: &Survey, findings: &[KernelFindi
         lines.extend(facts.into_iter().flat_map(|facts| facts.render("      ")));
     }
     lines
+}
+
+/// The location of a launcher. One of another file of the folder has the file's name before its own.
+fn locate_launcher(file: &str, launcher: &UnusedLauncher) -> String {
+    match launcher.host.split_once(".py:") {
+        Some((other, _)) => {
+            let folder = file
+                .rfind('/')
+                .map_or("", |at| file.get(..=at).unwrap_or_default());
+            format!("{folder}{other}.py:{}", launcher.line)
+        }
+        None => format!("{file}:{}", launcher.line),
+    }
 }
 
 /// Joins the kernel's mistakes on one line. The first one represents the others.

@@ -21,6 +21,7 @@ use cerith_tile::source::{SourceFile, Sources};
 
 use super::code;
 use super::config::Config;
+use super::covered::Uncovered;
 use super::fitting::{self, Unwritten};
 use super::target::{CheckTarget, display_path, home_by_imports};
 use super::text::{Cells, CheckedText, STDIN, is_notebook};
@@ -388,6 +389,11 @@ impl Subject {
     pub fn find_unwritten(&self, survey: &Survey) -> Vec<Unwritten> {
         let draft = self.find_draft(&survey.kernel);
         draft.map_or_else(Vec::new, |draft| fitting::find_unwritten(self, draft, survey))
+    }
+
+    /// The first launch of a kernel's launcher with too few programs.
+    pub fn find_uncovered(&self, survey: &Survey) -> Option<Uncovered> {
+        fitting::find_uncovered(self, self.find_draft(&survey.kernel)?, survey)
     }
 
     /// The last line of a kernel that a failure is about; 0 if it is about none. Its primary span may be in a function that the kernel

@@ -11,6 +11,7 @@ mod intervals;
 mod kernel;
 mod orders;
 mod said;
+mod subset;
 mod traces;
 mod watch;
 

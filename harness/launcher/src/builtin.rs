@@ -150,6 +150,15 @@ impl<'a> Machine<'a> {
                 all
             }
             "Config" if path.starts_with("triton") => self.config_of(args),
+            // Another dtype over the same bytes.
+            "reinterpret" if path.starts_with("triton") => {
+                match (args.get(0, "tensor"), args.get(1, "dtype")) {
+                    (Some(Value::Tensor(tensor)), Some(Value::Dtype(dtype, _))) => {
+                        self.view_dtype(&tensor, &dtype)
+                    }
+                    _ => Value::unknown("`reinterpret` of an unknown tensor"),
+                }
+            }
             "autotune" if path.starts_with("triton") => {
                 let configs = args.get(0, "configs").unwrap_or(Value::NONE);
                 Value::Method(std::rc::Rc::new((configs, "autotune".to_owned())))
@@ -231,6 +240,13 @@ impl<'a> Machine<'a> {
             },
             ("int" | "float" | "round" | "abs" | "bool", Some(value)) => {
                 self.decide_number(&value)?;
+                let value = match &value {
+                    Value::Tensor(tensor) => match self.reduce_known(tensor, "item") {
+                        Some(known) => known,
+                        None => return Ok(Some(Value::unknown(super::view::ELEMENTS))),
+                    },
+                    _ => value,
+                };
                 match (path, &value) {
                     (_, Value::Unknown(_)) => value,
                     ("bool", value) => match self.truth(value)? {
@@ -408,6 +424,10 @@ impl<'a> Machine<'a> {
             },
             ("hasattr", Some(value)) => match (&value, args.positional.get(1)) {
                 (Value::Tensor(_), Some(Value::Str(name, _))) => Value::bool(!name.starts_with('_')),
+                // The newest release has all functions that launchers look for.
+                (Value::Module(path), Some(Value::Str(name, _))) if path.starts_with("triton") => {
+                    Value::bool(!name.starts_with('_'))
+                }
                 _ => Value::unknown("`hasattr`"),
             },
             ("callable", Some(value)) => Value::bool(matches!(value, Value::Closure(_) | Value::Kernel(_))),

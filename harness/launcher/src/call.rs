@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::arguments::Arguments;
@@ -312,6 +313,10 @@ impl<'a> Machine<'a> {
         };
         let scope = self.enter(&name, closure.scope.clone())?;
         let bound = self.bind_arguments(closure.parameters, guarded.as_ref().unwrap_or(args), &scope);
+        let is_generator = matches!(closure.body, Body::Function(def) if yields(&def.body));
+        if is_generator {
+            self.yielded.push(Vec::new());
+        }
         let bytes = self.module.text_bytes;
         let result = match bound {
             Ok(()) => module::with_stack_of(bytes, || match closure.body {
@@ -324,6 +329,10 @@ impl<'a> Machine<'a> {
             Err(halt) => Err(halt),
         };
         self.leave();
+        if is_generator {
+            let values = self.yielded.pop().unwrap_or_default();
+            return result.map(|_| Value::list(values));
+        }
         result
     }
 
@@ -398,6 +407,29 @@ impl<'a> Machine<'a> {
             _ => None,
         }
     }
+}
+
+/// Whether a function with these statements is a generator.
+fn yields(body: &[Stmt]) -> bool {
+    struct Yields(bool);
+    impl<'v> Visitor<'v> for Yields {
+        fn visit_stmt(&mut self, stmt: &'v Stmt) {
+            // Functions inside yield for themselves.
+            if !self.0 && !matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+                visitor::walk_stmt(self, stmt);
+            }
+        }
+
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            self.0 |= matches!(expr, Expr::Yield(_) | Expr::YieldFrom(_));
+            if !self.0 && !expr.is_lambda_expr() {
+                visitor::walk_expr(self, expr);
+            }
+        }
+    }
+    let mut found = Yields(false);
+    found.visit_body(body);
+    found.0
 }
 
 pub(super) fn new_object<'a>() -> Value<'a> {

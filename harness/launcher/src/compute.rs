@@ -34,6 +34,10 @@ impl<'a> Machine<'a> {
             }
             _ => return Ok(None),
         };
+        let is_whole = args.positional.len() == 1 && args.keywords.is_empty();
+        if let Some(known) = self.reduce_known(&tensor, name).filter(|_| is_whole) {
+            return Ok(Some(known));
+        }
         let first = Value::Tensor(tensor.clone());
         let second = args.get(1, "other");
         let whole = Dtype::torch("i64");
@@ -219,6 +223,23 @@ impl<'a> Machine<'a> {
         }))
     }
 
+    /// The number that a tensor of known elements has, or that they have together.
+    pub fn reduce_known(&self, tensor: &Tensor, name: &str) -> Option<Value<'a>> {
+        let elements = self.known_elements.get(&tensor.storage)?;
+        let sizes = elements.iter().fold(0, |all, one| all | one.sizes);
+        let mut values = elements.iter().map(|one| one.value);
+        let value = match name {
+            "prod" => values.try_fold(1_i64, i64::checked_mul)?,
+            "sum" => values.try_fold(0_i64, i64::checked_add)?,
+            "max" | "amax" => values.max()?,
+            "min" | "amin" => values.min()?,
+            "item" if elements.len() == 1 => return elements.first().copied().map(Value::Int),
+            "tolist" => return Some(Value::list(elements.iter().copied().map(Value::Int).collect())),
+            _ => return None,
+        };
+        Some(Value::Int(Number::computed(value, sizes)))
+    }
+
     /// A reduction over the dimension of the second argument.
     fn fold(&mut self, tensor: &Tensor, args: &Arguments<'a>) -> Value<'a> {
         let rest = Arguments {
@@ -234,6 +255,7 @@ impl<'a> Machine<'a> {
             return Value::unknown("a tensor of nothing");
         };
         let mut shape = Vec::new();
+        let numbers = data.numbers();
         let mut one = data;
         while let Some(elements) = one.elements() {
             shape.push(Number::plain(elements.len() as i64));
@@ -261,7 +283,11 @@ impl<'a> Machine<'a> {
                 } else {
                     Fill::Computed
                 };
-                self.allocate(shape, &dtype, fill)
+                let value = self.allocate(shape, &dtype, fill);
+                if let (Value::Tensor(tensor), Some(numbers)) = (&value, numbers) {
+                    self.known_elements.insert(tensor.storage, numbers);
+                }
+                value
             }
             _ => Value::unknown(one.reason().unwrap_or("a tensor of values that are not numbers")),
         }

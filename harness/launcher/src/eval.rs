@@ -7,7 +7,8 @@ use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, Number as Literal, Unary
 use super::machine::{Eval, Machine};
 use super::module::Global;
 use super::plan::{Kind, Scalar, guess_number, to_scalar};
-use super::value::{Body, Closure, Frame, Number, Scope, Slice, Value, is_equal, module_value};
+use super::tensor::Fill;
+use super::value::{Body, Closure, Dtype, Frame, Number, Scope, Slice, Value, is_equal, module_value};
 
 /// Maximum number of elements of a comprehension.
 const MAX_ELEMENTS: usize = 256;
@@ -133,6 +134,9 @@ impl<'a> Machine<'a> {
                 let mut all = Value::bool(true);
                 for (op, right) in compare.ops.iter().zip(&compare.comparators) {
                     let right = self.eval(right, scope)?;
+                    if let Some(mask) = self.compare_elements(&left, *op, &right)? {
+                        return Ok(mask);
+                    }
                     match self.compare(&left, *op, &right)? {
                         Ok(true) => {}
                         Ok(false) => return Ok(Value::bool(false)),
@@ -186,6 +190,24 @@ impl<'a> Machine<'a> {
                 let mut found = Vec::new();
                 self.comprehend(&list.elt, None, &list.generators, scope, &mut found)?;
                 Value::list(found.into_iter().map(|(value, _)| value).collect())
+            }
+            Expr::Yield(yielded) => {
+                let value = match &yielded.value {
+                    Some(value) => self.eval(value, scope)?,
+                    None => Value::NONE,
+                };
+                if let Some(values) = self.yielded.last_mut() {
+                    values.push(value);
+                }
+                Value::NONE
+            }
+            Expr::YieldFrom(yielded) => {
+                let all = self.eval(&yielded.value, scope)?;
+                let all = self.iterate(&all)?;
+                if let Some(values) = self.yielded.last_mut() {
+                    values.extend(all.unwrap_or_else(|reason| vec![Value::unknown(reason)]));
+                }
+                Value::NONE
             }
             Expr::Starred(starred) => self.eval(&starred.value, scope)?,
             Expr::FString(_) => Value::str("text"),
@@ -331,6 +353,40 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// A comparison of a tensor's elements, which is a tensor too; `None` if the values are compared as wholes.
+    fn compare_elements(
+        &mut self,
+        left: &Value<'a>,
+        op: CmpOp,
+        right: &Value<'a>,
+    ) -> Eval<'a, Option<Value<'a>>> {
+        let is_by_element = matches!(
+            op,
+            CmpOp::Eq | CmpOp::NotEq | CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE
+        );
+        // `labels != -100`: a parameter of such a name is a tensor.
+        if let (true, Value::Input(input), Value::Int(_)) = (is_by_element, left, right)
+            && self.plan.kind(*input) == Some(&Kind::Undecided)
+            && self.plan.has_whole_name(*input)
+            && let Some(tensor) = self.input_tensor(*input)
+        {
+            return self.compare_elements(&Value::Tensor(tensor), op, right);
+        }
+        let is_number = |value: &Value<'a>| match value {
+            Value::Int(_) | Value::Bool(..) | Value::Float(_) => true,
+            Value::Tensor(tensor) => !self.known_elements.contains_key(&tensor.storage),
+            _ => false,
+        };
+        let has_tensor = matches!(left, Value::Tensor(_)) || matches!(right, Value::Tensor(_));
+        if !is_by_element || !has_tensor || !is_number(left) || !is_number(right) {
+            return Ok(None);
+        }
+        Ok(Some(match self.elementwise(left, right)? {
+            Value::Tensor(tensor) => self.allocate(tensor.shape, &Dtype::torch("i1"), Fill::Computed),
+            other => other,
+        }))
+    }
+
     pub fn compare(
         &mut self,
         left: &Value<'a>,
@@ -343,6 +399,10 @@ impl<'a> Machine<'a> {
             {
                 let example = match (op, other) {
                     (CmpOp::Is | CmpOp::IsNot, _) => return Ok(Ok(op == CmpOp::IsNot)),
+                    // `"_" in name`: a text without it is as good as any.
+                    (CmpOp::In | CmpOp::NotIn, Value::Str(..)) if matches!(right, Value::Input(_)) => {
+                        return Ok(Ok(op == CmpOp::NotIn));
+                    }
                     (CmpOp::In | CmpOp::NotIn, other) => other
                         .elements()
                         .and_then(|all| all.first().cloned())

@@ -66,13 +66,36 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// The size of a dimension of an earlier input with as many dimensions, if the launcher reads it.
+    /// How many dimensions the first other input has whose number of dimensions the launcher shows.
+    fn find_known_rank(&self, input: usize) -> Option<usize> {
+        let others = (0..self.plan.inputs.len()).filter(|other| *other != input);
+        let mut known = others.filter_map(|other| self.plan.tensor(other).filter(|one| one.has_rank));
+        known.next().map(|one| one.dims.len())
+    }
+
+    /// The size of a dimension of another input with as many dimensions, if the launcher reads it: of an earlier one, if there is one.
     fn find_same_dim(&self, input: usize, rank: usize, dim: usize) -> Option<usize> {
-        (0..input).find_map(|other| {
+        let later = (input + 1..self.plan.inputs.len()).filter(|other| {
+            let tensor = self.plan.tensor(*other);
+            tensor.is_some_and(|one| one.has_rank && one.dims.len() == rank && rank > 2)
+        });
+        (0..input).chain(later).find_map(|other| {
             let dims = &self.plan.tensor(other)?.dims;
             let is_like = dims.len() == rank || rank > 2 && dims.len() > rank;
             let is_seen = is_like && self.observed.contains(&(other, dim));
             if is_seen { dims.get(dim).copied() } else { None }
+        })
+    }
+
+    /// The size of a dimension of another input with as many dimensions and the same last size, if the launcher reads it.
+    fn find_alike_dim(&self, input: usize, last: usize, rank: usize, dim: usize) -> Option<usize> {
+        let mut others = (0..self.plan.inputs.len()).filter(|other| *other != input);
+        others.find_map(|other| {
+            let dims = &self.plan.tensor(other)?.dims;
+            let is_alike = dims.len() == rank && dims.last() == Some(&last);
+            (is_alike && self.observed.contains(&(other, dim)))
+                .then(|| dims.get(dim).copied())
+                .flatten()
         })
     }
 
@@ -124,7 +147,9 @@ impl<'a> Machine<'a> {
             let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
                 continue;
             };
-            let Some(input) = tensor.input else { continue };
+            let Some(input) = tensor.input.or(tensor.base) else {
+                continue;
+            };
             let rank = tensor.shape.len();
             let is_seen = (0..rank).any(|dim| self.observed.contains(&(input, dim)));
             let has_rank = self.plan.tensor(input).is_some_and(|one| one.has_rank);
@@ -137,11 +162,20 @@ impl<'a> Machine<'a> {
                     return self.restart(change, "");
                 }
             }
-            if !is_seen && tensor_use.dimensions.len() > rank {
-                let change = self.set_rank(input, tensor_use.dimensions.len());
-                if change.is_some() {
-                    return self.restart(change, "");
-                }
+            let indexed = tensor_use.dimensions.len();
+            let wanted = if indexed > rank {
+                // A size that is a product has several terms.
+                let most = self.find_known_rank(input).filter(|known| is_seen && *known > 2);
+                Some(most.map_or(indexed, |most| indexed.min(most))).filter(|wanted| *wanted > rank)
+            } else if is_seen && rank > 2 && indexed > 1 {
+                // `v.shape[2]` of a tensor with four dimensions, as `q` has them.
+                self.find_known_rank(input).filter(|known| *known > rank)
+            } else {
+                None
+            };
+            let change = wanted.and_then(|wanted| self.set_rank(input, wanted));
+            if change.is_some() {
+                return self.restart(change, "");
             }
         }
         Ok(())
@@ -186,11 +220,21 @@ impl<'a> Machine<'a> {
                         self.assumed.insert(input);
                     }
                 }
+                let same = self.find_same_dim(input, rank, dim);
+                let last = one.dims.last().copied();
+                let wanted = match wanted {
+                    // The number of programs says less about a size than the same dimension of a tensor like this one.
+                    Some(Wanted::Value(value)) if rank > 2 && !is_read => {
+                        let alike = last.and_then(|last| self.find_alike_dim(input, last, rank, dim));
+                        Some(alike.map_or(Wanted::Value(value), Wanted::Same))
+                    }
+                    wanted => wanted,
+                };
                 let wanted = match wanted {
                     Some(wanted) if tensor_use.certain || rank > 1 => wanted,
                     _ if is_read => continue,
                     _ if rank == 1 => Wanted::Value(ROOM),
-                    _ => match self.find_same_dim(input, rank, dim) {
+                    _ => match same {
                         Some(size) => Wanted::Same(size),
                         None => continue,
                     },
@@ -340,7 +384,12 @@ fn bound_number(dimension: &Dimension, usage: &Usage, bindings: &Bindings<'_>) -
                 .sizes
                 .iter()
                 .try_fold(1_i64, |all, size| all.checked_mul(bindings.integer(size)?))?;
-            Number::plain(programs(*axis).checked_div(taken)?)
+            // Sizes that do not divide each other belong to different tensors.
+            let programs = programs(*axis);
+            if programs.checked_rem(taken)? != 0 {
+                return None;
+            }
+            Number::plain(programs.checked_div(taken)?)
         }
         Bound::Unknown => return None,
     })

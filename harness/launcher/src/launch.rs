@@ -13,7 +13,7 @@ use super::write;
 use crate::skeleton::guess_of;
 use cerith_module::excerpt::{is_autotune, is_heuristics, strip_arguments};
 use cerith_module::kernel::{Function, ParameterKind};
-use cerith_module::usage::Usage;
+use cerith_module::usage::{Flags, Usage};
 
 /// The beginning of an assumption about the values in a tensor.
 pub const ELEMENTS_OF: &str = "the elements of ";
@@ -36,6 +36,7 @@ impl<'a> Machine<'a> {
         let is_target = module.is_target(def);
         let mut bindings = self.bind_parameters(def, function, &usage, args)?;
         self.decide_inputs(function, &usage, &bindings)?;
+        self.give_tensors(function, &bindings)?;
         self.decide_dtypes(&usage, &bindings)?;
         self.fit_ranks(&usage, &bindings)?;
         let grid = self.evaluate_grid(grid, def, &bindings)?;
@@ -231,8 +232,11 @@ impl<'a> Machine<'a> {
         let is_new = |bindings: &Bindings<'a>, name: &str| {
             bindings.get(name).is_none() && parameters().any(|parameter| parameter.name == name)
         };
-        if configs.is_empty() {
+        let is_read = |(_, value): &(String, Value<'a>)| value.reason().is_none();
+        if configs.is_empty() || !bindings.values.iter().all(is_read) {
             for (name, value) in self.evaluate_config(def)? {
+                // The text of the configuration may not show the value.
+                bindings.values.retain(|one| one.0 != name || is_read(one));
                 if is_new(&bindings, &name) {
                     bindings.values.push((name, value));
                 }
@@ -387,6 +391,39 @@ impl<'a> Machine<'a> {
             return Ok(Err("it is too large".to_owned()));
         }
         Ok(Ok(programs))
+    }
+
+    /// Tensors that the kernel accesses under all conditions are passed, even if the launcher's default is `None`.
+    fn give_tensors(&mut self, function: &Function, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+        let omitted: Vec<(&str, usize)> = bindings
+            .values
+            .iter()
+            .filter_map(|(name, value)| match value {
+                Value::None(Some(input)) => Some((name.as_str(), *input)),
+                _ => None,
+            })
+            .collect();
+        if omitted.is_empty() || !self.module.choice.is_complete {
+            return Ok(());
+        }
+        let flags = bindings.values.iter().filter_map(|(name, value)| match value {
+            Value::Bool(value, _) => Some((name.clone(), *value)),
+            _ => None,
+        });
+        let flags: Flags = flags.collect();
+        let Some(usage) = self.module.usage_by(&function.name, &flags) else {
+            return Ok(());
+        };
+        for (name, input) in omitted {
+            let is_used = usage.tensors.iter().any(|tensor| tensor.name == name);
+            if is_used && !usage.flags.contains(name) && !usage.optional.contains(name) {
+                let change = self.plan.set_given(input);
+                if change.is_some() {
+                    return self.restart(change, "");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Decides what parameters of the launcher are that it only passes on.

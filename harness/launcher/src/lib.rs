@@ -8,6 +8,7 @@
 mod arguments;
 mod builtin;
 mod call;
+mod choice;
 mod compute;
 mod eval;
 mod exec;
@@ -37,6 +38,7 @@ mod write;
 use cerith_tile::source::SourceId;
 use ruff_python_ast::PySourceType;
 
+pub use self::choice::InputChoice;
 pub use self::heuristic::evaluate_heuristics;
 pub use self::host::{Change, HostLaunch, HostTensor, Origin, is_same_launch};
 pub use self::inputs::{HostArgument, HostCall, NoCalls};
@@ -64,6 +66,21 @@ pub fn read_launches_after(text: &str, path: &str, kernel: &str, lines_before: u
     with_module(text, path, kernel, lines_before, read_module).unwrap_or_default()
 }
 
+/// As [`read_launches_after`], with other inputs than usual.
+pub fn read_launches_with(
+    text: &str,
+    path: &str,
+    kernel: &str,
+    lines_before: u32,
+    choice: InputChoice,
+) -> Vec<HostLaunch> {
+    let read = |module: &mut HostModule<'_>| {
+        module.choice = choice;
+        read_module(module)
+    };
+    with_module(text, path, kernel, lines_before, read).unwrap_or_default()
+}
+
 /// Evaluates a function that launches a kernel, and returns calls of it that reach the launch, the plain one first.
 ///
 /// # Errors
@@ -89,7 +106,7 @@ fn with_module<T>(
     path: &str,
     kernel: &str,
     lines_before: u32,
-    read: impl FnOnce(&HostModule<'_>) -> T,
+    read: impl FnOnce(&mut HostModule<'_>) -> T,
 ) -> Option<T> {
     let contents = parsing::parse(SourceId(0), text).ok()?;
     let texts = Texts::new([(MODULE, text)]);
@@ -105,11 +122,12 @@ fn with_module<T>(
             &library,
         );
         module.lines_before = lines_before;
-        read(&module)
+        read(&mut module)
     }))
 }
 
-fn read_module(module: &HostModule<'_>) -> Vec<HostLaunch> {
+fn read_module(module: &mut HostModule<'_>) -> Vec<HostLaunch> {
+    let module = &*module;
     if module
         .function(module.kernel.rsplit('.').next().unwrap_or_default())
         .is_none()

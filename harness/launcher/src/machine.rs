@@ -66,6 +66,10 @@ pub(super) struct Machine<'a> {
     pub roomy: BTreeSet<usize>,
     /// Storages whose elements torch ordered or searched: nothing knows their values.
     pub ordered: BTreeSet<usize>,
+    /// The elements of small tensors that a launcher makes from numbers, by storage.
+    pub known_elements: BTreeMap<usize, Vec<Number>>,
+    /// The values that running generators have yielded, the innermost generator last.
+    pub yielded: Vec<Vec<Value<'a>>>,
     /// Configurations that launchers tune kernels with, by the kernels' addresses.
     pub tuned: HashMap<usize, Vec<(String, Value<'a>)>>,
     /// The input whose shape the last tuple has among its elements (`*x.shape, n`), and the tuple's length.
@@ -100,6 +104,8 @@ impl<'a> Machine<'a> {
             assumed: BTreeSet::new(),
             roomy: BTreeSet::new(),
             ordered: BTreeSet::new(),
+            known_elements: BTreeMap::new(),
+            yielded: Vec::new(),
             tuned: HashMap::new(),
             spread: None,
             is_uneven: false,
@@ -332,6 +338,7 @@ impl<'a> Machine<'a> {
 
     /// Notes that a tensor's elements have changed.
     pub fn change(&mut self, storage: usize, fill: Fill) {
+        self.known_elements.remove(&storage);
         if let Some(storage) = self.storages.get_mut(storage) {
             storage.fill = fill;
         }

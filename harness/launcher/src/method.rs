@@ -277,6 +277,10 @@ impl<'a> Machine<'a> {
         if let Some(reason) = args.positional.iter().find_map(Value::reason) {
             return Ok(Value::unknown(reason));
         }
+        let is_whole = args.positional.is_empty() && args.keywords.is_empty();
+        if let Some(known) = self.reduce_known(tensor, name).filter(|_| is_whole) {
+            return Ok(known);
+        }
         Ok(match name {
             "size" => match args.get(0, "dim") {
                 None => self.shape_of(tensor),

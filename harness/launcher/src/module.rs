@@ -8,6 +8,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
+use super::choice::InputChoice;
 use cerith_module::excerpt::tuning::{self, Config};
 use cerith_module::excerpt::{is_kernel, strip_arguments, visit_bodies};
 use cerith_module::kernel::Function;
@@ -63,6 +64,8 @@ pub(super) struct HostModule<'a> {
     lines: Vec<usize>,
     /// Lines of other modules before those of this one.
     pub lines_before: u32,
+    /// The inputs of its launchers.
+    pub choice: InputChoice,
     /// Names that lead to launches of the kernel: the kernel's, and those of functions and classes.
     names: HashSet<&'a str>,
     methods: HashSet<&'a str>,
@@ -99,6 +102,7 @@ impl<'a> HostModule<'a> {
             usages: RefCell::default(),
             lines: text.match_indices('\n').map(|(at, _)| at).collect(),
             lines_before: 0,
+            choice: InputChoice::default(),
             names: HashSet::from([kernel.rsplit('.').next().unwrap_or(kernel)]),
             methods: HashSet::new(),
             roots: Vec::new(),
@@ -152,6 +156,11 @@ impl<'a> HostModule<'a> {
             .borrow_mut()
             .insert(name.to_owned(), Rc::clone(&found));
         Some(found)
+    }
+
+    /// How a kernel uses its parameters if these flags have these values.
+    pub fn usage_by(&self, name: &str, flags: &Flags) -> Option<Usage> {
+        Some(read_usage(self.library, MODULE, self.function(name)?, flags))
     }
 
     /// Whether a kernel is the one whose launches are read.

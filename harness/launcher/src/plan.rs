@@ -171,9 +171,11 @@ impl Plan {
         self.sizes.get(size).map_or(1, |size| size.value)
     }
 
-    /// Adds a size for a dimension so far from the last one.
-    fn add_size(&mut self, from_last: usize) -> usize {
-        let candidates = SIZES.get(from_last).or(SIZES.last()).copied().unwrap_or_default();
+    /// Adds a size for a dimension so far from the last one, of a tensor of this rank.
+    fn add_size(&mut self, from_last: usize, rank: usize) -> usize {
+        // Each of four dimensions is one axis of a grid or a loop: many programs take long, and show no more than some.
+        let row = if from_last == 1 && rank > 3 { 2 } else { from_last };
+        let candidates = SIZES.get(row).or(SIZES.last()).copied().unwrap_or_default();
         let is_used = |value: &&i64| self.sizes.iter().any(|size| size.value == **value);
         let free = candidates.iter().find(|value| !is_used(value));
         let value = free.or(candidates.last()).copied().unwrap_or(5);
@@ -190,10 +192,9 @@ impl Plan {
         if self.tensor(input).is_some() {
             return Some(());
         }
-        let size = self.add_size(0);
+        let size = self.add_size(0, 1);
         let one = self.inputs.get_mut(input)?;
-        let lower = one.name.to_lowercase();
-        let is_whole = lower.split(['_', '.']).any(|word| WHOLE.contains(&word));
+        let is_whole = is_whole_name(&one.name.to_lowercase());
         one.kind = Kind::Tensor(TensorInput {
             dims: vec![size],
             dtype: is_whole.then(|| Dtype::torch("i64")),
@@ -220,12 +221,37 @@ impl Plan {
         let kept: Vec<usize> = tensor.dims.iter().rev().take(rank).rev().copied().collect();
         let mut dims = Vec::new();
         for at in 0..rank - kept.len() {
-            dims.push(self.add_size(rank - 1 - at));
+            dims.push(self.add_size(rank - 1 - at, rank));
         }
         dims.extend(kept);
+        if rank > 3
+            && let Some(size) = dims.len().checked_sub(2).and_then(|at| dims.get(at))
+        {
+            self.reduce_size(*size);
+        }
         let tensor = self.tensor_mut(input)?;
         tensor.dims = dims;
         Some(())
+    }
+
+    /// Makes a size that nothing decides one of a dimension of many: its tensor had fewer dimensions before.
+    fn reduce_size(&mut self, size: usize) {
+        let [_, rows, many, ..] = SIZES;
+        let is_used = |value: &&i64| self.sizes.iter().any(|size| size.value == **value);
+        let free = many.iter().find(|value| !is_used(value)).or(many.last()).copied();
+        if let (Some(one), Some(free)) = (self.sizes.get_mut(size), free)
+            && rows.contains(&one.value)
+            && !one.is_fixed
+            && !one.is_pinned
+        {
+            one.value = free;
+        }
+    }
+
+    /// Whether the name of an input is that of a tensor of integers.
+    pub fn has_whole_name(&self, input: usize) -> bool {
+        let name = self.inputs.get(input).map(|one| one.name.to_lowercase());
+        name.is_some_and(|name| is_whole_name(&name))
     }
 
     /// The input with one dimension that may have more, if it is the only one.
@@ -391,6 +417,25 @@ impl Plan {
         used
     }
 
+    /// The sizes of the last dimensions of inputs.
+    pub fn list_last_sizes(&self) -> Vec<usize> {
+        let lasts = self.inputs.iter().filter_map(|input| match &input.kind {
+            Kind::Tensor(tensor) => tensor.dims.last().copied(),
+            _ => None,
+        });
+        lasts.collect()
+    }
+
+    /// Whether the tensors of both plans have as many dimensions.
+    pub fn has_same_ranks(&self, other: &Self) -> bool {
+        let all = 0..self.inputs.len().min(other.inputs.len());
+        all.into_iter()
+            .all(|input| match (self.tensor(input), other.tensor(input)) {
+                (Some(one), Some(other)) => one.dims.len() == other.dims.len(),
+                _ => true,
+            })
+    }
+
     /// Elements of all inputs.
     pub fn elements(&self) -> i64 {
         let tensors = self.inputs.iter().filter_map(|input| match &input.kind {
@@ -402,6 +447,10 @@ impl Plan {
             all.saturating_add(dims.fold(1, |all: i64, dim| all.saturating_mul(self.size(*dim))))
         })
     }
+}
+
+fn is_whole_name(name: &str) -> bool {
+    name.split(['_', '.']).any(|word| WHOLE.contains(&word))
 }
 
 /// A value for a parameter that is a number, by its name.

@@ -104,7 +104,8 @@ impl Uses {
                 .collect(),
             ranges: usage.blocks.iter().cloned().collect(),
             flags: usage.flags.iter().cloned().collect(),
-            texts: usage.texts.iter().cloned().collect(),
+            // The first one that a parameter is compared with: others may need more arguments.
+            texts: usage.texts.iter().rev().cloned().collect(),
             dtypes: usage.dtypes.iter().cloned().collect(),
             axes: usage.axes.len(),
         }

@@ -19,6 +19,9 @@ const MAX_VARIANT_EVALUATIONS: usize = 24;
 /// Maximum number of elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
+/// A block of this size is passed more than once, even by small inputs.
+const SMALL_BLOCK: i64 = 64;
+
 /// The reason for an evaluation that ends without a launch.
 pub(super) const UNREACHED: &str = "the evaluation does not reach the launch";
 
@@ -49,7 +52,11 @@ impl<'a> Solver<'a> {
         visit: &mut dyn FnMut(&Machine<'a>, &str, Change) -> bool,
     ) -> Result<(), Box<HostLaunch>> {
         let mut budget = MAX_EVALUATIONS;
-        let base = match self.solve(first_plan(self.root), &mut budget) {
+        let mut first = first_plan(self.root);
+        if self.module.choice.is_half {
+            first.float = "f16";
+        }
+        let base = match self.solve(first, &mut budget) {
             Ok(machine) if !machine.launches.is_empty() => machine,
             Ok(machine) => {
                 let line = machine.unknown.first().map(|(line, _)| *line);
@@ -63,17 +70,29 @@ impl<'a> Solver<'a> {
             }
             Err(reason) => return Err(self.failure(None, vec![reason])),
         };
-        let base = self.add_rows(self.resize(base));
+        let choice = self.module.choice;
+        let mut base = self.add_rows(self.resize(base));
+        if choice.is_uniform {
+            base = self.align(base);
+        }
+        if choice.is_small {
+            base = self.shrink(base);
+        }
+        let is_small = |plan: &Plan| plan.elements() <= base.plan.elements().saturating_mul(2);
         let mut goes_on = visit(&base, "", Change::Other);
         let has_layouts = !is_guarded(find_outer(self.root));
         for Variant { name, change, plan } in variants::list_variants(self.module, &base, has_layouts) {
             if !goes_on {
                 break;
             }
+            if choice.is_small && !is_small(&plan) {
+                continue;
+            }
             let mut budget = MAX_VARIANT_EVALUATIONS;
             // Callers do not pass sizes that do not divide each other.
             if let Ok(machine) = self.solve(plan, &mut budget)
                 && machine.is_uneven == base.is_uneven
+                && machine.plan.has_same_ranks(&base.plan)
             {
                 goes_on = visit(&machine, &name, change);
             }
@@ -182,6 +201,64 @@ impl<'a> Solver<'a> {
         if plan == base.plan {
             return base;
         }
+        self.solve_or(plan, base)
+    }
+
+    /// Makes sizes smaller that no condition decides.
+    fn shrink(&self, base: Machine<'a>) -> Machine<'a> {
+        let mut plan = base.plan.clone();
+        let used = plan.used_sizes();
+        let lasts: Vec<usize> = plan.list_last_sizes();
+        for (nth, at) in used.into_iter().enumerate() {
+            let block = base.blocks.get(&at).copied();
+            let is_last = lasts.contains(&at);
+            let Some(size) = plan.sizes.get_mut(at) else {
+                continue;
+            };
+            if size.is_fixed || size.is_pinned {
+                continue;
+            }
+            let odd = nth as i64 % 2;
+            size.value = size.value.min(match block {
+                Some(block) if block <= SMALL_BLOCK => block + 1 + odd,
+                Some(block) => block / 2 + 1 + odd,
+                None if is_last => 17 + 2 * odd,
+                None => 2 + odd,
+            });
+        }
+        self.solve_or(plan, base)
+    }
+
+    /// Makes the leading sizes of inputs equal that have as many dimensions as the first one with three or more, or one less.
+    fn align(&self, base: Machine<'a>) -> Machine<'a> {
+        let mut plan = base.plan.clone();
+        let tensors: Vec<(usize, Vec<usize>)> = (0..plan.inputs.len())
+            .filter_map(|input| Some((input, plan.tensor(input)?.dims.clone())))
+            .collect();
+        let Some((first, dims)) = tensors.iter().find(|(_, dims)| dims.len() > 2) else {
+            return base;
+        };
+        for (input, others) in tensors.iter().filter(|(input, _)| input != first) {
+            let is_alike = others.len() == dims.len();
+            if !is_alike && others.len() + 1 != dims.len() {
+                continue;
+            }
+            for (dim, (a, b)) in dims.iter().zip(others).enumerate() {
+                let is_last = dim + 1 == dims.len();
+                if !is_last || !base.observed.contains(&(*input, dim)) {
+                    // `None` if they are equal already.
+                    let _ = plan.unify(*a, *b);
+                }
+            }
+        }
+        if plan == base.plan {
+            return base;
+        }
+        self.solve_or(plan, base)
+    }
+
+    /// The evaluation with a plan, if it reaches a launch.
+    fn solve_or(&self, plan: Plan, base: Machine<'a>) -> Machine<'a> {
         let mut budget = MAX_VARIANT_EVALUATIONS;
         match self.solve(plan, &mut budget) {
             Ok(machine) if !machine.launches.is_empty() => machine,

@@ -143,6 +143,7 @@ impl<'a> Machine<'a> {
             "Size" | "promote_types" | "result_type" => {
                 args.positional.first().cloned().unwrap_or(Value::NONE)
             }
+            "get_default_dtype" => Value::Dtype(Dtype::torch("f32"), None),
             "is_tensor" => Value::bool(matches!(args.positional.first(), Some(Value::Tensor(_)))),
             "is_grad_enabled" => Value::bool(true),
             "is_autocast_enabled" | "is_inference_mode_enabled" | "are_deterministic_algorithms_enabled" => {
@@ -261,9 +262,9 @@ impl<'a> Machine<'a> {
     }
 
     pub fn descriptor(&mut self, name: &str, args: &Arguments<'a>) -> Value<'a> {
-        let tensor = match args.positional.first() {
-            Some(Value::Tensor(tensor)) => tensor.clone(),
-            Some(Value::Input(input)) => match self.input_tensor(*input) {
+        let tensor = match args.get(0, "tensor").or_else(|| args.keyword("base")) {
+            Some(Value::Tensor(tensor)) => tensor,
+            Some(Value::Input(input)) => match self.input_tensor(input) {
                 Some(tensor) => tensor,
                 None => return Value::unknown("an input of too many elements"),
             },

@@ -186,7 +186,10 @@ fn add_dtypes(plan: &Plan, all: &mut Vec<Variant>) {
         _ => false,
     });
     if is_free {
-        for (name, float) in [("float16", "f16"), ("bfloat16", "bf16")] {
+        for (name, float) in [("float16", "f16"), ("bfloat16", "bf16"), ("float32", "f32")] {
+            if float == plan.float {
+                continue;
+            }
             let plan = Plan {
                 float,
                 is_float_pinned: true,

@@ -18,6 +18,36 @@ pub enum Size {
     Cdiv(Box<Self>, Box<Self>),
 }
 
+impl Size {
+    /// Its value in a launch; `None` if a name has no value there.
+    pub fn evaluate(&self, numbers: &BTreeMap<String, i64>) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Name(name) => numbers.get(name).copied(),
+            Self::Sum(parts) => parts
+                .iter()
+                .try_fold(0i64, |sum, part| sum.checked_add(part.evaluate(numbers)?)),
+            Self::Product(parts) => parts
+                .iter()
+                .try_fold(1i64, |product, part| product.checked_mul(part.evaluate(numbers)?)),
+            Self::Cdiv(a, b) => {
+                let (a, b) = (a.evaluate(numbers)?, b.evaluate(numbers)?);
+                (a > 0 && b > 0).then(|| (a - 1) / b + 1)
+            }
+        }
+    }
+
+    /// The names in it.
+    pub fn list_names(&self) -> Vec<String> {
+        match self {
+            Self::Number(_) => Vec::new(),
+            Self::Name(name) => vec![name.clone()],
+            Self::Sum(parts) | Self::Product(parts) => parts.iter().flat_map(Self::list_names).collect(),
+            Self::Cdiv(a, b) => [a, b].into_iter().flat_map(|part| part.list_names()).collect(),
+        }
+    }
+}
+
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let join = |parts: &[Self], by: &str| {

@@ -95,6 +95,10 @@ pub struct Evaluation {
     pub elements: Vec<Option<Polynomial>>,
     /// Whether a limit ended the evaluation early: then accesses are missing.
     pub is_cut: bool,
+    /// The values of the kernel, those of loops as in any iteration.
+    pub values: Vec<Option<Value>>,
+    /// The number of programs on each axis, if the contract states it.
+    pub grid: [Option<Polynomial>; 3],
 }
 
 /// Evaluates a kernel under a contract.
@@ -122,6 +126,7 @@ pub fn evaluate(function: &Function, contract: &Contract) -> Evaluation {
     let elements: Vec<Option<Polynomial>> = elements.collect();
     evaluator.add_contract_facts();
     evaluator.evaluate_block(&function.body);
+    let grid = [0, 1, 2].map(|axis| evaluator.find_programs(axis));
     Evaluation {
         symbols: evaluator.symbols,
         accesses: evaluator.accesses,
@@ -129,6 +134,8 @@ pub fn evaluate(function: &Function, contract: &Contract) -> Evaluation {
         facts: evaluator.facts,
         elements,
         is_cut: evaluator.is_cut,
+        values: evaluator.values,
+        grid,
     }
 }
 
@@ -439,6 +446,7 @@ impl Evaluator<'_> {
                 value: polynomial.clone(),
                 dtype,
                 loc: value.loc,
+                id: Some(id),
             };
             add_check(checks, check);
         }

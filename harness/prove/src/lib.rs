@@ -16,11 +16,14 @@ mod condition;
 pub mod contract;
 mod decide;
 mod evaluation;
+pub mod exact;
+mod point;
 mod polynomial;
 mod rational;
 mod symbol;
 mod text;
 mod value;
+pub mod wrap;
 
 use std::collections::BTreeMap;
 
@@ -44,7 +47,7 @@ const GOAL_BUDGET: usize = 40;
 const KERNEL_BUDGET: usize = 2_000;
 
 /// Stack for terms that depend on each other.
-const STACK: usize = 16 << 20;
+pub(crate) const STACK: usize = 16 << 20;
 
 /// For which tensors something holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,6 +122,8 @@ pub struct Obligation {
     pub loc: LocId,
     /// The parameter of an access.
     pub tensor: Option<String>,
+    /// The integer that must not wrap.
+    pub value: Option<String>,
     /// The answer.
     pub answer: Answer,
     /// For an access: the sizes for which the integers of its address and masks don't wrap. `None` if a proof holds only where they don't.
@@ -196,10 +201,11 @@ impl Prover<'_> {
             obligations.push(self.prove_divisor(divisor));
         }
         let wraps = std::mem::take(&mut self.wraps);
-        obligations.extend(wraps.into_iter().map(|((loc, _), answer)| Obligation {
+        obligations.extend(wraps.into_iter().map(|((loc, value), answer)| Obligation {
             kind: ObligationKind::NoWrap,
             loc,
             tensor: None,
+            value: Some(value),
             answer,
             exact: None,
         }));
@@ -306,6 +312,7 @@ impl Prover<'_> {
             kind: ObligationKind::InBounds(access.kind),
             loc: access.loc,
             tensor: tensor.clone(),
+            value: None,
             answer: self.prove_bounds(access, tensor, &mut context),
             exact,
         }
@@ -395,6 +402,7 @@ impl Prover<'_> {
             },
             loc: divisor.loc,
             tensor: None,
+            value: None,
             answer: sizes.map_or_else(
                 || Answer::Unknown(Reason::NotPositive(names.write(&divisor.value))),
                 Answer::Proved,

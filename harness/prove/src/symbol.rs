@@ -63,6 +63,8 @@ pub struct Symbol {
     pub alternatives: Vec<Alternative>,
     /// The dimensions of lanes that its value depends on.
     pub dims: BTreeSet<u8>,
+    /// It is the quotient of these where it is used, for one that isn't a quotient everywhere.
+    pub quotient: Option<(Polynomial, Polynomial)>,
 }
 
 /// All symbols of a proof.
@@ -82,6 +84,11 @@ impl Symbols {
         self.ids.insert(origin.clone(), id);
         self.all.push(build(origin));
         id
+    }
+
+    /// The symbol of an origin, if there is one.
+    pub fn find(&self, origin: &Origin) -> Option<SymbolId> {
+        self.ids.get(origin).copied()
     }
 
     /// A symbol.
@@ -237,6 +244,7 @@ impl Symbol {
             facts: Vec::new(),
             alternatives: Vec::new(),
             dims: BTreeSet::new(),
+            quotient: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use cerith_tile::DType;
-use cerith_tile::ir::LocId;
+use cerith_tile::ir::{LocId, ValueId};
 use smallvec::SmallVec;
 
 use crate::condition::Condition;
@@ -47,6 +47,8 @@ pub struct RangeCheck {
     pub dtype: DType,
     /// The operation that computes it.
     pub loc: LocId,
+    /// The value that it is, if it is one of the kernel's.
+    pub id: Option<ValueId>,
 }
 
 /// A set of checks.

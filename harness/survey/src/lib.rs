@@ -13,6 +13,7 @@ mod scaled;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::rules::Version;
@@ -20,10 +21,12 @@ use cerith_tile::source::SourceId;
 
 use self::plan::Planner;
 pub use self::reading::Reading;
-pub use self::scaled::Scaling;
+pub use self::scaled::{Scaling, Shortage};
 use cerith_launcher::skeleton::storage_name;
-pub use cerith_launcher::{Change, ELEMENTS_OF};
-use cerith_launcher::{HostLaunch, HostTensor, Origin, read_launches, read_launches_after};
+pub use cerith_launcher::{Change, ELEMENTS_OF, InputChoice};
+use cerith_launcher::{
+    HostLaunch, HostTensor, Origin, read_launches, read_launches_after, read_launches_with,
+};
 use cerith_module::excerpt::tuning::{self, Config, KernelMetadata};
 use cerith_module::excerpt::{Joined, Part};
 use cerith_module::kernel::{Function, ParameterKind};
@@ -97,6 +100,19 @@ pub struct Survey {
     pub assumed: Vec<String>,
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: Vec<&'static str>,
+    /// Functions that launch the kernel, if none of their launches is used.
+    pub unused_launchers: Vec<UnusedLauncher>,
+}
+
+/// A function that launches a kernel in a way that can't be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusedLauncher {
+    /// The function.
+    pub host: String,
+    /// The line of the launch, from 1, or that of the function if its evaluation doesn't reach the launch.
+    pub line: u32,
+    /// Why its launches are not used.
+    pub reason: String,
 }
 
 /// A condition on the launches of a kernel that its text states.
@@ -165,8 +181,20 @@ pub struct Draft {
     text: String,
     /// Its launches by functions of its file.
     hosts: Vec<HostLaunch>,
+    /// The text that they are read from.
+    launcher: LauncherText,
     /// Whether it is meant by its name.
     is_named: bool,
+}
+
+/// A text with functions that launch a kernel.
+#[derive(Clone, Debug, Default)]
+struct LauncherText {
+    text: Rc<str>,
+    /// Its lines that are of other modules.
+    lines_before: u32,
+    /// The name of the file, if that is not the kernel's.
+    file: Option<String>,
 }
 
 /// The kernels of an excerpt's first module. `original` is the text that it was taken from; `only` names the kernels
@@ -185,6 +213,7 @@ pub fn build_drafts(
     };
     let contents = module::parse(source, &main.text)?;
     let mut found = tuning::read_metadata(original);
+    let whole: Rc<str> = original.into();
     let texts = Texts::new(parts.iter().map(|part| (part.path.as_str(), part.text.as_str())));
     let library = Library::new(&texts);
     let stem = main.path.trim_end_matches(".py");
@@ -216,6 +245,10 @@ pub fn build_drafts(
                 metadata: found.remove(&function.name).unwrap_or_default(),
                 path: main.path.clone(),
                 hosts: read_launches(original, &main.path, &function.name),
+                launcher: LauncherText {
+                    text: Rc::clone(&whole),
+                    ..LauncherText::default()
+                },
                 text: main.text.clone(),
                 is_named: !only.is_empty(),
                 function,
@@ -319,6 +352,7 @@ impl Draft {
             host: None,
             assumed: Vec::new(),
             omitted: self.metadata.hooks.clone(),
+            unused_launchers: Vec::new(),
         }
     }
 
@@ -331,21 +365,55 @@ impl Draft {
     /// launches the kernel, by its name.
     pub fn add_hosts(&mut self, joined: &Joined, file: Option<&str>) {
         let (name, before) = (&self.function.name, joined.lines_before);
-        let mut hosts = read_launches_after(&joined.text, &self.path, name, before);
-        if let Some(file) = file {
-            for launch in &mut hosts {
-                launch.host = format!("{file}:{}", launch.host);
-            }
-        }
+        let launcher = LauncherText {
+            text: joined.text.as_str().into(),
+            lines_before: before,
+            file: file.map(str::to_owned),
+        };
+        let hosts = launcher.add_file(read_launches_after(&joined.text, &self.path, name, before));
         let is_better = hosts.iter().any(is_known) || self.assumed_survey().is_none();
         if is_better {
             self.hosts = hosts;
+            self.launcher = launcher;
+        }
+    }
+
+    /// The draft with other inputs of its launchers.
+    #[must_use]
+    pub fn choose_inputs(&self, choice: InputChoice) -> Self {
+        let LauncherText {
+            text, lines_before, ..
+        } = &self.launcher;
+        let hosts = read_launches_with(text, &self.path, &self.function.name, *lines_before, choice);
+        Self {
+            hosts: self.launcher.add_file(hosts),
+            ..self.clone()
         }
     }
 
     /// Whether functions of the kernel's file launch it, known or not.
     pub fn is_launched(&self) -> bool {
         !self.hosts.is_empty()
+    }
+
+    /// The functions that launch the kernel, one launch each. `reason` is why evaluated launches are not used.
+    pub fn list_unused_launchers(&self, reason: &str) -> Vec<UnusedLauncher> {
+        let mut unused: Vec<UnusedLauncher> = Vec::new();
+        for launch in &self.hosts {
+            if unused.iter().any(|known| known.host == launch.host) {
+                continue;
+            }
+            unused.push(UnusedLauncher {
+                host: launch.host.clone(),
+                line: launch.line,
+                reason: if launch.unknown.is_empty() {
+                    reason.to_owned()
+                } else {
+                    launch.unknown.join("; ")
+                },
+            });
+        }
+        unused
     }
 
     /// The launches that functions of the kernel's file make; `None` if no such function was evaluated.
@@ -424,6 +492,15 @@ impl Draft {
     /// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same.
     pub fn scale_blocks(&self, grid: [u32; 3], find_integer: impl Fn(&str) -> Option<i64>) -> Vec<Scaling> {
         scaled::scale_blocks(&self.usage, &self.function, grid, find_integer)
+    }
+
+    /// The axis of a launch's grid with too few programs for the sizes that the kernel cuts into blocks on it.
+    pub fn find_shortage(
+        &self,
+        grid: [u32; 3],
+        find_integer: impl Fn(&str) -> Option<i64>,
+    ) -> Option<Shortage> {
+        scaled::find_shortage(&self.usage, grid, find_integer)
     }
 
     /// A case file that varies sizes, dtypes and rows in its matrix; `None` if the text does not determine a launch.
@@ -566,6 +643,18 @@ impl Draft {
         };
         let certain = usage.tensors.iter().filter(is_told);
         certain.map(|tensor| storage_name(&tensor.name)).collect()
+    }
+}
+
+impl LauncherText {
+    /// Adds the name of another file to its functions.
+    fn add_file(&self, mut hosts: Vec<HostLaunch>) -> Vec<HostLaunch> {
+        if let Some(file) = &self.file {
+            for launch in &mut hosts {
+                launch.host = format!("{file}:{}", launch.host);
+            }
+        }
+        hosts
     }
 }
 

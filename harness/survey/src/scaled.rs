@@ -106,6 +106,46 @@ pub(super) fn scale_blocks(
     scaled.collect()
 }
 
+/// An axis of a grid with too few programs for the sizes that the kernel cuts into blocks on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// The axis.
+    pub axis: usize,
+    /// The sizes, with their blocks.
+    pub text: String,
+    /// The programs that there are, and those that are needed.
+    pub programs: (u32, i64),
+}
+
+/// The first axis of a grid with too few programs.
+pub(super) fn find_shortage(
+    usage: &Usage,
+    grid: [u32; 3],
+    find_integer: impl Fn(&str) -> Option<i64>,
+) -> Option<Shortage> {
+    // A block without an access in the text may be read through another address.
+    if usage.lost > 0 {
+        return None;
+    }
+    let mut axes = usage.axes.iter().zip(grid).enumerate();
+    axes.find_map(|(axis, (counted, programs))| {
+        if counted.blocks.is_empty() || counted.persistent || counted.quotient {
+            return None;
+        }
+        let needed = count_programs(counted, &find_integer)?;
+        let words = counted.blocks.iter().map(|(size, extent)| match extent {
+            Extent::Number(number) => format!("`{size}` in blocks of {number}"),
+            Extent::Param(name) | Extent::Text(name) => format!("`{size}` in blocks of `{name}`"),
+        });
+        let sizes = counted.sizes.iter().map(|size| format!("`{size}`"));
+        (needed > i64::from(programs)).then(|| Shortage {
+            axis,
+            text: words.chain(sizes).collect::<Vec<_>>().join(" times "),
+            programs: (programs, needed),
+        })
+    })
+}
+
 /// Whether a parameter of a launcher's launch is a block, according to its name: results depend on the size of a group.
 fn is_block(name: &str) -> bool {
     let lower = name.to_lowercase();

@@ -116,3 +116,31 @@ def drop(x_ptr, out_ptr, n, seed, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + at, mask=at < n, other=0.0)
     keep = tl.rand(seed, at) > 0.5
     tl.store(out_ptr + at, tl.where(keep, x, 0.0))
+
+
+@triton.jit
+def part_sums(x_ptr, part_ptr, n, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    at = program * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    tl.store(part_ptr + program, tl.sum(x, axis=0))
+
+
+def sum_all(x):
+    n = x.numel()
+    parts = n // 64
+    part = torch.empty((parts,), dtype=torch.float32, device=x.device)
+    part_sums[(parts,)](x, part, n, BLOCK=64)
+    return part.sum()
+
+
+@triton.jit
+def copy_blocks(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n, other=0.0), mask=at < n)
+
+
+def copy_all(x, out):
+    n = x.numel()
+    block = triton.next_power_of_2(n)
+    copy_blocks[(triton.cdiv(n, block) - 1,)](x, out, n, BLOCK=block)

@@ -137,3 +137,37 @@ def drop(x_ptr, out_ptr, n, seed, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + at, mask=at < n, other=0.0)
     keep = tl.rand(seed, at) > 0.5
     tl.store(out_ptr + at, tl.where(keep, x, 0.0), mask=at < n)
+
+
+@triton.jit
+def part_sums(x_ptr, part_ptr, n, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    at = program * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    tl.store(part_ptr + program, tl.sum(x, axis=0))
+
+
+def sum_all(x):
+    n = x.numel()
+    # One program more than needed adds nothing.
+    parts = triton.cdiv(n, 64) + 1
+    part = torch.empty((parts,), dtype=torch.float32, device=x.device)
+    part_sums[(parts,)](x, part, n, BLOCK=64)
+    return part.sum()
+
+
+@triton.jit
+def strided_sums(x_ptr, part_ptr, n, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(program * BLOCK, n, tl.num_programs(0) * BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + at, mask=at < n, other=0.0)
+    tl.store(part_ptr + program, tl.sum(total, axis=0))
+
+
+def sum_some(x):
+    n = x.numel()
+    part = torch.empty((2,), dtype=torch.float32, device=x.device)
+    strided_sums[(2,)](x, part, n, BLOCK=16)
+    return part.sum()

@@ -393,6 +393,19 @@ fn launches_and_accesses_are_compared() {
         ],
         &[],
     );
+    check(&folder, &["related.py:part_sums"]).assert_ends(
+        1,
+        &[
+            "error[uncovered-size]: `sum_all` launches too few programs on axis 0 of the grid: 1, and `n` in blocks of `BLOCK` needs 2",
+            "launched as `sum_all` launches it",
+        ],
+        &[],
+    );
+    check(&folder, &["related.py:copy_blocks"]).assert_ends(
+        1,
+        &["error[uncovered-size]: `copy_all` launches too few programs on axis 0 of the grid: 0, and `n` in blocks of `BLOCK` needs 1"],
+        &[],
+    );
 }
 
 #[test]
@@ -405,9 +418,11 @@ fn launches_that_leave_the_same_are_left_alone() {
         "launched as `copy` launches it",
         "launched as `scale` launches it",
         "launched as `rotate_rows` launches it",
+        "launched as `sum_all` launches it",
+        "launched as `sum_some` launches it",
         "  = compared: the plain launch with 5 launches on the same data",
     ];
-    let summary = "13 kernels: 0 with findings, 13 with nothing found, 0 not judged, 0 not tried";
+    let summary = "15 kernels: 0 with findings, 15 with nothing found, 0 not judged, 0 not tried";
     check(&folder, &["unrelated.py"]).assert_ends(0, &shown, &[summary]);
 }
 

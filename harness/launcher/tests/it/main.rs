@@ -1,5 +1,6 @@
 //! The integration tests of this crate, as one binary: a module for each topic.
 
 mod calls;
+mod choice;
 mod launcher;
 mod reach;

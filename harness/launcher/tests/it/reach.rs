@@ -338,3 +338,94 @@ fn a_vector_whose_size_nothing_decides_has_room() {
         .collect();
     assert_eq!(sized, [("x", false), ("indices", true), ("out", true)]);
 }
+
+#[test]
+fn numbers_in_tensors_that_a_launcher_makes_are_known() {
+    let check_rows = |expression: &str, rows: &str| {
+        let launcher = format!(
+            "\
+def rows_of(x):
+    *batch, cols = x.shape
+    x = x.view(-1, cols)
+    rows = {expression}
+    out = torch.empty((rows, cols), device=x.device)
+    copy[(rows,)](x, out, rows, cols, x.stride(0), BLOCK=64)
+    return out
+"
+        );
+        check_line("copy", &launcher, rows);
+    };
+    check_rows("int(torch.prod(torch.tensor([2, 3, 4])))", "rows: 24\n");
+    check_rows(
+        "torch.tensor([2, 3]).sum().item() if False else torch.tensor([7, 3]).max()",
+        "rows: 7\n",
+    );
+    check_rows("torch.tensor(9).item()", "rows: 9\n");
+    check_rows("torch.tensor([6, 5]).tolist()[1]", "rows: 5\n");
+}
+
+#[test]
+fn a_comparison_of_elements_is_a_tensor() {
+    let launcher = |count: &str| {
+        format!(
+            "{SCALED}\
+def scale(x, target):
+    kept = target != -100
+    count = {count}
+    out = torch.empty_like(x)
+    scaled[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), count, 0, BLOCK=64)
+    return out
+"
+        )
+    };
+    // Its sum only reaches values.
+    check_line("scaled", &launcher("kept.sum().item()"), "alpha: 0.5\n");
+    check_line("scaled", &launcher("kept.shape[0]"), "alpha: 49\n");
+}
+
+#[test]
+fn generators_dtypes_and_names_are_known() {
+    check_line(
+        "add",
+        "\
+def parts(n, most):
+    start = 0
+    while start < n:
+        yield start, min(start + most, n)
+        start += most
+
+
+def plus(x, name):
+    out = torch.empty(x.shape, dtype=torch.get_default_dtype())
+    if '_' in name:
+        name = name.split('_')[0]
+    whole = triton.reinterpret(x, tl.float32) if hasattr(tl, 'gather') else None
+    for start, end in parts(x.numel(), 40):
+        add[(1,)](whole, x, out, end, 64)
+    return out
+",
+        "n: 40\n",
+    );
+}
+
+#[test]
+fn computed_values_of_configurations_are_used() {
+    check_line(
+        "tuned",
+        "\
+SIZES = list({64})
+
+
+@triton.autotune(configs=[triton.Config({'BLOCK': size}) for size in SIZES], key=['n'])
+@triton.jit
+def tuned(x, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, 1.0, mask=at < n)
+
+
+def fill(x):
+    tuned[lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)](x, x.numel())
+",
+        "BLOCK: 64",
+    );
+}

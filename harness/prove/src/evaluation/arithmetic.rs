@@ -89,7 +89,7 @@ impl Evaluator<'_> {
     }
 
     /// The number of programs on an axis.
-    fn find_programs(&mut self, axis: u8) -> Option<Polynomial> {
+    pub(super) fn find_programs(&mut self, axis: u8) -> Option<Polynomial> {
         let stated = self.contract.grid.get(usize::from(axis))?.clone();
         match stated {
             Some(size) => self.convert_size(&size),
@@ -359,6 +359,7 @@ impl Evaluator<'_> {
             low: Some(low),
             high,
             dims,
+            quotient: Some((a.clone(), b.clone())),
             ..Symbol::new(origin)
         });
         let quotient = Polynomial::from_symbol(id);

@@ -168,6 +168,7 @@ impl Evaluator<'_> {
                 value: past.add_number(-1)?,
                 dtype,
                 loc: op.loc,
+                id: None,
             };
             add_check(&mut loop_checks, check);
         }

@@ -1,15 +1,19 @@
-//! A law: a load that is proved to be in bounds never traps, for any sizes that its contract allows. Kernels are generated: sums,
-//! products, quotients, minima and loops in indices and masks, with as many wrong masks as right ones.
+//! Laws of generated kernels: a load that is proved to be in bounds never traps, for any sizes that its contract allows; exact
+//! integers change nothing that doesn't wrap; and no launch refutes a proof. Kernels have sums, products, quotients, minima and loops
+//! in indices and masks, with as many wrong masks as right ones.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use cerith_frontend::{Request, RequestArg, Traced, trace};
 use cerith_interp::{Config, LaunchOutcome, ParamValue, Program, TrapKind};
-use cerith_memory::{Memory, Storages};
-use cerith_prove::{Contract, ObligationKind, Size, prove};
+use cerith_memory::{ByteState, Content, Memory, Rule, Storages, Tensor};
+use cerith_prove::exact::widen_integers;
+use cerith_prove::wrap::{Freedom, Trial, Wrap, find_wraps};
+use cerith_prove::{Contract, ObligationKind, Size, Sizes, prove};
 use cerith_tile::DType;
-use cerith_tile::ir::Elem;
+use cerith_tile::ir::{Elem, LocId};
 use cerith_tile::rules::Rules;
 use cerith_tile::source::SourceFile;
 use proptest::prelude::*;
@@ -228,6 +232,200 @@ def kernel(x, y, n, m, s):
     }
 }
 
+/// Executes a kernel for some sizes: all programs, or the one with a number. `x` is sparse, and its elements are all 1.
+fn launch(
+    sample: &Sample,
+    program: &Program,
+    sizes: [i64; 3],
+    only_program: Option<u64>,
+) -> Result<LaunchOutcome, TestCaseError> {
+    let failed = |error: &dyn std::fmt::Debug| TestCaseError::fail(format!("{error:?}"));
+    let mut storages = Storages::new();
+    let elements = evaluate(&sample.elements, sizes);
+    let x = storages
+        .add_sparse("x", elements.unsigned_abs() * 4)
+        .map_err(|error| failed(&error))?;
+    let x = Tensor::new_contiguous(x, DType::I32, &[elements]);
+    storages.set_content(x.storage, Content::new(Arc::new(Ones)));
+    let y = storages
+        .allocate("y", DType::I32, &[4])
+        .map_err(|error| failed(&error))?;
+    storages.write(y.storage, 0, &sample.loaded.map(i32::to_le_bytes).concat());
+    let mut memory = Memory::new(&storages, Vec::new());
+    let mut arguments = vec![
+        ParamValue::tensor(&memory, &x, "x"),
+        ParamValue::tensor(&memory, &y, "y"),
+    ];
+    arguments.extend(sizes.map(|size| ParamValue::Number(size as u64)));
+    let grid = [evaluate(&sample.grid, sizes) as u32, 1, 1];
+    let config = Config {
+        only_program,
+        fuel: 1 << 20,
+        program_fuel: 1 << 20,
+        ..Config::default()
+    };
+    program
+        .launch(grid, &arguments, &mut memory, &config)
+        .map_err(|error| failed(&error))
+}
+
+/// Elements that are 1.
+#[derive(Debug)]
+struct Ones;
+
+impl Rule for Ones {
+    fn write(&self, offset: u64, bytes: &mut [u8], states: &mut [ByteState]) {
+        for (at, byte) in (offset..).zip(bytes) {
+            *byte = u8::from(at % 4 == 0);
+        }
+        states.fill(ByteState::Init);
+    }
+
+    fn describe(&self) -> String {
+        "ones".to_owned()
+    }
+}
+
+/// A program in its form for execution, as it is or with exact integers.
+fn prepare(traced: &Traced, is_exact: bool) -> Result<Program, TestCaseError> {
+    let function = if is_exact {
+        widen_integers(&traced.function)
+    } else {
+        traced.function.clone()
+    };
+    Program::prepare(function).map_err(|error| TestCaseError::fail(format!("{error:?}")))
+}
+
+/// The kind of a trap, if an outcome is one.
+fn find_trap(outcome: &LaunchOutcome) -> Option<TrapKind> {
+    match outcome {
+        LaunchOutcome::Trapped(trap) => Some(trap.kind),
+        _ => None,
+    }
+}
+
+/// With sizes of which nothing wraps, exact integers change nothing. Returns whether the kernel did something.
+fn check_exact(sample: &Sample) -> Result<bool, TestCaseError> {
+    let Some(traced) = sample.trace() else {
+        return Ok(false);
+    };
+    let programs = [prepare(&traced, false)?, prepare(&traced, true)?];
+    for &sizes in &sample.sizes {
+        let [plain, exact] = [
+            launch(sample, &programs[0], sizes, None)?,
+            launch(sample, &programs[1], sizes, None)?,
+        ];
+        let is_same = match (&plain, &exact) {
+            (LaunchOutcome::Finished(a), LaunchOutcome::Finished(b)) => {
+                a.stats.bytes_stored == b.stats.bytes_stored
+            }
+            (LaunchOutcome::Exhausted(_), _) | (_, LaunchOutcome::Exhausted(_)) => true,
+            _ => find_trap(&plain).is_some() && find_trap(&plain) == find_trap(&exact),
+        };
+        if !is_same {
+            let message = format!("n, m, s = {sizes:?}\n{}\n{plain:?}\n{exact:?}", sample.text());
+            return Err(TestCaseError::fail(message));
+        }
+    }
+    Ok(true)
+}
+
+/// Launches that were chosen for a sample, executed.
+struct Launches<'a> {
+    sample: &'a Sample,
+    programs: [Program; 2],
+    /// The first launch that leaves `x` only because an integer wraps.
+    shown: Option<[i64; 3]>,
+    failed: Option<TestCaseError>,
+}
+
+impl Trial for Launches<'_> {
+    fn is_wanted(&self, _: LocId) -> bool {
+        self.shown.is_none() && self.failed.is_none()
+    }
+
+    fn accepts(&self, sizes: &BTreeMap<String, i64>) -> bool {
+        let Some(sizes) = read_sizes(sizes) else {
+            return false;
+        };
+        let large = |one: &Size, limit: i128| {
+            let names = ["n", "m", "s"].into_iter().zip(sizes);
+            let numbers = names.map(|(name, size)| (name.to_owned(), size)).collect();
+            one.evaluate(&numbers)
+                .is_none_or(|value| i128::from(value) > limit)
+        };
+        !large(&self.sample.elements, 1 << 44) && !large(&self.sample.grid, i128::from(i32::MAX))
+    }
+
+    fn replay(&mut self, wrap: &Wrap) -> bool {
+        let Some(sizes) = read_sizes(&wrap.sizes) else {
+            return false;
+        };
+        let number = Some(wrap.program[0].unsigned_abs());
+        let run = |program| launch(self.sample, program, sizes, number);
+        match (run(&self.programs[0]), run(&self.programs[1])) {
+            (Ok(plain), Ok(exact)) => {
+                let is_shown = find_trap(&plain) == Some(TrapKind::OutOfBounds)
+                    && matches!(exact, LaunchOutcome::Finished(_));
+                if is_shown {
+                    self.shown.get_or_insert(sizes);
+                }
+                is_shown
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                self.failed = Some(error);
+                false
+            }
+        }
+    }
+}
+
+fn read_sizes(sizes: &BTreeMap<String, i64>) -> Option<[i64; 3]> {
+    let read = |name: &str| sizes.get(name).copied();
+    Some([read("n")?, read("m")?, read("s")?])
+}
+
+/// No load is proved for all sizes if a chosen launch inside of its contract shows that an integer wraps. Returns whether there is
+/// such a launch.
+fn check_wraps(sample: &Sample) -> Result<bool, TestCaseError> {
+    let Some(traced) = sample.trace() else {
+        return Ok(false);
+    };
+    let contract = sample.contract();
+    let mut launches = Launches {
+        sample,
+        programs: [prepare(&traced, false)?, prepare(&traced, true)?],
+        shown: None,
+        failed: None,
+    };
+    let freedom = Freedom {
+        start: ["n", "m", "s"].map(|name| (name.to_owned(), 7)).into(),
+        ranges: contract.ranges.clone(),
+        ..Freedom::default()
+    };
+    find_wraps(&traced.function, &contract, &freedom, &mut launches);
+    if let Some(error) = launches.failed {
+        return Err(error);
+    }
+    let Some(sizes) = launches.shown else {
+        return Ok(false);
+    };
+    let proof = prove(&traced.function, &contract);
+    let accesses = proof
+        .obligations
+        .iter()
+        .filter(|one| one.tensor.as_deref() == Some("x"));
+    for one in accesses {
+        if one.proved() == Some(Sizes::All) {
+            return Err(TestCaseError::fail(format!(
+                "n, m, s = {sizes:?} refutes a proof\n{}",
+                sample.text()
+            )));
+        }
+    }
+    Ok(true)
+}
+
 /// Whether the load of a sample is proved, and that it never traps if it is.
 fn check(sample: &Sample) -> Result<bool, TestCaseError> {
     let Some(traced) = sample.trace() else {
@@ -275,21 +473,21 @@ fn check(sample: &Sample) -> Result<bool, TestCaseError> {
     Ok(true)
 }
 
-#[test]
-fn proved_loads_never_trap() {
+/// Checks generated samples. At least one of so many of them has to be more than a sample about which the law says nothing.
+fn check_samples(cases: u32, rarity: u32, check: impl Fn(&Sample) -> Result<bool, TestCaseError>) {
     let cases = std::env::var("CERITH_LAW_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())
-        .unwrap_or(60);
+        .unwrap_or(cases);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases,
         failure_persistence: None,
         ..ProptestConfig::default()
     });
-    let proved = std::cell::Cell::new(0u32);
+    let counted = std::cell::Cell::new(0u32);
     let result = runner.run(&sample(), |sample| {
         if check(&sample)? {
-            proved.set(proved.get() + 1);
+            counted.set(counted.get() + 1);
         }
         Ok(())
     });
@@ -298,8 +496,23 @@ fn proved_loads_never_trap() {
     }
     // A law about nothing would always hold.
     assert!(
-        proved.get() * 20 >= cases,
-        "{} of {cases} are proved",
-        proved.get()
+        counted.get() * rarity >= cases,
+        "{} of {cases} samples count",
+        counted.get()
     );
+}
+
+#[test]
+fn proved_loads_never_trap() {
+    check_samples(60, 20, check);
+}
+
+#[test]
+fn exact_integers_change_nothing_that_does_not_wrap() {
+    check_samples(60, 2, check_exact);
+}
+
+#[test]
+fn no_proof_is_refuted() {
+    check_samples(60, 20, check_wraps);
 }

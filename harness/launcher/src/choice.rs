@@ -1,0 +1,15 @@
+//! Which inputs a launcher is evaluated with, if neither it nor its kernel decides them.
+
+/// The inputs of launchers that nothing decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+pub struct InputChoice {
+    /// Whether sizes are as small as possible, for launches that take too long otherwise.
+    pub is_small: bool,
+    /// Whether tensors of three or more dimensions have the same leading sizes, as callers often pass them.
+    pub is_uniform: bool,
+    /// Whether floats are `float16`.
+    pub is_half: bool,
+    /// Whether tensors are passed that the kernel accesses, although the launcher's default is `None`.
+    pub is_complete: bool,
+}
