@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cerith_case::Shard;
-use cerith_engine::Reference;
+use cerith_engine::{Reference, catch_panic};
 use cerith_interp::{Config as Limits, Leaving};
 use cerith_report::describe;
 use cerith_report::event::{Event, Verdict};
@@ -25,6 +25,7 @@ use super::finding::{Findings, Precondition};
 use super::hidden::Filter;
 use super::independent::mark_independent;
 use super::launch::{Coverage, LaunchFacts};
+use super::proof::{Effort, KernelProof, prove_kernel};
 use super::report::{Context, KernelReport, Standing};
 use super::subject::{FilesRead, Subject};
 use super::target::CheckTarget;
@@ -32,6 +33,9 @@ use super::text::STDIN;
 
 /// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
 const FUEL: u64 = 1 << 25;
+
+/// The most programs of a launch that is kept as a case file.
+const MAX_PROGRAMS: u64 = 1 << 16;
 
 /// The most edits of one kernel that uncover each other.
 const MAX_EDITS: usize = 8;
@@ -162,6 +166,7 @@ impl Checker<'_> {
             findings.add_layouts(survey);
         }
         coverage.related = add_contracts(subject, nth, &mut findings);
+        coverage.proof = add_overflows(subject, nth, &mut findings);
         let survey = subject.surveys.get(nth)?;
         let mut report = KernelReport::new(&findings, &subject.display_name, survey);
         report.complete(
@@ -337,6 +342,29 @@ fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) -> usiz
     }
     findings.add_doubtful(&subject.display_name, survey);
     comparison.launches
+}
+
+/// Proves what can be proved of a judged kernel, and adds the integers that wrap in launches with large sizes.
+fn add_overflows(subject: &mut Subject, nth: usize, findings: &mut Findings) -> Option<KernelProof> {
+    let survey = subject.surveys.get(nth)?;
+    let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
+    if !matches!(standing, Standing::Clean | Standing::Found(_)) || subject.is_late() {
+        return None;
+    }
+    let proof = catch_panic(|| prove_kernel(subject, survey, Effort::SMALL)).ok()?;
+    for overflow in proof.list_overflows() {
+        findings.add_overflow(survey, overflow);
+    }
+    let kept = proof.list_overflows().filter(|one| one.programs <= MAX_PROGRAMS);
+    let kept = kept.map(|one| {
+        (
+            format!("{}-overflow-{}", survey.kernel.replace('.', "_"), one.line),
+            one.case.clone(),
+        )
+    });
+    let kept: Vec<(String, String)> = kept.collect();
+    subject.overflows.extend(kept);
+    proof.not_proved.is_none().then_some(proof)
 }
 
 /// Removes the launches of a kernel for which no time was left, and returns what was special about them.

@@ -109,9 +109,19 @@ impl Relations {
         }
         fit.add_grid();
         fit.add_multiples();
+        fit.add_equalities(function);
         let layouts = std::mem::take(&mut fit.layouts);
         Some((fit.finish(), layouts))
     }
+}
+
+/// The names that layouts and a grid depend on.
+pub(crate) fn list_names(layouts: &Layouts, grid: &[Option<Size>; 3]) -> BTreeSet<String> {
+    let dims = layouts
+        .values()
+        .flat_map(|layout| layout.shape.iter().chain(&layout.strides));
+    let all = dims.chain(grid.iter().flatten());
+    all.flat_map(Size::list_names).collect()
 }
 
 /// The integer parameters that are passed at run time.
@@ -427,6 +437,17 @@ impl Fit<'_> {
                 self.note(format!("`{name}` is a multiple of `{block}`"));
                 self.contract.multiples.insert(name, by);
             }
+        }
+    }
+
+    /// Arguments that follow from sizes, such as the strides of tensors without gaps.
+    fn add_equalities(&mut self, function: &Function) {
+        let names = list_names(&self.layouts, &self.contract.grid);
+        for (name, size) in self.relations.list_ties(function, &names) {
+            self.note(format!("`{name}` is {size}"));
+            let own = Size::Name(name);
+            self.contract.orders.push((own.clone(), size.clone()));
+            self.contract.orders.push((size, own));
         }
     }
 

@@ -46,7 +46,9 @@ impl KernelReport<'_> {
             let mut text = String::new();
             add_text(&mut text, &shown.text());
             let launched = describe_launches(&shown.launches);
-            let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
+            if shown.has_cases() {
+                let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
+            }
             add_lines(&mut text, &shown.launch);
             for other in &shown.others {
                 let message = other.text();
@@ -91,6 +93,13 @@ impl KernelReport<'_> {
             add_lines(&mut text, &self.covered);
         }
         add_lines(&mut text, &self.listed);
+        if self.missed > 0 {
+            let _ = writeln!(
+                text,
+                "  = not covered: sizes with which {} of the integers wrap",
+                self.missed
+            );
+        }
         if let Some(host) = self.host {
             let assumed = match self.assumed {
                 [] => String::new(),
