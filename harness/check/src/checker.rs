@@ -19,15 +19,16 @@ use cerith_verdict::Panel;
 
 use super::baseline::Baseline;
 use super::config::Config;
+use super::contract::Relations;
 use super::dependent::find_dependent;
 use super::edit;
 use super::finding::{Findings, Precondition};
 use super::hidden::Filter;
 use super::independent::mark_independent;
 use super::launch::{Coverage, LaunchFacts};
-use super::proof::{Effort, KernelProof, prove_kernel};
+use super::proof::{Effort, KernelProof, find_source, prove_launches};
 use super::report::{Context, KernelReport, Standing};
-use super::subject::{FilesRead, Subject};
+use super::subject::{FilesRead, Subject, format_case_id};
 use super::target::CheckTarget;
 use super::text::STDIN;
 
@@ -166,7 +167,7 @@ impl Checker<'_> {
             findings.add_layouts(survey);
         }
         coverage.related = add_contracts(subject, nth, &mut findings);
-        coverage.proof = add_overflows(subject, nth, &mut findings);
+        coverage.proof = add_overflows(subject, nth, &coverage, &mut findings);
         let survey = subject.surveys.get(nth)?;
         let mut report = KernelReport::new(&findings, &subject.display_name, survey);
         report.complete(
@@ -251,7 +252,11 @@ impl Checker<'_> {
         for problem in selected.corpus.problems() {
             findings.add("", &Event::Problem(describe::to_problem(problem, sources)));
         }
-        let mut coverage = Coverage::default();
+        let mut coverage = Coverage {
+            relations: Relations::new(find_source(survey)),
+            ..Coverage::default()
+        };
+        let plain = format_case_id(survey, 0);
         let deadline = subject.deadline;
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         console.begin(selected.entries(Shard::ALL).count() as u64);
@@ -269,13 +274,19 @@ impl Checker<'_> {
                     return None;
                 }
                 let mut facts = None;
+                let mut own = Relations::default();
+                let mut first = None;
                 let result = judge.judge_entry_with(&entry, |case, _| {
                     facts = LaunchFacts::from_case(case);
+                    own.add(&survey.kernel, case);
+                    first = (entry.id == plain).then(|| case.clone());
                     Some(())
                 })?;
-                Some((entry, result, facts))
+                Some((entry, result, facts, own, first))
             },
-            |(entry, result, facts)| {
+            |(entry, result, facts, own, first)| {
+                coverage.relations.extend(own);
+                coverage.plain = coverage.plain.take().or(first);
                 let mut events = match result {
                     CaseResult::Events(events) => events,
                     CaseResult::Wrong(_, problems) => problems
@@ -345,13 +356,20 @@ fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) -> usiz
 }
 
 /// Proves what can be proved of a judged kernel, and adds the integers that wrap in launches with large sizes.
-fn add_overflows(subject: &mut Subject, nth: usize, findings: &mut Findings) -> Option<KernelProof> {
+fn add_overflows(
+    subject: &mut Subject,
+    nth: usize,
+    coverage: &Coverage,
+    findings: &mut Findings,
+) -> Option<KernelProof> {
     let survey = subject.surveys.get(nth)?;
     let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
     if !matches!(standing, Standing::Clean | Standing::Found(_)) || subject.is_late() {
         return None;
     }
-    let proof = catch_panic(|| prove_kernel(subject, survey, Effort::SMALL)).ok()?;
+    let plain = coverage.plain.as_slice();
+    let prove = || prove_launches(subject, survey, &coverage.relations, plain, Effort::SMALL);
+    let proof = catch_panic(prove).ok()?;
     for overflow in proof.list_overflows() {
         findings.add_overflow(survey, overflow);
     }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use cerith_case::{ArgValue, Case};
 use cerith_survey::Survey;
 
+use super::contract::Relations;
 use super::proof::KernelProof;
 
 /// The most bytes of a launch in words.
@@ -190,6 +191,10 @@ pub struct Coverage {
     pub related: usize,
     /// Proofs for all sizes.
     pub proof: Option<KernelProof>,
+    /// The relations between the arguments of launches.
+    pub relations: Relations,
+    /// The first launch that was judged.
+    pub plain: Option<Case>,
 }
 
 impl Coverage {
@@ -235,7 +240,7 @@ impl Coverage {
         lines.extend(wrap_groups("  = covered: ", groups));
         let is_decided = |name: &str| self.proof.as_ref().is_some_and(|proof| proof.decides(name));
         if let Some(proved) = self.proof.as_ref().and_then(|proof| proof.count().describe()) {
-            lines.push(format!("  = proved: {proved}"));
+            lines.extend(wrap("  = proved: ", proved.split(", ").map(str::to_owned)));
         }
         let unknown = known()
             .flat_map(|facts| &facts.tensors)

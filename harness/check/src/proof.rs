@@ -36,7 +36,7 @@ impl Effort {
 
     /// The work of `cerith check`, beside its launches.
     pub const SMALL: Self = Self {
-        programs: 40,
+        programs: 24,
         specialisations: 1,
     };
 }
@@ -342,14 +342,43 @@ const fn name_source(source: Source) -> &'static str {
     }
 }
 
+/// The source of relations between the arguments of a kernel's launches.
+pub fn find_source(survey: &Survey) -> Source {
+    if survey.host.is_some() {
+        Source::Launcher
+    } else {
+        Source::Text
+    }
+}
+
 /// Proves what can be proved of a drafted kernel.
-pub fn prove_kernel(subject: &Subject, survey: &Survey, effort: Effort) -> KernelProof {
+pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
+    let corpus = subject.build_launch_corpus(std::iter::once(survey));
+    let cases: Vec<Case> = corpus
+        .entries()
+        .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
+        .collect();
+    let mut relations = Relations::new(find_source(survey));
+    for case in &cases {
+        relations.add(&survey.kernel, case);
+    }
+    prove_launches(subject, survey, &relations, &cases, Effort::WHOLE)
+}
+
+/// Proves what can be proved of a kernel for the values that some of its launches compile it for.
+pub fn prove_launches(
+    subject: &Subject,
+    survey: &Survey,
+    relations: &Relations,
+    cases: &[Case],
+    effort: Effort,
+) -> KernelProof {
     let mut proof = KernelProof {
         kernel: survey.kernel.clone(),
         lines: Vec::new(),
         assumptions: Vec::new(),
         specialisations: Vec::new(),
-        launches: 0,
+        launches: relations.len(),
         not_proved: None,
         is_cut: false,
         beyond: Vec::new(),
@@ -359,18 +388,6 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey, effort: Effort) -> Kerne
         proof.not_proved = Some(why.to_string());
         return proof;
     }
-    let corpus = subject.build_launch_corpus(std::iter::once(survey));
-    let cases: Vec<Case> = corpus
-        .entries()
-        .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
-        .collect();
-    let source = if survey.host.is_some() {
-        Source::Launcher
-    } else {
-        Source::Text
-    };
-    let relations = Relations::from_cases(&survey.kernel, cases.iter(), source);
-    proof.launches = relations.len();
     let reference = Reference::default();
     let version = survey.version.unwrap_or(Version::NEWEST);
     let mut seen: Vec<String> = Vec::new();
@@ -398,7 +415,7 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey, effort: Effort) -> Kerne
             subject,
             case,
             function,
-            relations: &relations,
+            relations,
             contract: &contract,
             layouts: &layouts,
             rules: Rules::from_version(version),

@@ -1,7 +1,7 @@
 //! `cerith prove`: proves for all sizes that the kernels of files stay inside of their tensors.
 
 use cerith_check::config::Config;
-use cerith_check::proof::{Effort, prove_kernel};
+use cerith_check::proof::prove_kernel;
 use cerith_check::subject::{FilesRead, Subject};
 use cerith_check::target::find_targets;
 use cerith_runner::{Exit, Host};
@@ -52,7 +52,7 @@ pub fn prove(args: &ProveArgs, terminal: &Terminal, host: Host<'_>) -> Exit {
             let Some(survey) = subject.surveys.get(nth) else {
                 break;
             };
-            let proof = prove_kernel(&subject, survey, Effort::WHOLE);
+            let proof = prove_kernel(&subject, survey);
             looked_at += usize::from(proof.not_proved.is_none());
             open += usize::from(!proof.is_whole() && proof.not_proved.is_none());
             let name = subject.display_name.as_str();

@@ -244,8 +244,7 @@ impl Storages {
 
     /// Whether another storage of `bytes` bytes can be added that is not sparse.
     pub fn fits(&self, bytes: u64) -> bool {
-        self.dense_limit.is_none_or(|limit| bytes <= limit)
-            && self.total().saturating_add(bytes) <= MAX_BYTES
+        self.dense_limit.is_none_or(|limit| bytes <= limit) && self.total().saturating_add(bytes) <= MAX_BYTES
     }
 
     /// Sets the first content of a sparse storage. Returns false, and does nothing, for any other storage.

@@ -65,7 +65,11 @@ fn each_overflow_is_found_and_each_fixed_kernel_has_none() {
 fn the_launch_and_the_line_are_shown() {
     insta::assert_snapshot!(check(&["overflow.py:padded_rows"]).out);
     let output = check(&["overflow.py:padded_rows", "--format", "github"]);
-    assert!(output.out.starts_with("::warning file=overflow.py,line="), "{}", output.out);
+    assert!(
+        output.out.starts_with("::warning file=overflow.py,line="),
+        "{}",
+        output.out
+    );
 }
 
 #[test]
@@ -77,7 +81,11 @@ fn a_comment_hides_an_overflow() {
     let args = ["check", "--engine", "reference", "overflow.py:padded_rows"];
     let (output, _) = run(&text, &args);
     assert_eq!(output.code, Some(0), "{}", output.err);
-    assert!(!output.out.contains("warning[overflow]: `row * stride`"), "{}", output.out);
+    assert!(
+        !output.out.contains("warning[overflow]: `row * stride`"),
+        "{}",
+        output.out
+    );
     assert!(output.err.contains("hidden: 1 by comments"), "{}", output.err);
 }
 
@@ -105,7 +113,9 @@ fn a_small_grid_is_kept_as_a_case_that_fails() {
         .expect("it starts");
     let output = CommandOutput::from_output(&output);
     assert!(
-        output.out.contains("out-of-bounds: load of 4 bytes that starts 8589934592 bytes before storage `x`"),
+        output
+            .out
+            .contains("out-of-bounds: load of 4 bytes that starts 8589934592 bytes before storage `x`"),
         "{}",
         output.out
     );

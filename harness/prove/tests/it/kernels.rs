@@ -101,7 +101,12 @@ pub fn cdiv(size: &str, by: i64) -> Size {
 }
 
 /// Sizes from 1, strides from 0, all of them far enough from the end of `i32` that a block fits behind.
-pub fn contract(tensors: &[(&str, Size)], grid: [Option<Size>; 3], sizes: &[&str], strides: &[&str]) -> Contract {
+pub fn contract(
+    tensors: &[(&str, Size)],
+    grid: [Option<Size>; 3],
+    sizes: &[&str],
+    strides: &[&str],
+) -> Contract {
     let most = i64::from(i32::MAX) - 65_536;
     let sizes = sizes.iter().map(|&size| (size.to_owned(), (1, most)));
     let strides = strides

@@ -43,7 +43,13 @@ impl Trial for Notes {
 
 /// The launches for a kernel of an `x` with `(m - 1) * stride + n` elements, in a grid of `m` programs or of blocks of `n`.
 fn list(body: &str, grid: Size) -> String {
-    let signature = [("x", "*f32"), ("stride", "i32"), ("n", "i32"), ("m", "i32"), ("BLOCK", "64")];
+    let signature = [
+        ("x", "*f32"),
+        ("stride", "i32"),
+        ("n", "i32"),
+        ("m", "i32"),
+        ("BLOCK", "64"),
+    ];
     let tensors = [("x", matrix("m", "stride", "n"))];
     let contract = contract(&tensors, [Some(grid), None, None], &["n", "m"], &["stride"]);
     let freedom = Freedom {
