@@ -44,6 +44,14 @@ impl KernelReport<'_> {
         let mut parts = vec![text];
         for shown in self.findings.iter().filter(|one| one.wrong).chain(&self.warned) {
             let mut text = String::new();
+            // Most kernels of one element for each lane have such a warning: its message and place are enough.
+            if !shown.wrong && !shown.has_cases() && !self.is_verbose {
+                for line in shown.text().lines().take(2) {
+                    let _ = writeln!(text, "  {line}");
+                }
+                parts.push(text);
+                continue;
+            }
             add_text(&mut text, &shown.text());
             let launched = describe_launches(&shown.launches);
             if shown.has_cases() {

@@ -61,6 +61,8 @@ pub struct KernelReport<'a> {
     pub untried: Vec<String>,
     /// The lines that describe what was covered.
     pub covered: Vec<String>,
+    /// Whether all is shown.
+    pub(crate) is_verbose: bool,
     /// Each launch on some lines, and what it showed.
     pub(crate) listed: Vec<String>,
     /// Suggested edits, as a diff.
@@ -231,6 +233,7 @@ impl<'a> KernelReport<'a> {
             hidden: Vec::new(),
             untried: Vec::new(),
             covered: Vec::new(),
+            is_verbose: false,
             listed: Vec::new(),
             edits: String::new(),
             proved: None,
@@ -281,6 +284,7 @@ impl<'a> KernelReport<'a> {
                 None => facts.map_or_else(Vec::new, |facts| facts.render("  = launch: ")),
             };
         }
+        self.is_verbose = context.is_verbose;
         if context.is_verbose {
             self.listed = list_launches(context, survey, &findings);
             self.listed.extend(survey.unused_launchers.iter().map(|one| {
