@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use cerith_memory::Storages;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::printable;
 
@@ -56,7 +57,14 @@ impl Entry {
 
     /// Like [`Self::resolve`], with the tensors of storages in another layout.
     pub(crate) fn resolve_as(&self, layout: Option<Layout>) -> Result<Case, Vec<Diagnostic>> {
-        resolve::resolve(&self.file, &self.id, self.point.clone(), layout)
+        resolve::resolve(&self.file, &self.id, self.point.clone(), layout, Storages::new())
+    }
+
+    /// Like [`Self::resolve`], with sparse storages if they have more than so many bytes: a launch that touches few of their elements
+    /// takes little time.
+    pub fn resolve_sparse(&self, limit: u64) -> Result<Case, Vec<Diagnostic>> {
+        let storages = Storages::with_dense_limit(limit);
+        resolve::resolve(&self.file, &self.id, self.point.clone(), None, storages)
     }
 
     /// The case of a variant. `as_is` is the unchanged case.

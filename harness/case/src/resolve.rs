@@ -24,19 +24,20 @@ use crate::schema::{Schema, StorageSchema};
 use crate::variant::Layout;
 
 /// Returns the case of a point, or all problems in it. With a layout, the tensors of storages are laid out that way,
-/// and everything that depends on them follows.
+/// and everything that depends on them follows. `storages` has none yet.
 pub(crate) fn resolve(
     file: &CaseFile,
     id: &str,
     point: Point,
     layout: Option<Layout>,
+    storages: Storages,
 ) -> Result<Case, Vec<Diagnostic>> {
     let schema = &file.schema;
     let mut state = Resolver {
         names: point.names,
         archive_lookup: file.archive_lookup(),
         layout,
-        storages: Storages::new(),
+        storages,
         tensors: Vec::with_capacity(schema.storages.len() + schema.tensors.len()),
         declared: Vec::with_capacity(schema.storages.len()),
         failed: HashSet::new(),

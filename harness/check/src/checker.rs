@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cerith_case::Shard;
-use cerith_engine::Reference;
+use cerith_engine::{Reference, catch_panic};
 use cerith_interp::{Config as Limits, Leaving};
 use cerith_report::describe;
 use cerith_report::event::{Event, Verdict};
@@ -19,19 +19,24 @@ use cerith_verdict::Panel;
 
 use super::baseline::Baseline;
 use super::config::Config;
+use super::contract::Relations;
 use super::dependent::find_dependent;
 use super::edit;
 use super::finding::{Findings, Precondition};
 use super::hidden::Filter;
 use super::independent::mark_independent;
 use super::launch::{Coverage, LaunchFacts};
+use super::proof::{Effort, KernelProof, find_source, prove_launches};
 use super::report::{Context, KernelReport, Standing};
-use super::subject::{FilesRead, Subject};
+use super::subject::{FilesRead, Subject, format_case_id};
 use super::target::CheckTarget;
 use super::text::STDIN;
 
 /// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
 const FUEL: u64 = 1 << 25;
+
+/// The most programs of a launch that is kept as a case file.
+const MAX_PROGRAMS: u64 = 1 << 16;
 
 /// The most edits of one kernel that uncover each other.
 const MAX_EDITS: usize = 8;
@@ -162,6 +167,7 @@ impl Checker<'_> {
             findings.add_layouts(survey);
         }
         coverage.related = add_contracts(subject, nth, &mut findings);
+        coverage.proof = add_overflows(subject, nth, &coverage, &mut findings);
         let survey = subject.surveys.get(nth)?;
         let mut report = KernelReport::new(&findings, &subject.display_name, survey);
         report.complete(
@@ -246,7 +252,11 @@ impl Checker<'_> {
         for problem in selected.corpus.problems() {
             findings.add("", &Event::Problem(describe::to_problem(problem, sources)));
         }
-        let mut coverage = Coverage::default();
+        let mut coverage = Coverage {
+            relations: Relations::new(find_source(survey)),
+            ..Coverage::default()
+        };
+        let plain = format_case_id(survey, 0);
         let deadline = subject.deadline;
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         console.begin(selected.entries(Shard::ALL).count() as u64);
@@ -264,13 +274,19 @@ impl Checker<'_> {
                     return None;
                 }
                 let mut facts = None;
+                let mut own = Relations::default();
+                let mut first = None;
                 let result = judge.judge_entry_with(&entry, |case, _| {
                     facts = LaunchFacts::from_case(case);
+                    own.add(&survey.kernel, case);
+                    first = (entry.id == plain).then(|| case.clone());
                     Some(())
                 })?;
-                Some((entry, result, facts))
+                Some((entry, result, facts, own, first))
             },
-            |(entry, result, facts)| {
+            |(entry, result, facts, own, first)| {
+                coverage.relations.extend(own);
+                coverage.plain = coverage.plain.take().or(first);
                 let mut events = match result {
                     CaseResult::Events(events) => events,
                     CaseResult::Wrong(_, problems) => problems
@@ -337,6 +353,36 @@ fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) -> usiz
     }
     findings.add_doubtful(&subject.display_name, survey);
     comparison.launches
+}
+
+/// Proves what can be proved of a judged kernel, and adds the integers that wrap in launches with large sizes.
+fn add_overflows(
+    subject: &mut Subject,
+    nth: usize,
+    coverage: &Coverage,
+    findings: &mut Findings,
+) -> Option<KernelProof> {
+    let survey = subject.surveys.get(nth)?;
+    let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
+    if !matches!(standing, Standing::Clean | Standing::Found(_)) || subject.is_late() {
+        return None;
+    }
+    let plain = coverage.plain.as_slice();
+    let prove = || prove_launches(subject, survey, &coverage.relations, plain, Effort::SMALL);
+    let proof = catch_panic(prove).ok()?;
+    for overflow in proof.list_overflows() {
+        findings.add_overflow(survey, overflow);
+    }
+    let kept = proof.list_overflows().filter(|one| one.programs <= MAX_PROGRAMS);
+    let kept = kept.map(|one| {
+        (
+            format!("{}-overflow-{}", survey.kernel.replace('.', "_"), one.line),
+            one.case.clone(),
+        )
+    });
+    let kept: Vec<(String, String)> = kept.collect();
+    subject.overflows.extend(kept);
+    proof.not_proved.is_none().then_some(proof)
 }
 
 /// Removes the launches of a kernel for which no time was left, and returns what was special about them.

@@ -54,30 +54,30 @@ pub struct Relations {
 }
 
 impl Relations {
-    /// The relations of these launches. `source` is where they come from.
-    pub fn from_cases<'c>(kernel: &str, cases: impl Iterator<Item = &'c Case>, source: Source) -> Self {
-        let mut relations = Self {
+    /// The relations of no launches yet. `source` is where these come from.
+    pub fn new(source: Source) -> Self {
+        Self {
             source: Some(source),
             ..Self::default()
-        };
-        for launch in cases.flat_map(|case| &case.launches) {
-            if launch.kernel.name == kernel
-                && let Some(seen) = see_launch(launch)
-            {
-                relations.seen.push(seen);
-            }
-            for parameter in launch
-                .kernel
-                .function()
-                .into_iter()
-                .flat_map(|function| &function.parameters)
-            {
-                if parameter.constexpr {
-                    relations.constants.insert(parameter.name.clone());
-                }
-            }
         }
-        relations
+    }
+
+    /// Adds the launches of a kernel in a case.
+    pub fn add(&mut self, kernel: &str, case: &Case) {
+        for launch in case.launches.iter().filter(|launch| launch.kernel.name == kernel) {
+            self.seen.extend(see_launch(launch));
+            let function = launch.kernel.function();
+            let parameters = function.into_iter().flat_map(|function| &function.parameters);
+            let constants = parameters.filter(|parameter| parameter.constexpr);
+            self.constants
+                .extend(constants.map(|parameter| parameter.name.clone()));
+        }
+    }
+
+    /// Adds other launches of the kernel.
+    pub fn extend(&mut self, other: Self) {
+        self.seen.extend(other.seen);
+        self.constants.extend(other.constants);
     }
 
     /// Number of launches.
@@ -109,9 +109,19 @@ impl Relations {
         }
         fit.add_grid();
         fit.add_multiples();
+        fit.add_equalities(function);
         let layouts = std::mem::take(&mut fit.layouts);
         Some((fit.finish(), layouts))
     }
+}
+
+/// The names that layouts and a grid depend on.
+pub(crate) fn list_names(layouts: &Layouts, grid: &[Option<Size>; 3]) -> BTreeSet<String> {
+    let dims = layouts
+        .values()
+        .flat_map(|layout| layout.shape.iter().chain(&layout.strides));
+    let all = dims.chain(grid.iter().flatten());
+    all.flat_map(Size::list_names).collect()
 }
 
 /// The integer parameters that are passed at run time.
@@ -427,6 +437,17 @@ impl Fit<'_> {
                 self.note(format!("`{name}` is a multiple of `{block}`"));
                 self.contract.multiples.insert(name, by);
             }
+        }
+    }
+
+    /// Arguments that follow from sizes, such as the strides of tensors without gaps.
+    fn add_equalities(&mut self, function: &Function) {
+        let names = list_names(&self.layouts, &self.contract.grid);
+        for (name, size) in self.relations.list_ties(function, &names) {
+            self.note(format!("`{name}` is {size}"));
+            let own = Size::Name(name);
+            self.contract.orders.push((own.clone(), size.clone()));
+            self.contract.orders.push((size, own));
         }
     }
 

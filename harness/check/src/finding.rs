@@ -15,6 +15,8 @@ use super::doubt::{
     BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, is_free_of_guesses, list_changes,
 };
 use super::fitting::Unwritten;
+use super::launch::wrap;
+use super::overflow::{OVERFLOW, Overflow};
 use super::relations::Relation;
 use super::report::{KernelReport, Standing};
 use super::subject::format_case_id;
@@ -72,6 +74,8 @@ pub struct Finding {
     pub(crate) is_independent: bool,
     /// The launches that show it; an empty name means all launches of the file.
     cases: Vec<String>,
+    /// The launch that shows it on some lines, if it is none of the kernel's.
+    pub(crate) own_launch: Option<Vec<String>>,
 }
 
 /// A finding on one line.
@@ -313,6 +317,37 @@ impl Findings {
         );
     }
 
+    /// Notes an integer that wraps in a launch with large sizes, which is none of the kernel's.
+    pub fn add_overflow(&mut self, survey: &Survey, overflow: &Overflow) {
+        let place = format!("{}:{}", overflow.file, overflow.line);
+        let key = Key {
+            engine: "reference".to_owned(),
+            outcome: Some(OutcomeKind::Finished),
+            code: OVERFLOW.to_owned(),
+            place,
+        };
+        if self.warned.iter().any(|known| known.key == key) {
+            return;
+        }
+        let position = Position {
+            line: overflow.line,
+            ..to_position(&overflow.file, 0)
+        };
+        self.warned.push(Finding {
+            key,
+            text: overflow.text.clone(),
+            summary: Summary {
+                message: format!("reference: {OVERFLOW}: {}", overflow.message),
+                position: Some(position),
+                storages: Vec::new(),
+            },
+            outcome: None,
+            is_independent: false,
+            cases: vec![format_case_id(survey, 0)],
+            own_launch: Some(wrap("  = launch: ", overflow.launch.iter().cloned())),
+        });
+    }
+
     /// Whether a launch of a kernel shows something.
     pub fn is_shown(&self, survey: &Survey, nth: usize) -> bool {
         let id = format_case_id(survey, nth);
@@ -382,6 +417,7 @@ impl Findings {
             outcome: Some(OutcomeKind::Trapped),
             is_independent: false,
             cases: vec![case],
+            own_launch: None,
         };
         self.add_unless(survey, unless, finding);
     }
@@ -526,6 +562,7 @@ fn note(
             outcome,
             is_independent: false,
             cases: vec![case.to_owned()],
+            own_launch: None,
         }),
     }
 }
@@ -549,6 +586,7 @@ fn build_stated(file: &str, line: usize, code: &str, message: &str) -> Finding {
         outcome: Some(OutcomeKind::Trapped),
         is_independent: false,
         cases: Vec::new(),
+        own_launch: None,
     }
 }
 

@@ -1,13 +1,13 @@
 //! The sizes and strides of a kernel's launches that a search for wrapping integers may choose, within the kernel's contract.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_case::Launch;
 use cerith_prove::wrap::Freedom;
 use cerith_prove::{Contract, Size};
 use cerith_tile::ir::Function;
 
-use super::contract::{Layouts, Relations, Seen, list_runtime, name_stride, see_launch};
+use super::contract::{Layouts, Relations, Seen, list_names, list_runtime, name_stride, see_launch};
 
 /// The largest size of a search: with it, a tensor has more elements than 32 bits count.
 const MAX_SIZE: i64 = 1 << 33;
@@ -58,6 +58,8 @@ impl Relations {
                 }
             }
         }
+        let names = list_names(layouts, &contract.grid);
+        freedom.ties.extend(self.list_ties(function, &names));
         for (name, &(least, most)) in &contract.ranges {
             if freedom.ties.iter().any(|(known, _)| known == name) {
                 continue;
@@ -70,15 +72,17 @@ impl Relations {
             };
             freedom.ranges.insert(name.clone(), (least.max(2), most));
         }
-        for name in list_runtime(function) {
-            if !freedom.ranges.contains_key(name)
-                && !freedom.ties.iter().any(|(known, _)| known == name)
-                && let Some(size) = self.find_tie(name, &freedom)
-            {
-                freedom.ties.push((name.to_owned(), size));
-            }
-        }
         Some(freedom)
+    }
+
+    /// The arguments that follow from names, and how.
+    pub fn list_ties(&self, function: &Function, names: &BTreeSet<String>) -> Vec<(String, Size)> {
+        let others = list_runtime(function)
+            .into_iter()
+            .filter(|name| !names.contains(*name));
+        others
+            .filter_map(|name| Some((name.to_owned(), self.find_tie(name, names)?)))
+            .collect()
     }
 
     /// The value of a block that a name never exceeds: a row that fits in a block.
@@ -95,14 +99,16 @@ impl Relations {
     }
 
     /// An argument as a function of names that may change: one of them, a product of two, or a number of blocks.
-    fn find_tie(&self, name: &str, freedom: &Freedom) -> Option<Size> {
+    fn find_tie(&self, name: &str, names: &BTreeSet<String>) -> Option<Size> {
         let value = |seen: &Seen| seen.numbers.get(name).copied();
         let varies = |size: &Size| {
             let mut values = self.seen.iter().map(|seen| size.evaluate(&seen.numbers));
             let first = values.next();
             values.any(|value| Some(value) != first)
         };
-        let names: Vec<Size> = freedom.ranges.keys().cloned().map(Size::Name).collect();
+        let is_constant = |name: &&String| self.constants.contains(*name);
+        let names = names.iter().filter(|name| !is_constant(name));
+        let names: Vec<Size> = names.cloned().map(Size::Name).collect();
         let blocks = self.constants.iter().map(|block| Size::Name(block.clone()));
         let quotients = blocks.flat_map(|block| {
             let cdiv = move |size: &Size| Size::Cdiv(Box::new(size.clone()), Box::new(block.clone()));

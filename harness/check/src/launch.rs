@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 use cerith_case::{ArgValue, Case};
 use cerith_survey::Survey;
 
+use super::contract::Relations;
+use super::proof::KernelProof;
+
 /// The most bytes of a launch in words.
 const MAX_TEXT: usize = 600;
 
@@ -72,6 +75,11 @@ impl LaunchFacts {
 
     /// The launch on lines of 80 columns.
     pub fn render(&self, head: &str) -> Vec<String> {
+        wrap(head, self.list_words().into_iter())
+    }
+
+    /// The arguments, the options and the grid.
+    pub fn list_words(&self) -> Vec<String> {
         let tensors = self.tensors.iter().map(|(name, tensor)| {
             let (dtype, shape) = (&tensor.dtype, &tensor.shape);
             let mut text = format!("{name}: {dtype}{shape:?}");
@@ -100,7 +108,8 @@ impl LaunchFacts {
             }
             words.push(word);
         }
-        wrap(head, words.into_iter().chain(grid))
+        words.extend(grid);
+        words
     }
 
     fn is_shared(&self, tensor: &TensorFacts) -> bool {
@@ -180,6 +189,12 @@ pub struct Coverage {
     pub engines: BTreeMap<String, usize>,
     /// How many launches on the same data were compared with the plain one.
     pub related: usize,
+    /// Proofs for all sizes.
+    pub proof: Option<KernelProof>,
+    /// The relations between the arguments of launches.
+    pub relations: Relations,
+    /// The first launch that was judged.
+    pub plain: Option<Case>,
 }
 
 impl Coverage {
@@ -223,9 +238,13 @@ impl Coverage {
             grid.into_iter().collect(),
         ];
         lines.extend(wrap_groups("  = covered: ", groups));
+        let is_decided = |name: &str| self.proof.as_ref().is_some_and(|proof| proof.decides(name));
+        if let Some(proved) = self.proof.as_ref().and_then(|proof| proof.count().describe()) {
+            lines.extend(wrap("  = proved: ", proved.split(", ").map(str::to_owned)));
+        }
         let unknown = known()
             .flat_map(|facts| &facts.tensors)
-            .filter(|(_, tensor)| !survey.certain.contains(&tensor.storage))
+            .filter(|(name, tensor)| !survey.certain.contains(&tensor.storage) && !is_decided(name))
             .map(|(name, _)| format!("`{name}`"));
         let unknown: BTreeSet<String> = unknown.collect();
         if !unknown.is_empty() {

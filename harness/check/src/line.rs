@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use super::proof::ProofCount;
 use super::report::{KernelFinding, KernelPrecondition, KernelReport, Standing};
 
 /// One kernel. Empty fields are omitted.
@@ -45,6 +46,9 @@ pub struct Line<'a> {
     /// Findings that comments, the configuration or the baseline hide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<HiddenLine<'a>>,
+    /// How many accesses are proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proved: Option<ProofCount>,
     /// A diff of suggested edits.
     #[serde(skip_serializing_if = "str::is_empty")]
     edits: &'a str,
@@ -118,7 +122,11 @@ fn build_finding<'a>(one: &'a KernelFinding<'_>) -> FindingLine<'a> {
         place: &one.finding.key.place,
         text: one.text(),
         launch: join(&one.launch),
-        launches: one.launches.clone(),
+        launches: if one.has_cases() {
+            one.launches.clone()
+        } else {
+            Vec::new()
+        },
     }
 }
 
@@ -157,6 +165,7 @@ impl<'a> Line<'a> {
                     reason: &one.reason,
                 })
                 .collect(),
+            proved: told.proved,
             edits: &told.edits,
         }
     }

@@ -26,6 +26,9 @@ pub const OVERFLOW: &str = "overflow";
 /// Operations and lanes of a program. A loop may be long before an integer in it wraps.
 const FUEL: u64 = 1 << 22;
 
+/// A storage of more bytes is sparse.
+const MAX_DENSE: u64 = 1 << 16;
+
 /// Launches that are executed for one kernel.
 const MAX_REPLAYS: usize = 24;
 
@@ -48,7 +51,7 @@ pub struct Overflow {
     pub large: Vec<(String, i64)>,
     /// The program that fails.
     pub program: [i64; 3],
-    /// The launch, on lines that begin with nothing.
+    /// The launch, an argument each, and the grid.
     pub launch: Vec<String>,
     /// Its case file.
     pub case: String,
@@ -88,12 +91,7 @@ impl Overflow {
                 .collect(),
             program: self.program,
             failure: self.failure.as_deref(),
-            launch: self
-                .launch
-                .iter()
-                .map(|line| line.trim())
-                .collect::<Vec<_>>()
-                .join(" "),
+            launch: self.launch.join(", "),
             case: &self.case,
         }
     }
@@ -102,9 +100,8 @@ impl Overflow {
     pub fn render_launch(&self) -> Vec<String> {
         let failure = self.failure.as_deref();
         let result = failure.unwrap_or("other elements are written than with 64 bits");
-        let launch: Vec<&str> = self.launch.iter().map(|line| line.trim()).collect();
         vec![
-            format!("    launch: {}", launch.join(" ")),
+            format!("    launch: {}", self.launch.join(", ")),
             format!("    result: {result}"),
         ]
     }
@@ -227,7 +224,7 @@ impl Replays<'_> {
         let subject = self.of.subject;
         let corpus = subject.build_corpus(std::iter::once(("overflow".to_owned(), written.clone())));
         let entry = corpus.entries().next()?;
-        let case = catch_panic(|| entry.resolve()).ok()?.ok()?;
+        let case = catch_panic(|| entry.resolve_sparse(MAX_DENSE)).ok()?.ok()?;
         let kernel = case.launches.first()?.kernel.name.clone();
         if subject.count_kept(&kernel, &case) < subject.list_requirements(&kernel).count() {
             return None;
@@ -246,17 +243,12 @@ impl Replays<'_> {
         ) {
             return None;
         }
-        let exact = run(&self.patient, Some(&widen_integers))?;
-        let failure = match (wrapped, exact) {
-            (Outcome::Trapped(Trap::Undefined, complaint), exact) => {
-                is_other(&complaint, &exact).then(|| Some(complaint.message.clone()))?
-            }
-            (Outcome::Finished(wrapped), Outcome::Finished(exact)) => {
-                stores_elsewhere(&wrapped.memory, &exact.memory).then_some(None)?
-            }
-            _ => return None,
-        };
-        Some(self.describe(wrap, &case, failure, written))
+        let exact = run(&self.patient, Some(&|function| widen_integers(function, None)))?;
+        differs(&wrapped, &exact)?;
+        // The failure may be that of another integer.
+        let alone = |function: &Function| widen_integers(function, Some(wrap.first));
+        let failure = differs(&run(&self.reference, Some(&alone))?, &exact)?;
+        Some(self.describe(wrap, &case, failure.0, written))
     }
 
     /// The case with other sizes.
@@ -386,7 +378,7 @@ impl Replays<'_> {
             failure,
             large,
             program: wrap.program,
-            launch: facts.map_or_else(Vec::new, |facts| facts.render("")),
+            launch: facts.map_or_else(Vec::new, |facts| facts.list_words()),
             case: written,
             programs: grid.iter().map(|&count| u64::from(count)).product(),
             is_beyond: wrap.sizes.iter().any(is_beyond),
@@ -394,7 +386,24 @@ impl Replays<'_> {
     }
 }
 
-/// Whether an execution with exact integers doesn't fail as the wrapped one does.
+/// The failure of an execution that doesn't happen with exact integers; an empty one if it writes other elements or values. `None` if
+/// there is no difference.
+fn differs(wrapped: &Outcome, exact: &Outcome) -> Option<Failure> {
+    match (wrapped, exact) {
+        (Outcome::Trapped(Trap::Undefined, complaint), _) => {
+            is_other(complaint, exact).then(|| Failure(Some(complaint.message.clone())))
+        }
+        (Outcome::Finished(wrapped), Outcome::Finished(exact)) => {
+            stores_elsewhere(&wrapped.memory, &exact.memory).then_some(Failure(None))
+        }
+        _ => None,
+    }
+}
+
+/// The reference's complaint, if it has one.
+struct Failure(Option<String>);
+
+/// Whether an execution with exact integers doesn't fail in the same way.
 fn is_other(complaint: &Complaint, exact: &Outcome) -> bool {
     match exact {
         // It has more fuel, and so it is past the access.

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_case::{Case, Launch};
 use cerith_engine::{Reference, catch_panic};
-use cerith_prove::{AccessKind, Answer, Assumption, ObligationKind, Reason, Sizes, Source, prove};
+use cerith_prove::{
+    AccessKind, Answer, Assumption, KERNEL_BUDGET, ObligationKind, Reason, Sizes, Source, prove_within,
+};
 use cerith_survey::Survey;
 use cerith_tile::ir::{Function, LocId};
 use cerith_tile::rules::{Rules, Version};
@@ -16,8 +18,28 @@ use super::contract::Relations;
 use super::overflow::{Overflow, OverflowRecord, Specialisation, find_line};
 use super::subject::Subject;
 
-/// The most specialisations of a kernel.
-const MAX_SPECIALISATIONS: usize = 3;
+/// The work for one kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Linear programs of the proofs of each specialisation.
+    pub programs: usize,
+    /// The most specialisations.
+    pub specialisations: usize,
+}
+
+impl Effort {
+    /// The work of `cerith prove`.
+    pub const WHOLE: Self = Self {
+        programs: KERNEL_BUDGET,
+        specialisations: 3,
+    };
+
+    /// The work of `cerith check`, beside its launches.
+    pub const SMALL: Self = Self {
+        programs: 24,
+        specialisations: 1,
+    };
+}
 
 /// The answer for one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +50,8 @@ pub struct LineAnswer {
     pub line: u32,
     /// What has to hold: `load from x_ptr in bounds`.
     pub subject: String,
+    /// The tensor of an access.
+    pub tensor: Option<String>,
     /// The kind of obligation.
     pub kind: ObligationKind,
     /// For which sizes it is proved; `None` if it isn't.
@@ -101,28 +125,77 @@ struct ObligationRecord<'a> {
 }
 
 /// How many accesses are proved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ProofCount {
     /// Accesses.
     pub accesses: usize,
     /// Those in bounds for all sizes.
+    #[serde(rename = "proved_all_sizes")]
     pub all: usize,
     /// Those in bounds if tensors have fewer than 2^31 elements.
+    #[serde(rename = "proved_below_2_31")]
     pub below: usize,
 }
 
+impl ProofCount {
+    /// Adds the accesses of another kernel.
+    pub fn add(&mut self, other: Self) {
+        self.accesses += other.accesses;
+        self.all += other.all;
+        self.below += other.below;
+    }
+
+    /// The number in words, if there are accesses.
+    pub fn describe(self) -> Option<String> {
+        let Self { accesses, all, below } = self;
+        let small = "tensors of fewer than 2^31 elements";
+        Some(match self {
+            Self { accesses: 0, .. } => return None,
+            _ if all == accesses => format!("{accesses} of {accesses} accesses in bounds for all sizes"),
+            _ if below == 0 => format!("0 of {accesses} accesses in bounds"),
+            _ if all == 0 => format!("{below} of {accesses} accesses in bounds for {small}"),
+            _ if all == below => format!("{all} of {accesses} accesses in bounds for all sizes"),
+            _ => format!(
+                "{all} of {accesses} accesses in bounds for all sizes, {} more for {small}",
+                below - all
+            ),
+        })
+    }
+}
+
 impl KernelProof {
-    /// Counts accesses.
+    /// Counts accesses. None is proved for all sizes if an integer wraps beyond those of the contract.
     pub fn count(&self) -> ProofCount {
         let mut count = ProofCount::default();
         for one in &self.lines {
             if matches!(one.kind, ObligationKind::InBounds(_)) {
                 count.accesses += 1;
-                count.all += usize::from(one.proved == Some(Sizes::All));
+                let is_all = one.proved == Some(Sizes::All) && self.beyond.is_empty();
+                count.all += usize::from(is_all);
                 count.below += usize::from(one.proved.is_some());
             }
         }
         count
+    }
+
+    /// All launches in which an integer wraps.
+    pub fn list_overflows(&self) -> impl Iterator<Item = &Overflow> {
+        let refuted = self.lines.iter().filter_map(|one| one.refuted.as_ref());
+        refuted.chain(&self.beyond)
+    }
+
+    /// Whether the launcher's contract decides all accesses of a tensor: they are in bounds.
+    pub fn decides(&self, tensor: &str) -> bool {
+        let is_assumed = |one: &Assumption| one.source == Source::Text;
+        let mut accesses = self
+            .lines
+            .iter()
+            .filter(|one| one.tensor.as_deref() == Some(tensor))
+            .peekable();
+        !self.is_cut
+            && !self.assumptions.iter().any(is_assumed)
+            && accesses.peek().is_some()
+            && accesses.all(|one| one.proved.is_some())
     }
 
     /// The answers as a line of JSON.
@@ -269,14 +342,43 @@ const fn name_source(source: Source) -> &'static str {
     }
 }
 
+/// The source of relations between the arguments of a kernel's launches.
+pub fn find_source(survey: &Survey) -> Source {
+    if survey.host.is_some() {
+        Source::Launcher
+    } else {
+        Source::Text
+    }
+}
+
 /// Proves what can be proved of a drafted kernel.
 pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
+    let corpus = subject.build_launch_corpus(std::iter::once(survey));
+    let cases: Vec<Case> = corpus
+        .entries()
+        .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
+        .collect();
+    let mut relations = Relations::new(find_source(survey));
+    for case in &cases {
+        relations.add(&survey.kernel, case);
+    }
+    prove_launches(subject, survey, &relations, &cases, Effort::WHOLE)
+}
+
+/// Proves what can be proved of a kernel for the values that some of its launches compile it for.
+pub fn prove_launches(
+    subject: &Subject,
+    survey: &Survey,
+    relations: &Relations,
+    cases: &[Case],
+    effort: Effort,
+) -> KernelProof {
     let mut proof = KernelProof {
         kernel: survey.kernel.clone(),
         lines: Vec::new(),
         assumptions: Vec::new(),
         specialisations: Vec::new(),
-        launches: 0,
+        launches: relations.len(),
         not_proved: None,
         is_cut: false,
         beyond: Vec::new(),
@@ -286,18 +388,6 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
         proof.not_proved = Some(why.to_string());
         return proof;
     }
-    let corpus = subject.build_launch_corpus(std::iter::once(survey));
-    let cases: Vec<Case> = corpus
-        .entries()
-        .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
-        .collect();
-    let source = if survey.host.is_some() {
-        Source::Launcher
-    } else {
-        Source::Text
-    };
-    let relations = Relations::from_cases(&survey.kernel, cases.iter(), source);
-    proof.launches = relations.len();
     let reference = Reference::default();
     let version = survey.version.unwrap_or(Version::NEWEST);
     let mut seen: Vec<String> = Vec::new();
@@ -306,7 +396,7 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
         .iter()
         .flat_map(|case| case.launches.iter().map(move |launch| (case, launch)));
     for (case, launch) in launches {
-        if launch.kernel.name != survey.kernel || seen.len() >= MAX_SPECIALISATIONS {
+        if launch.kernel.name != survey.kernel || seen.len() >= effort.specialisations || subject.is_late() {
             continue;
         }
         let Ok(Ok(kernel)) = reference.trace_kernel(launch, Rules::from_version(version)) else {
@@ -325,12 +415,12 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
             subject,
             case,
             function,
-            relations: &relations,
+            relations,
             contract: &contract,
             layouts: &layouts,
             rules: Rules::from_version(version),
         };
-        add_answers(&mut proof, &mut answers, &one);
+        add_answers(&mut proof, &mut answers, &one, effort);
     }
     if seen.is_empty() {
         proof.not_proved = Some("no launch of it compiles".to_owned());
@@ -371,9 +461,10 @@ fn add_answers(
     proof: &mut KernelProof,
     answers: &mut BTreeMap<(String, u32, String), LineAnswer>,
     one: &Specialisation<'_>,
+    effort: Effort,
 ) {
     let function = one.function;
-    let result = prove(function, one.contract);
+    let result = prove_within(function, one.contract, effort.programs);
     proof.is_cut |= result.is_cut;
     for assumption in &one.contract.assumptions {
         if !proof.assumptions.contains(assumption) {
@@ -411,6 +502,7 @@ fn add_answers(
             file,
             line,
             subject,
+            tensor: one.tensor.clone(),
             kind: one.kind,
             proved,
             reason,

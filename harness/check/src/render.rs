@@ -44,9 +44,19 @@ impl KernelReport<'_> {
         let mut parts = vec![text];
         for shown in self.findings.iter().filter(|one| one.wrong).chain(&self.warned) {
             let mut text = String::new();
+            // Most kernels of one element for each lane have such a warning: its message and place are enough.
+            if !shown.wrong && !shown.has_cases() && !self.is_verbose {
+                for line in shown.text().lines().take(2) {
+                    let _ = writeln!(text, "  {line}");
+                }
+                parts.push(text);
+                continue;
+            }
             add_text(&mut text, &shown.text());
             let launched = describe_launches(&shown.launches);
-            let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
+            if shown.has_cases() {
+                let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
+            }
             add_lines(&mut text, &shown.launch);
             for other in &shown.others {
                 let message = other.text();
@@ -91,6 +101,13 @@ impl KernelReport<'_> {
             add_lines(&mut text, &self.covered);
         }
         add_lines(&mut text, &self.listed);
+        if self.missed > 0 {
+            let _ = writeln!(
+                text,
+                "  = not covered: sizes with which {} of the integers wrap",
+                self.missed
+            );
+        }
         if let Some(host) = self.host {
             let assumed = match self.assumed {
                 [] => String::new(),

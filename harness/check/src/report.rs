@@ -11,6 +11,7 @@ use super::doubt::{BROKEN_BY_HOSTS, is_certain, is_of_assumption, is_wrong, list
 use super::finding::{Finding, Findings, Precondition};
 use super::hidden::{self, Filter, Hidden};
 use super::launch::{Coverage, describe_variant, wrap};
+use super::proof::{KernelProof, ProofCount};
 use super::subject::{Subject, format_case_id};
 
 /// The overall result for a kernel.
@@ -60,10 +61,16 @@ pub struct KernelReport<'a> {
     pub untried: Vec<String>,
     /// The lines that describe what was covered.
     pub covered: Vec<String>,
+    /// Whether all is shown.
+    pub(crate) is_verbose: bool,
     /// Each launch on some lines, and what it showed.
     pub(crate) listed: Vec<String>,
     /// Suggested edits, as a diff.
     pub edits: String,
+    /// How many accesses are proved, if that was looked at.
+    pub proved: Option<ProofCount>,
+    /// How many integers were not looked at for sizes with which they wrap.
+    pub(crate) missed: usize,
 }
 
 /// A finding, and the launches of the kernel that show it.
@@ -88,6 +95,11 @@ impl KernelFinding<'_> {
     /// The id of the case of the first launch that shows it.
     pub fn case_id(&self, survey: &Survey) -> String {
         format_case_id(survey, self.first)
+    }
+
+    /// Whether its launches are among the kernel's.
+    pub const fn has_cases(&self) -> bool {
+        self.finding.own_launch.is_none()
     }
 
     /// Its message: an error if it fails the check, even if engines only warn of it.
@@ -221,8 +233,11 @@ impl<'a> KernelReport<'a> {
             hidden: Vec::new(),
             untried: Vec::new(),
             covered: Vec::new(),
+            is_verbose: false,
             listed: Vec::new(),
             edits: String::new(),
+            proved: None,
+            missed: 0,
         }
     }
 
@@ -264,8 +279,12 @@ impl<'a> KernelReport<'a> {
         self.hidden = hidden;
         for one in findings.iter_mut().chain(&mut warned) {
             let facts = context.coverage.launches.get(one.first).and_then(Option::as_ref);
-            one.launch = facts.map_or_else(Vec::new, |facts| facts.render("  = launch: "));
+            one.launch = match &one.finding.own_launch {
+                Some(lines) => lines.clone(),
+                None => facts.map_or_else(Vec::new, |facts| facts.render("  = launch: ")),
+            };
         }
+        self.is_verbose = context.is_verbose;
         if context.is_verbose {
             self.listed = list_launches(context, survey, &findings);
             self.listed.extend(survey.unused_launchers.iter().map(|one| {
@@ -277,6 +296,11 @@ impl<'a> KernelReport<'a> {
         self.warned = warned;
         self.preconditions = preconditions;
         self.covered = context.coverage.render(survey);
+        let proof = context.coverage.proof.as_ref();
+        self.proved = proof.map(KernelProof::count);
+        self.missed = proof
+            .filter(|_| context.is_verbose)
+            .map_or(0, |proof| proof.missed);
         let requirements: Vec<String> = context
             .subject
             .list_requirements(self.kernel)

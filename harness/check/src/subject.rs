@@ -72,6 +72,8 @@ pub struct Subject {
     module_path: String,
     /// The file's path from the configuration's folder, if it is inside.
     pub relative: Option<String>,
+    /// Case files of launches in which an integer wraps, by their ids.
+    pub(crate) overflows: Vec<(String, String)>,
     /// Comments that hide findings, with the files that they are in.
     pub comments: Vec<(String, Ignore)>,
     /// When the current kernel has no time left.
@@ -192,6 +194,7 @@ impl Subject {
             drafts,
             parts,
             surveys: Vec::new(),
+            overflows: Vec::new(),
             module_path: path,
             relative: config.find_relative(&asked.file),
             comments: Vec::new(),
@@ -459,6 +462,9 @@ impl Subject {
                     &tried.text,
                 )?;
             }
+        }
+        for (id, text) in &self.overflows {
+            cerith_files::write_new(folder.join(format!("{id}.yaml")), text)?;
         }
         Ok(())
     }

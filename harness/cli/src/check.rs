@@ -342,6 +342,9 @@ impl Output<'_> {
         let standing = report.standing();
         self.count.add(standing);
         self.count.add_hidden(&report.hidden);
+        if let Some(proved) = report.proved {
+            self.count.proved.add(proved);
+        }
         self.count.unfinished += usize::from(!report.untried.is_empty());
         if matches!(standing, Standing::Clean | Standing::Found(_)) {
             let name = (subject.stable_path().to_owned(), report.kernel.to_owned());

@@ -146,6 +146,8 @@ pub struct Storages {
     end: usize,
     /// The end of the addresses of sparse storages; 0 if there are none.
     sparse_end: usize,
+    /// A storage of more bytes doesn't fit, if there is such a limit.
+    dense_limit: Option<u64>,
 }
 
 /// The end of the addresses of a storage with its guard zone.
@@ -160,6 +162,14 @@ impl Storages {
     /// No storages.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// No storages, and those of more than so many bytes have to be sparse.
+    pub fn with_dense_limit(limit: u64) -> Self {
+        Self {
+            dense_limit: Some(limit),
+            ..Self::default()
+        }
     }
 
     /// Adds a storage of `bytes` uninitialised bytes.
@@ -234,7 +244,7 @@ impl Storages {
 
     /// Whether another storage of `bytes` bytes can be added that is not sparse.
     pub fn fits(&self, bytes: u64) -> bool {
-        self.total().saturating_add(bytes) <= MAX_BYTES
+        self.dense_limit.is_none_or(|limit| bytes <= limit) && self.total().saturating_add(bytes) <= MAX_BYTES
     }
 
     /// Sets the first content of a sparse storage. Returns false, and does nothing, for any other storage.

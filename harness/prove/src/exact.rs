@@ -11,8 +11,8 @@ use cerith_tile::ir::{
     ValueId,
 };
 
-/// Rewrites a kernel so that its integers don't wrap. It takes the same arguments.
-pub fn widen_integers(function: &Function) -> Function {
+/// Rewrites a kernel so that its integers don't wrap, except those that an operation computes. It takes the same arguments.
+pub fn widen_integers(function: &Function, except: Option<LocId>) -> Function {
     let mut widened = function.clone();
     let body = std::mem::take(&mut widened.body);
     let mut widener = Widener {
@@ -21,6 +21,7 @@ pub fn widen_integers(function: &Function) -> Function {
         replaced: HashMap::new(),
         ops: Vec::new(),
         loc: LocId(0),
+        except,
     };
     let body = widener.rewrite_block(body);
     widened.body = body;
@@ -40,6 +41,8 @@ struct Widener<'a> {
     replaced: HashMap<ValueId, ValueId>,
     ops: Vec<Operation>,
     loc: LocId,
+    /// The operation that stays as it is.
+    except: Option<LocId>,
 }
 
 impl Widener<'_> {
@@ -181,7 +184,11 @@ impl Widener<'_> {
         let is_exact = match (&op.kind, result) {
             (OpKind::Compare(_), _) => op.operands.first().is_some_and(|&id| self.is_narrow(id)),
             (OpKind::AddPtr, _) => true,
-            (kind, Some(result)) => self.is_narrow(result) && is_exact(kind),
+            (kind, Some(result)) => {
+                let stays =
+                    self.except == Some(op.loc) && matches!(kind, OpKind::Binary(_) | OpKind::Unary(_));
+                self.is_narrow(result) && is_exact(kind) && !stays
+            }
             (_, None) => false,
         };
         if is_exact {

@@ -44,7 +44,7 @@ use self::value::{Checks, find_dtype_range};
 const GOAL_BUDGET: usize = 40;
 
 /// Linear programs for one kernel: some seconds.
-const KERNEL_BUDGET: usize = 2_000;
+pub const KERNEL_BUDGET: usize = 2_000;
 
 /// Stack for terms that depend on each other.
 pub(crate) const STACK: usize = 16 << 20;
@@ -152,13 +152,18 @@ pub struct Proof {
 
 /// Proves what can be proved of a kernel.
 pub fn prove(function: &Function, contract: &Contract) -> Proof {
+    prove_within(function, contract, KERNEL_BUDGET)
+}
+
+/// Proves what can be proved of a kernel with at most `budget` linear programs.
+pub fn prove_within(function: &Function, contract: &Contract, budget: usize) -> Proof {
     stacker::maybe_grow(STACK, STACK, || {
         let evaluation = evaluate(function, contract);
         let mut prover = Prover {
             function,
             evaluation: &evaluation,
             small: list_small(&evaluation),
-            budget: KERNEL_BUDGET,
+            budget,
             answers: BTreeMap::new(),
             wraps: BTreeMap::new(),
         };

@@ -29,6 +29,9 @@ const MAX_CHECKS: usize = 48;
 /// Launches that are tried for one integer.
 const MAX_TRIALS: usize = 4;
 
+/// Sets of names that are made large for one integer.
+const MAX_SUBSETS: usize = 24;
+
 /// More variables than this have all of them at an end of their range at once.
 const MAX_CORNERS: usize = 3;
 
@@ -135,6 +138,8 @@ struct Target<'a> {
     check: &'a RangeCheck,
     conditions: Vec<&'a Condition>,
     access: &'a Access,
+    /// The symbols that it and the conditions depend on.
+    used: BTreeSet<SymbolId>,
 }
 
 struct Search<'a> {
@@ -191,10 +196,12 @@ impl<'a> Search<'a> {
                     let is_known =
                         |one: &Target<'_>| one.check.loc == check.loc && one.check.value == check.value;
                     if check.dtype.bits() <= 32 && !targets.iter().any(is_known) {
+                        let used = self.collect_used(&check.value, &conditions);
                         targets.push(Target {
                             check,
                             conditions: conditions.clone(),
                             access,
+                            used,
                         });
                     }
                 }
@@ -231,29 +238,26 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The symbols that an integer, the conditions of its access and the grid depend on.
+    fn collect_used(&self, value: &Polynomial, conditions: &[&Condition]) -> BTreeSet<SymbolId> {
+        let conditions = conditions.iter().flat_map(|one| list_condition_symbols(one));
+        let of_grid = self.evaluation.grid.iter().flatten();
+        let of_grid = of_grid.flat_map(Polynomial::symbols);
+        let all = value.symbols().into_iter().chain(conditions).chain(of_grid);
+        collect_symbols(&self.evaluation.symbols, all)
+    }
+
     /// The names to make large: each stride, each size, and pairs of sizes.
     fn list_subsets(&self, target: &Target<'a>) -> Vec<Vec<String>> {
-        let conditions = target
-            .conditions
-            .iter()
-            .flat_map(|one| list_condition_symbols(one));
-        let of_grid = self
-            .evaluation
-            .grid
-            .iter()
-            .flatten()
-            .flat_map(Polynomial::symbols);
         let of_value = collect_symbols(&self.evaluation.symbols, target.check.value.symbols());
-        let all = collect_symbols(
-            &self.evaluation.symbols,
-            of_value.iter().copied().chain(conditions).chain(of_grid),
-        );
         let name = |id: &SymbolId| match &self.evaluation.symbols.get(*id)?.origin {
             Origin::Size(name) => Some(name.clone()),
             _ => None,
         };
         let mut names: Vec<String> = of_value.iter().filter_map(name).collect();
-        let others: Vec<String> = all
+        let of_value = names.clone();
+        let others: Vec<String> = target
+            .used
             .iter()
             .filter_map(name)
             .filter(|one| !names.contains(one))
@@ -270,9 +274,10 @@ impl<'a> Search<'a> {
                 free.push(one);
             }
         }
-        let (strides, sizes): (Vec<String>, Vec<String>) = free
+        let (mut strides, sizes): (Vec<String>, Vec<String>) = free
             .into_iter()
             .partition(|one| self.freedom.strides.contains(one));
+        strides.retain(|one| of_value.contains(one));
         let mut subsets: Vec<Vec<String>> = strides.iter().map(|one| vec![one.clone()]).collect();
         subsets.extend(sizes.iter().map(|one| vec![one.clone()]));
         for (nth, a) in sizes.iter().enumerate() {
@@ -281,6 +286,7 @@ impl<'a> Search<'a> {
         for stride in &strides {
             subsets.extend(sizes.iter().map(|size| vec![stride.clone(), size.clone()]));
         }
+        subsets.truncate(MAX_SUBSETS);
         subsets
     }
 
@@ -393,35 +399,15 @@ impl<'a> Search<'a> {
     fn find_witness(&self, target: &Target<'a>, sizes: &BTreeMap<String, i64>) -> Option<Witness<'a>> {
         let symbols = &self.evaluation.symbols;
         let mut point = Point::new(symbols, self.budget);
-        let conditions = target
-            .conditions
-            .iter()
-            .flat_map(|one| list_condition_symbols(one));
-        let of_grid = self
-            .evaluation
-            .grid
-            .iter()
-            .flatten()
-            .flat_map(Polynomial::symbols);
-        let used = collect_symbols(
-            symbols,
-            target
-                .check
-                .value
-                .symbols()
-                .into_iter()
-                .chain(conditions)
-                .chain(of_grid),
-        );
         let mut variables: Vec<(u8, SymbolId, i128)> = Vec::new();
-        for &id in &used {
+        for &id in &target.used {
             if let Origin::Size(name) = &symbols.get(id)?.origin
                 && let Some(&value) = sizes.get(name)
             {
                 point.set(id, i128::from(value));
             }
         }
-        for &id in &used {
+        for &id in &target.used {
             match symbols.get(id)?.origin {
                 Origin::Program(axis) => {
                     let count = self.evaluation.grid.get(usize::from(axis))?.as_ref()?;

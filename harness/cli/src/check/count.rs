@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use cerith_check::hidden::{Hidden, HiddenBy};
+use cerith_check::proof::ProofCount;
 use cerith_check::report::Standing;
 
 /// The number of kernels, by result.
@@ -19,6 +20,8 @@ pub struct Count {
     /// Kernels for which no time was left.
     pub unfinished: usize,
     pub excluded: usize,
+    /// Accesses that are proved.
+    pub proved: ProofCount,
 }
 
 impl Count {
@@ -45,6 +48,10 @@ impl Count {
             "{} kernels: {} with findings, {} with nothing found, {} not judged, {} not tried",
             self.kernels, self.with_findings, self.clean, self.not_judged, self.not_tried
         );
+        // Writing to a string does not fail.
+        if let Some(proved) = self.proved.describe() {
+            let _ = write!(text, "\nproved: {proved}");
+        }
         let hidden = HiddenBy::ALL.into_iter().filter_map(|by| {
             let count = self.hidden.get(&by)?;
             Some(match by {
@@ -53,7 +60,6 @@ impl Count {
             })
         });
         let hidden: Vec<String> = hidden.collect();
-        // Writing to a string does not fail.
         if !hidden.is_empty() {
             let _ = write!(text, "\nhidden: {}", hidden.join(", "));
         }

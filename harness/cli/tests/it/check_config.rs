@@ -12,12 +12,12 @@ const HEAD: &str = "import triton\nimport triton.language as tl\n\n\n";
 
 /// A kernel without a mask: `BLOCK` must divide `n`.
 const UNMASKED: &str = "@triton.jit\ndef double(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n    \
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    \
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    \
     tl.store(out_ptr + at, tl.load(x_ptr + at) * 2.0)\n";
 
 /// A kernel with `<=` for `<`.
 const TOO_FAR: &str = "@triton.jit\ndef copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n    \
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    \
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    \
     x = tl.load(x_ptr + at, mask=at <= n, other=0.0)\n    \
     tl.store(out_ptr + at, x, mask=at < n)\n";
 

@@ -24,6 +24,7 @@ mod merge;
 mod name;
 mod names;
 mod next;
+mod overflow;
 mod place;
 mod prove;
 mod reach;

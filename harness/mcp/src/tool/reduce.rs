@@ -179,7 +179,10 @@ fn find_shown(
     finding: Option<&str>,
 ) -> Option<(Case, Option<Version>)> {
     let is_named = |id: &str, code: &str| finding.is_none_or(|name| name == id || name == code);
-    let mut all = report.list_wrong().chain(&report.warned);
+    let mut all = report
+        .list_wrong()
+        .chain(&report.warned)
+        .filter(|one| one.has_cases());
     let shown = all.find(|one| is_named(&one.id, one.finding.key.code()))?;
     let id = shown.case_id(survey);
     let corpus = subject.build_launch_corpus(std::iter::once(survey));

@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use cerith_frontend::{Request, RequestArg, trace};
+use cerith_frontend::{Request, RequestArg, Traced, trace};
 use cerith_prove::{Answer, Contract, ObligationKind, Reason, Size, Sizes, prove};
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
 
-/// A kernel's obligations. `signature` names the parameters: `*f32`, `i32`, or a number for a `constexpr`.
-fn list(body: &str, signature: &[(&str, &str)], contract: &Contract) -> String {
+/// A kernel that is traced. `signature` names the parameters: `*f32`, `i32`, or a number for a `constexpr`.
+pub fn trace_body(body: &str, signature: &[(&str, &str)]) -> Traced {
     let parameters: Vec<String> = signature
         .iter()
         .map(|(name, ty)| {
@@ -46,10 +46,15 @@ fn list(body: &str, signature: &[(&str, &str)], contract: &Contract) -> String {
         options: Vec::new(),
         rules: Rules::from_version(Version::new(3, 6, 0)),
     };
-    let traced = match trace(&request) {
+    match trace(&request) {
         Ok(traced) => traced,
         Err(refused) => panic!("{:?}", refused.refusal),
-    };
+    }
+}
+
+/// A kernel's obligations.
+fn list(body: &str, signature: &[(&str, &str)], contract: &Contract) -> String {
+    let traced = trace_body(body, signature);
     let function = &traced.function;
     let line = |loc| {
         let span = function.span(loc);
@@ -81,22 +86,27 @@ fn list(body: &str, signature: &[(&str, &str)], contract: &Contract) -> String {
     out
 }
 
-fn name(name: &str) -> Size {
+pub fn name(name: &str) -> Size {
     Size::Name(name.to_owned())
 }
 
 /// `(rows - 1) * stride + columns`.
-fn matrix(rows: &str, stride: &str, columns: &str) -> Size {
+pub fn matrix(rows: &str, stride: &str, columns: &str) -> Size {
     let last = Size::Sum(vec![name(rows), Size::Number(-1)]);
     Size::Sum(vec![Size::Product(vec![last, name(stride)]), name(columns)])
 }
 
-fn cdiv(size: &str, by: i64) -> Size {
+pub fn cdiv(size: &str, by: i64) -> Size {
     Size::Cdiv(Box::new(name(size)), Box::new(Size::Number(by)))
 }
 
 /// Sizes from 1, strides from 0, all of them far enough from the end of `i32` that a block fits behind.
-fn contract(tensors: &[(&str, Size)], grid: [Option<Size>; 3], sizes: &[&str], strides: &[&str]) -> Contract {
+pub fn contract(
+    tensors: &[(&str, Size)],
+    grid: [Option<Size>; 3],
+    sizes: &[&str],
+    strides: &[&str],
+) -> Contract {
     let most = i64::from(i32::MAX) - 65_536;
     let sizes = sizes.iter().map(|&size| (size.to_owned(), (1, most)));
     let strides = strides

@@ -289,7 +289,7 @@ impl Rule for Ones {
 /// A program in its form for execution, as it is or with exact integers.
 fn prepare(traced: &Traced, is_exact: bool) -> Result<Program, TestCaseError> {
     let function = if is_exact {
-        widen_integers(&traced.function)
+        widen_integers(&traced.function, None)
     } else {
         traced.function.clone()
     };
