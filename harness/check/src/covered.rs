@@ -1,10 +1,21 @@
 //! Finds launches whose programs are too few for a size: those of the kernel's launcher, if the kernel cuts the size into blocks, one for
-//! each program.
+//! each program. Programs that only mask everything are not missed, so the launch is executed with the grid that the size needs, too,
+//! and must then leave other values.
 
 use cerith_case::{ArgValue, Case, Launch};
+use cerith_engine::{Outcome, Reference, catch_panic};
+use cerith_interp::Config;
 use cerith_survey::{Change, Draft, ELEMENTS_OF, Survey};
+use cerith_tile::ir::OpKind;
+use cerith_tile::rules::{Rules, Version};
 
 use super::launch::read_number;
+
+/// Operations and lanes of a launch.
+const FUEL: u64 = 1 << 25;
+
+/// Maximum programs of a launch.
+const MAX_PROGRAMS: u64 = 1 << 12;
 
 /// A size that the programs of a launch do not cover.
 pub struct Uncovered {
@@ -25,6 +36,12 @@ pub fn find_uncovered(
     resolve: impl Fn(&str) -> Option<Case>,
 ) -> Option<Uncovered> {
     survey.host.as_ref()?;
+    let reference = Reference::new(Config {
+        fuel: FUEL,
+        program_fuel: FUEL,
+        ..Config::default()
+    });
+    let rules = Rules::from_version(survey.version.unwrap_or(Version::NEWEST));
     let attempts = survey.attempts.iter().enumerate();
     let mut attempts = attempts.filter(|(nth, attempt)| *nth == 0 || attempt.change == Change::InputSize);
     attempts.find_map(|(nth, attempt)| {
@@ -42,6 +59,10 @@ pub fn find_uncovered(
             return None;
         }
         let shortage = draft.find_shortage(launch.grid, |name| find_integer(launch, name))?;
+        let (_, needed) = shortage.programs;
+        let mut grid = launch.grid;
+        *grid.get_mut(shortage.axis)? = u32::try_from(needed).ok()?;
+        is_changed_by_grid(&reference, rules, &case, grid).then_some(())?;
         Some(Uncovered {
             axis: shortage.axis,
             text: shortage.text,
@@ -49,6 +70,36 @@ pub fn find_uncovered(
             launch: nth,
         })
     })
+}
+
+/// Whether a case's only launch leaves other values with another grid. No if the kernel counts its programs: they share the work then.
+fn is_changed_by_grid(reference: &Reference, rules: Rules, case: &Case, grid: [u32; 3]) -> bool {
+    let [launch] = case.launches.as_slice() else {
+        return false;
+    };
+    let Ok(Ok(Ok(kernel))) = catch_panic(|| reference.trace_kernel(launch, rules)) else {
+        return false;
+    };
+    let mut counts_programs = false;
+    kernel.traced.function.body.visit_operations(&mut |op| {
+        counts_programs |= matches!(op.kind, OpKind::NumPrograms(_));
+    });
+    let mut other = case.clone();
+    if let Some(launch) = other.launches.first_mut() {
+        launch.grid = grid;
+    }
+    let run = |case: &Case| {
+        let grid = case.launches.first()?.grid.map(u64::from);
+        let count = grid.iter().try_fold(1u64, |all, one| all.checked_mul(*one))?;
+        let programs: Vec<u64> = (0..count.min(MAX_PROGRAMS)).collect();
+        let run = || reference.run_programs(case, rules, &programs, None);
+        match catch_panic(run).ok()?.ok()?? {
+            Outcome::Finished(executed) if count <= MAX_PROGRAMS => Some(executed.memory),
+            _ => None,
+        }
+    };
+    let memories = (!counts_programs).then(|| run(case).zip(run(&other))).flatten();
+    memories.is_some_and(|(a, b)| a.ids().any(|id| !a.has_same(&b, id)))
 }
 
 fn find_integer(launch: &Launch, name: &str) -> Option<i64> {
