@@ -1,5 +1,6 @@
 //! Integers of 32 bits that wrap in large tensors: `cerith check` and `cerith prove` show launches, and the fixed kernels have none.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -51,12 +52,8 @@ fn each_overflow_is_found_and_each_fixed_kernel_has_none() {
                 )
             })
             .collect();
-        found += &format!(
-            "{}: {}\n{}",
-            kernel["kernel"].as_str().unwrap_or_default(),
-            kernel["proved"],
-            texts.concat()
-        );
+        let name = kernel["kernel"].as_str().unwrap_or_default();
+        write!(found, "{name}: {}\n{}", kernel["proved"], texts.concat()).expect("a String");
     }
     insta::assert_snapshot!(found);
 }
