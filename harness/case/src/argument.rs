@@ -5,7 +5,7 @@ use cerith_tile::DType;
 use cerith_tile::source::Span;
 
 use crate::descriptor::Descriptor;
-use crate::expr::Address;
+use cerith_expression::Address;
 
 /// A value with its place in the case file.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,12 +9,12 @@ use cerith_tile::diagnostic::Diagnostic;
 use crate::archive::Archives;
 use crate::discovery::Discovery;
 use crate::expectation::EnginePattern;
-use crate::expr::Names;
 use crate::fill::ArchiveLookup;
 use crate::like::CaseLike;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::variant::Axis;
 use crate::versions::VersionRange;
+use cerith_expression::Names;
 use cerith_module::kernel::{Kernel, Module};
 
 /// A case file whose kernels were found.

@@ -20,7 +20,7 @@ use ruff_text_size::Ranged;
 
 use crate::argument::ArgValue;
 use crate::case::Launch;
-use crate::expr::{Expression, Names, Value};
+use cerith_expression::{Expression, Names, Value};
 use cerith_module::excerpt::{is_kernel, visit_bodies};
 use cerith_module::module;
 

@@ -11,11 +11,11 @@ use cerith_tile::source::{SourceFile, SourceId};
 
 use crate::case_file::CaseFile;
 use crate::expectation::{OutcomeKind, VerdictKind};
-use crate::expr::Value;
 use crate::matrix::{Point, evaluate_condition};
 use crate::print::quote_yaml;
 use crate::schema::Schema;
 use crate::yaml::{self, Key, Node, Yaml};
+use cerith_expression::Value;
 
 /// Maximum number of cases that a condition lists by name.
 const MAX_NAMED_CASES: usize = 24;

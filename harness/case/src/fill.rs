@@ -21,9 +21,9 @@ use self::element::{count_problem, push, reject_type, takes_addresses, to_addres
 use self::literal::{Element, Literal, Nested};
 use self::random::Random;
 pub(crate) use self::recorded::{ArchiveLookup, RecordedBytes};
-use crate::expr::{Names, Value};
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
+use cerith_expression::{Names, Value};
 use cerith_python::nearest::suggest_spelling;
 
 /// A fill as written in the file.

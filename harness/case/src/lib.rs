@@ -47,7 +47,7 @@
 //! assert!(corpus.problems()[0].render(corpus.sources(), false).contains("area/copy.yaml:9:"));
 //! ```
 //!
-//! [`expr`] has the expressions. A [`Variant`] changes a case, and a [`Relayout`] moves its memory back for a comparison.
+//! See [`cerith_expression`] for the expressions. A [`Variant`] changes a case, and a [`Relayout`] moves its memory back for a comparison.
 //! [`mod@format`] has the text above, and a JSON schema of it for editors.
 //!
 //! See `cerith-engine` for running cases, `cerith-frontend` for the meaning of kernels, and `cerith-verdict` for
@@ -74,7 +74,6 @@ pub mod edit;
 mod entry;
 mod expectation;
 mod expected_content;
-pub mod expr;
 mod fill;
 mod filter;
 pub mod format;

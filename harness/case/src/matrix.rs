@@ -13,9 +13,9 @@ use cerith_tile::source::Span;
 pub use self::value::is_name;
 use self::value::{Setting, is_same, label, named_values, parse_literal, reject_label};
 pub(crate) use self::value::{check_identifier, is_python_name};
-use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};
+use cerith_expression::{Names, Value};
 use cerith_python::nearest::suggest_spelling;
 
 /// More points than this in one file are refused: it is a slip, or a fuzzer's work.

@@ -18,10 +18,10 @@ pub(crate) use self::storage::without_addresses;
 use crate::case::{Case, Launch};
 use crate::case_file::CaseFile;
 use crate::expectation::Expectation;
-use crate::expr::Names;
 use crate::matrix::{Point, evaluate_condition};
 use crate::schema::{Schema, StorageSchema};
 use crate::variant::Layout;
+use cerith_expression::Names;
 
 /// Returns the case of a point, or all problems in it. With a layout, the tensors of storages are laid out that way,
 /// and everything that depends on them follows. `storages` has none yet.

@@ -23,12 +23,12 @@ pub(crate) use self::reader::MAX_TIMEOUT;
 use self::reader::{Fields, Reader};
 pub(crate) use self::recorded::{RAISED_KEYS, RECORDED_KEYS, RecordedSchema};
 use crate::discovery::Discovery;
-use crate::expr::Names;
 use crate::fill::{Fill, RecordedBytes};
 use crate::like::Like;
 use crate::matrix::{Matrix, check_identifier};
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
+use cerith_expression::Names;
 
 /// A case file.
 #[derive(Clone, Debug)]

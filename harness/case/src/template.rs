@@ -13,8 +13,8 @@ use cerith_memory::Storages;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use crate::expr::{ExprError, Expression, Names, Value};
 use crate::yaml::{Node, Yaml};
+use cerith_expression::{ExprError, Expression, Names, Value};
 use cerith_python::nearest::{find_nearest, suggest_spelling};
 
 /// Text with placeholders.

@@ -27,7 +27,7 @@ use cerith_cuda::child;
 use cerith_engine::catch_panic;
 use cerith_runner::{
     Exit, accept, bisect, bump, bundle, compare, coverage, exec, expect, explain, gate, import, matrix,
-    merge, oracle, preflight, record, run, submission, sweep,
+    merge, oracle, preflight, record, run, sweep,
 };
 use clap::Parser;
 use mimalloc::MiMalloc;
@@ -73,8 +73,8 @@ fn run_command(command: Command) -> Exit {
         Command::Run(args) => run::run(&args.into(), host),
         Command::Check(args) => check::check(&args, &terminal),
         Command::Prove(args) => prove::prove(&args, &terminal, host),
-        Command::Judge(args) => submission::judge(&args.into(), host),
-        Command::JudgeService => submission::service::serve(io::stdin(), io::stdout(), host),
+        Command::Judge(args) => cerith_submission::judge(&args.into(), host),
+        Command::JudgeService => cerith_submission::service::serve(io::stdin(), io::stdout(), host),
         Command::Import(args) => import::import(&args.into(), &terminal),
         Command::Record(args) => record::record(&args.into(), host),
         Command::Preflight { part } => {

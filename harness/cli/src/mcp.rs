@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cerith_mcp::{Ended, ServeOptions, serve};
-use cerith_runner::submission::service::JudgeService;
 use cerith_runner::{Exit, Host};
+use cerith_submission::service::JudgeService;
 
 use crate::args::McpArgs;
 

@@ -24,8 +24,8 @@ use cerith_runner::merge::MergeOptions;
 use cerith_runner::options::{EngineChoice, PrintFormat, ReportOptions, Selection, TritonPart};
 use cerith_runner::record::RecordOptions;
 use cerith_runner::run::RunOptions;
-use cerith_runner::submission::JudgeOptions;
 use cerith_runner::sweep::SweepOptions;
+use cerith_submission::JudgeOptions;
 
 use crate::args::{
     self, AcceptArgs, BaselineArgs, BisectArgs, BumpArgs, BumpEngine, BumpFormat, BundleArgs, CompareArgs,

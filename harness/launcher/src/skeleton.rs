@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceId, Span};
 
-use cerith_case::expr::is_reserved;
+use cerith_expression::is_reserved;
 use cerith_module::kernel::{Function, Parameter, ParameterKind};
 use cerith_module::module;
 use cerith_module::usage::{Stride, Usage, usage_of};

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use cerith_runner::submission::service::JudgeService;
+use cerith_submission::service::JudgeService;
 use rmcp::ServiceExt as _;
 
 use self::confinement::confine;

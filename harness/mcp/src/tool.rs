@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cerith_runner::Host;
-use cerith_runner::submission::service::JudgeService;
+use cerith_submission::service::JudgeService;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 

@@ -39,7 +39,6 @@ pub mod run;
 pub mod side;
 pub mod stages;
 mod store;
-pub mod submission;
 pub mod sweep;
 pub mod worker_files;
 

@@ -5,8 +5,8 @@
 
 mod answers;
 mod cases;
-pub(crate) mod message;
-pub(crate) mod session;
+pub mod message;
+pub mod session;
 mod text;
 
 use std::borrow::Cow;

@@ -8,7 +8,7 @@ use cerith_tile::DType;
 use super::arange;
 use super::element::push;
 use super::random::Random;
-use crate::expr::Value;
+use cerith_expression::Value;
 
 /// The first content of a sparse storage.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use crate::expr::Value;
+use cerith_expression::Value;
 
 /// Rejects addresses in a storage whose dtype can't hold them.
 pub(super) fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic> {

@@ -8,9 +8,9 @@ use cerith_tile::numeric::{decode_int, encode, encode_int};
 use cerith_tile::source::Span;
 
 use super::element::{count_problem, push, reject_type};
-use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 use crate::yaml::{Node, Yaml};
+use cerith_expression::{Names, Value};
 
 /// Literal values as nested as the storage's shape, or flat.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use cerith_tile::source::Span;
 
 use super::computed::render_number;
 use super::element::{push, reject_type};
-use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
+use cerith_expression::{Names, Value};
 
 /// Seeded numbers, the same on every machine and in every version of Cerith: `SplitMix64`.
 #[derive(Clone, Debug)]

@@ -9,10 +9,10 @@ use cerith_tile::source::Span;
 
 use super::element::{takes_addresses, to_address};
 use crate::archive::{ArchiveEntry, Archives};
-use crate::expr::Names;
 use crate::recorded::Source;
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
+use cerith_expression::Names;
 
 /// `{ bytes: data.zip/3fa9c2, addresses: { 0: x.data_ptr() } }`.
 #[derive(Clone, Debug)]

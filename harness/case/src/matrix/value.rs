@@ -3,9 +3,9 @@
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use crate::expr::{Value, is_reserved};
 use crate::template::write_value;
 use crate::yaml::{Key, Node, Yaml};
+use cerith_expression::{Value, is_reserved};
 
 /// A value that a variable takes.
 #[derive(Clone, Debug)]

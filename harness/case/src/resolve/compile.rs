@@ -7,10 +7,10 @@ use super::state::{Resolver, as_items};
 use crate::argument::ArgValue;
 use crate::case::Launch;
 use crate::compile::Compile;
-use crate::expr::Value;
 use crate::schema::CompileSchema;
 use crate::template::ValueTemplate;
 use crate::yaml::Key;
+use cerith_expression::Value;
 use cerith_python::nearest::suggest_spelling;
 
 impl Resolver<'_> {

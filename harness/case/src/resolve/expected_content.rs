@@ -5,10 +5,10 @@ use cerith_tile::diagnostic::Diagnostic;
 
 use super::state::Resolver;
 use crate::expected_content::ExpectedContent;
-use crate::expr::Value;
 use crate::fill::Fill;
 use crate::schema::StorageSchema;
 use crate::yaml::Key;
+use cerith_expression::Value;
 use cerith_python::nearest::suggest_spelling;
 
 impl Resolver<'_> {

@@ -10,9 +10,9 @@ use crate::argument::{Arg, ArgValue};
 use crate::case::Launch;
 use crate::case_file::CaseFile;
 use crate::descriptor::{Descriptor, Padding};
-use crate::expr::{Names, Value};
 use crate::schema::{ArgumentSchema, DescriptorSchema, LaunchSchema};
 use crate::template::{Template, ValueTemplate};
+use cerith_expression::{Names, Value};
 
 /// CUDA's limits for a grid.
 const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];

@@ -4,11 +4,11 @@ use cerith_memory::{Pointer, Storage, StorageId};
 use cerith_tile::diagnostic::Diagnostic;
 
 use super::state::Resolver;
-use crate::expr::Value;
 use crate::fill::{Fill, RecordedBytes};
 use crate::recorded::{After, Ending, RecordedRun};
 use crate::schema::{RecordedSchema, StorageSchema};
 use crate::yaml::Key;
+use cerith_expression::Value;
 use cerith_python::nearest::suggest_spelling;
 
 /// The bytes of an address.

@@ -8,10 +8,10 @@ use cerith_tile::fault::{Fault, is_planted};
 
 use crate::argument::{Arg, ArgValue};
 use crate::case::Declared;
-use crate::expr::{Names, Value};
 use crate::fill::ArchiveLookup;
 use crate::template::ValueTemplate;
 use crate::variant::Layout;
+use cerith_expression::{Names, Value};
 
 /// The parts resolved so far, and their problems.
 pub(super) struct Resolver<'a> {

@@ -8,11 +8,11 @@ use cerith_tile::source::Span;
 
 use super::state::{Resolver, as_items};
 use crate::case::Declared;
-use crate::expr::{Names, Value};
 use crate::fill::Fill;
 use crate::schema::StorageSchema;
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::Key;
+use cerith_expression::{Names, Value};
 use cerith_python::nearest::find_nearest;
 
 /// More dimensions than torch has.

@@ -7,10 +7,10 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
 use super::reader::Reader;
-use crate::expr::Names;
 use crate::matrix::is_python_name;
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Node, Yaml};
+use cerith_expression::Names;
 
 /// An argument of a launch.
 #[derive(Clone, Debug)]

@@ -11,5 +11,4 @@ mod read;
 mod recorded;
 mod schema;
 mod sparse;
-mod torch_views;
 mod variants;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use cerith_runner::submission::MAX_FILE;
-use cerith_runner::submission::service::{JudgeRequest, ServiceError, SourceText};
+use cerith_submission::MAX_FILE;
+use cerith_submission::service::{JudgeRequest, ServiceError, SourceText};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};

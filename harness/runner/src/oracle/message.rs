@@ -9,12 +9,12 @@ use cerith_tile::DType;
 use serde::{Deserialize, Serialize};
 
 /// The most outputs of a request.
-pub(crate) const MAX_OUTPUTS: usize = 4096;
+pub const MAX_OUTPUTS: usize = 4096;
 
 /// A request of a check.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "request", rename_all = "lowercase")]
-pub(crate) enum Request {
+pub enum Request {
     /// The values of the check's arguments, which are exact.
     Arguments {
         /// Files of `f64`.
@@ -27,32 +27,32 @@ pub(crate) enum Request {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Compare {
-    pub(crate) accumulate: String,
-    pub(crate) tf32: bool,
-    pub(crate) rtol: Option<f64>,
-    pub(crate) atol: Option<f64>,
-    pub(crate) outputs: Vec<Output>,
+pub struct Compare {
+    pub accumulate: String,
+    pub tf32: bool,
+    pub rtol: Option<f64>,
+    pub atol: Option<f64>,
+    pub outputs: Vec<Output>,
 }
 
 /// An output of the program: a view of a storage of a launch.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Output {
-    pub(crate) name: String,
-    pub(crate) launch: u64,
-    pub(crate) storage: u32,
-    pub(crate) dtype: String,
-    pub(crate) shape: Vec<i64>,
-    pub(crate) strides: Vec<i64>,
-    pub(crate) offset: i64,
+pub struct Output {
+    pub name: String,
+    pub launch: u64,
+    pub storage: u32,
+    pub dtype: String,
+    pub shape: Vec<i64>,
+    pub strides: Vec<i64>,
+    pub offset: i64,
     /// A file of `f64`, or of `i64` for integers. It is empty if the values are given otherwise.
     #[serde(default)]
-    pub(crate) expected: PathBuf,
+    pub expected: PathBuf,
 }
 
 impl Output {
     /// A view of a storage that a launch left.
-    pub(crate) fn from_view(name: String, launch: u64, view: &Tensor) -> Self {
+    pub fn from_view(name: String, launch: u64, view: &Tensor) -> Self {
         Self {
             name,
             launch,
@@ -69,7 +69,7 @@ impl Output {
 /// An answer about a launch.
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
-pub(crate) enum LaunchAnswer {
+pub enum LaunchAnswer {
     Finished {
         changed: Vec<Changed>,
         warnings: Vec<String>,
@@ -83,30 +83,30 @@ pub(crate) enum LaunchAnswer {
 
 /// A storage whose bytes follow the answer.
 #[derive(Debug, Serialize)]
-pub(crate) struct Changed {
-    pub(crate) storage: u32,
-    pub(crate) bytes: usize,
+pub struct Changed {
+    pub storage: u32,
+    pub bytes: usize,
 }
 
 /// Why a launch has no result.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Failed {
-    pub(crate) text: String,
-    pub(crate) code: Option<String>,
-    pub(crate) file: Option<String>,
-    pub(crate) line: Option<u32>,
-    pub(crate) column: Option<u32>,
+pub struct Failed {
+    pub text: String,
+    pub code: Option<String>,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub column: Option<u32>,
 }
 
 impl Failed {
-    pub(crate) fn from_text(text: impl Into<String>) -> Self {
+    pub fn from_text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             ..Self::default()
         }
     }
 
-    pub(crate) fn from_complaint(text: String, complaint: &Complaint) -> Self {
+    pub fn from_complaint(text: String, complaint: &Complaint) -> Self {
         let at = complaint.position.as_ref();
         Self {
             text,
@@ -121,7 +121,7 @@ impl Failed {
 /// A verdict about outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Verdict {
+pub enum Verdict {
     Agree,
     Undecided,
     Inaccurate,
@@ -140,33 +140,33 @@ impl From<Option<Finding>> for Verdict {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct CompareAnswer {
-    pub(crate) verdict: Verdict,
-    pub(crate) outputs: Vec<OutputAnswer>,
-    pub(crate) operation: Option<Operation>,
-    pub(crate) text: String,
+pub struct CompareAnswer {
+    pub verdict: Verdict,
+    pub outputs: Vec<OutputAnswer>,
+    pub operation: Option<Operation>,
+    pub text: String,
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct OutputAnswer {
-    pub(crate) name: String,
-    pub(crate) verdict: Verdict,
-    pub(crate) elements: usize,
-    pub(crate) wrong: usize,
-    pub(crate) inaccurate: usize,
-    pub(crate) undecided: usize,
+pub struct OutputAnswer {
+    pub name: String,
+    pub verdict: Verdict,
+    pub elements: usize,
+    pub wrong: usize,
+    pub inaccurate: usize,
+    pub undecided: usize,
     /// Elements that no launch wrote.
-    pub(crate) unwritten: usize,
-    pub(crate) worst_ulps: f64,
-    pub(crate) allowed_ulps: f64,
-    pub(crate) example: Option<Example>,
+    pub unwritten: usize,
+    pub worst_ulps: f64,
+    pub allowed_ulps: f64,
+    pub example: Option<Example>,
     /// Why the output has no bounds.
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
 }
 
 impl OutputAnswer {
     /// An output that cannot be the reference function's result.
-    pub(crate) fn with_problem(name: String, problem: String) -> Self {
+    pub fn with_problem(name: String, problem: String) -> Self {
         Self {
             name,
             verdict: Verdict::Wrong,
@@ -184,20 +184,20 @@ impl OutputAnswer {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Example {
-    pub(crate) index: Vec<i64>,
-    pub(crate) kernel: String,
-    pub(crate) expected: String,
-    pub(crate) low: Option<String>,
-    pub(crate) high: Option<String>,
+pub struct Example {
+    pub index: Vec<i64>,
+    pub kernel: String,
+    pub expected: String,
+    pub low: Option<String>,
+    pub high: Option<String>,
 }
 
 /// The operation whose error is the largest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Operation {
-    pub(crate) name: String,
-    pub(crate) file: Option<String>,
-    pub(crate) line: Option<u32>,
+pub struct Operation {
+    pub name: String,
+    pub file: Option<String>,
+    pub line: Option<u32>,
 }
 
 /// A request that cannot be answered.

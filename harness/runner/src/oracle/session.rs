@@ -40,12 +40,12 @@ const MAX_ELEMENTS: usize = 1 << 26;
 
 /// A launch that was executed.
 #[derive(Debug)]
-pub(crate) struct Executed {
-    pub(crate) case: Case,
+pub struct Executed {
+    pub case: Case,
     /// The bytes that each storage had before, by origin.
     sources: Vec<Source>,
     /// The memory as the kernel left it.
-    pub(crate) kernel: Memory,
+    pub kernel: Memory,
     /// The memory as its formula left it, or why that has no bounds.
     formula: Result<Box<FormulaMemory>, String>,
     /// A storage with floats that the program computed itself, which some output may depend on.
@@ -64,7 +64,7 @@ enum Source {
 }
 
 /// The state of a check.
-pub(crate) struct Session {
+pub struct Session {
     reference: Arc<Reference>,
     /// Bytes of the storages of all launches, which are kept.
     retained: usize,
@@ -84,7 +84,7 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 impl Session {
-    pub(crate) fn new(part: &Path) -> Self {
+    pub fn new(part: &Path) -> Self {
         Self::with_reference(part, Arc::default())
     }
 
@@ -139,7 +139,7 @@ impl Session {
     }
 
     /// Adds values of arguments, as `f64`.
-    pub(crate) fn add_exact(&mut self, values: &[u8]) {
+    pub fn add_exact(&mut self, values: &[u8]) {
         let words = values.as_chunks::<8>().0.iter();
         self.exact
             .get_or_insert_default()
@@ -147,18 +147,18 @@ impl Session {
     }
 
     /// Begins a call with these exact values: what earlier calls left is not its own.
-    pub(crate) fn begin_call(&mut self, exact: HashSet<u64>) {
+    pub fn begin_call(&mut self, exact: HashSet<u64>) {
         self.exact = Some(exact);
         self.left.clear();
     }
 
     /// The number of the launch that finished last.
-    pub(crate) fn latest_number(&self) -> Option<u64> {
+    pub fn latest_number(&self) -> Option<u64> {
         self.launches.last().map(|(number, _)| *number)
     }
 
     /// Executes the launch that was written last. Returns the answer and the bytes of the changed storages.
-    pub(crate) fn launch(&mut self) -> (LaunchAnswer, Vec<Vec<u8>>) {
+    pub fn launch(&mut self) -> (LaunchAnswer, Vec<Vec<u8>>) {
         match self.execute() {
             Ok(answer) => answer,
             Err(answer) => (*answer, Vec::new()),
@@ -228,7 +228,7 @@ impl Session {
     }
 
     /// A launch by its number.
-    pub(crate) fn find_executed(&self, number: u64) -> Option<&Rc<Executed>> {
+    pub fn find_executed(&self, number: u64) -> Option<&Rc<Executed>> {
         let found = self.launches.iter().find(|(own, _)| *own == number);
         found.map(|(_, executed)| executed)
     }
@@ -327,7 +327,7 @@ impl Session {
     }
 
     /// Computes the formulas of all launches again if the contract is another one.
-    pub(crate) fn use_contract(&mut self, contract: Contract) {
+    pub fn use_contract(&mut self, contract: Contract) {
         if contract == self.contract {
             return;
         }
@@ -348,7 +348,7 @@ impl Session {
     }
 
     /// Compares an output with the values of the reference function.
-    pub(crate) fn compare_output(
+    pub fn compare_output(
         &self,
         output: &Output,
         values: Values<'_>,
@@ -441,7 +441,7 @@ impl Session {
     }
 
     /// The values of an output by its kernel's formula, for a reference that is itself a kernel. `None` if an element has no bounds.
-    pub(crate) fn read_formula(&self, output: &Output) -> Result<Option<ExpectedValues>, RequestError> {
+    pub fn read_formula(&self, output: &Output) -> Result<Option<ExpectedValues>, RequestError> {
         let (executed, tensor) = self.find_output(output)?;
         let bytes = executed.kernel.bytes(tensor.storage);
         let places =
@@ -471,11 +471,7 @@ impl Session {
     }
 
     /// The operation of the kernel that loses most of an inaccurate output's precision.
-    pub(crate) fn find_lossy(
-        &self,
-        output: &Output,
-        values: Values<'_>,
-    ) -> Result<Option<Operation>, RequestError> {
+    pub fn find_lossy(&self, output: &Output, values: Values<'_>) -> Result<Option<Operation>, RequestError> {
         let (executed, tensor) = self.find_output(output)?;
         // With the roundings of the kernel's own dtypes.
         let own = Contract {
@@ -570,7 +566,7 @@ fn describe_outcome(case: &Case, outcome: &Outcome) -> LaunchAnswer {
     }
 }
 
-pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, RequestError> {
+pub fn read_file(path: &Path) -> Result<Vec<u8>, RequestError> {
     std::fs::read(path).map_err(|source| RequestError::Unreadable {
         path: path.display().to_string(),
         source,
@@ -579,7 +575,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, RequestError> {
 
 /// The values of a reference function.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Values<'a> {
+pub enum Values<'a> {
     /// `f64` for floats, and `i64` for integers, little-endian.
     Numbers(&'a [u8]),
     /// The least and the greatest value of each float, if the reference is a kernel.
@@ -588,7 +584,7 @@ pub(crate) enum Values<'a> {
 
 /// The values of a reference function, owned.
 #[derive(Clone, Debug)]
-pub(crate) enum ExpectedValues {
+pub enum ExpectedValues {
     /// `f64`, or `i64` for integers.
     Numbers(Vec<u8>),
     /// The range of each element, if the reference is a kernel.
@@ -676,18 +672,18 @@ struct Expected {
     integer: Option<i64>,
 }
 
-pub(crate) fn read_element(bytes: &[u8], place: usize, dtype: DType) -> u64 {
+pub fn read_element(bytes: &[u8], place: usize, dtype: DType) -> u64 {
     read(bytes.get(place..).unwrap_or(&[]), 0, dtype.size())
 }
 
 /// The first byte of each element of a view, in row-major order. `None` if one is outside of so many bytes.
-pub(crate) fn list_places(tensor: &Tensor, bytes: usize) -> Option<Vec<usize>> {
+pub fn list_places(tensor: &Tensor, bytes: usize) -> Option<Vec<usize>> {
     let few = usize::try_from(tensor.numel()).is_ok_and(|count| count <= MAX_ELEMENTS);
     (few && lies_inside(tensor, bytes)).then(|| tensor.element_starts().collect())
 }
 
 /// Whether all elements of a view are in so many bytes.
-pub(crate) fn lies_inside(tensor: &Tensor, bytes: usize) -> bool {
+pub fn lies_inside(tensor: &Tensor, bytes: usize) -> bool {
     tensor
         .byte_range()
         .is_none_or(|(first, end)| first >= 0 && usize::try_from(end).is_ok_and(|end| end <= bytes))

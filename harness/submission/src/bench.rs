@@ -12,11 +12,11 @@ use cerith_toolchain::request::Module;
 use cerith_toolchain::{Limits, ProgramRequest, Programs, ToolchainId, WorkerFailure};
 use serde_json::json;
 
-use super::calls::{Judging, Summary};
-use super::judgement::{Failure, Judgement, Verdict};
-use super::task::{Task, read_task};
-use crate::host::Host;
-use crate::oracle::find_toolchain;
+use crate::calls::{Judging, Summary};
+use crate::judgement::{Failure, Judgement, Verdict};
+use crate::task::{Task, read_task};
+use cerith_runner::host::Host;
+use cerith_runner::oracle::find_toolchain;
 
 /// How long the reference may execute a launch after the time is over.
 const GRACE: Duration = Duration::from_secs(5);

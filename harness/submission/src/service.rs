@@ -16,11 +16,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use super::bench::{Bench, Judge, SourceFile, Terms, make_seed, start_programs};
-use super::judgement::Judgement;
-use crate::exit::Exit;
-use crate::host::{Host, SilentConsole};
-use crate::interrupt::Interrupt;
+use crate::bench::{Bench, Judge, SourceFile, Terms, make_seed, start_programs};
+use crate::judgement::Judgement;
+use cerith_runner::exit::Exit;
+use cerith_runner::host::{Host, SilentConsole};
+use cerith_runner::interrupt::Interrupt;
 
 /// The hidden command that runs [`serve`].
 pub const COMMAND: &str = "judge-service";

@@ -6,10 +6,10 @@ use cerith_python::parse::to_bytes;
 use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
 use ruff_python_ast::{Comprehension, Expr, ExprContext};
 
-use super::builtin::is_reserved;
+use crate::builtin::is_reserved;
 
 /// See [`Expression::free_names`].
-pub(super) fn free(body: &Expr) -> Vec<(String, Range<usize>)> {
+pub(crate) fn free(body: &Expr) -> Vec<(String, Range<usize>)> {
     #[derive(Default)]
     struct Free {
         bound: Vec<String>,

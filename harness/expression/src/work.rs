@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use cerith_memory::Storages;
 
-use super::error::ExprError;
+use crate::error::ExprError;
 
 /// How much work an expression may be: values made, items of lists counted one by one.
 const BUDGET: usize = 200_000;
 
 /// The state of one evaluation that functions and methods change.
-pub(super) struct Work<'a> {
+pub(crate) struct Work<'a> {
     text: &'a str,
     storages: &'a mut Storages,
     budget: usize,

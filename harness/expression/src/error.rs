@@ -17,7 +17,7 @@ pub struct ExprError {
 }
 
 impl ExprError {
-    pub(super) fn new(range: Range<usize>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(range: Range<usize>, message: impl Into<String>) -> Self {
         Self {
             range,
             message: message.into(),
@@ -25,13 +25,13 @@ impl ExprError {
         }
     }
 
-    pub(super) fn help(mut self, help: Option<String>) -> Self {
+    pub(crate) fn help(mut self, help: Option<String>) -> Self {
         self.help = help;
         self
     }
 
     /// An error of torch, where it happened.
-    pub(super) fn of_torch(range: &Range<usize>, error: &TorchError) -> Self {
+    pub(crate) fn of_torch(range: &Range<usize>, error: &TorchError) -> Self {
         Self::new(range.clone(), error.to_string())
     }
 }

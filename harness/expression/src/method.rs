@@ -4,16 +4,16 @@ use std::ops::Range;
 
 use cerith_memory::{Storages, Tensor, TorchError};
 
-use super::arguments::{Argument, Arguments, reject_unknown};
-use super::error::ExprError;
-use super::value::{Address, Value};
-use super::work::Work;
+use crate::arguments::{Argument, Arguments, reject_unknown};
+use crate::error::ExprError;
+use crate::value::{Address, Value};
+use crate::work::Work;
 
 /// The attributes of a tensor.
 const ATTRIBUTES: [&str; 9] = ["H", "T", "data", "dtype", "itemsize", "mH", "mT", "ndim", "shape"];
 
 /// The methods of a tensor.
-pub(super) const METHODS: [&str; 48] = [
+pub(crate) const METHODS: [&str; 48] = [
     "adjoint",
     "as_strided",
     "broadcast_to",
@@ -67,7 +67,7 @@ pub(super) const METHODS: [&str; 48] = [
 /// `view` and `view_as` apart, since the first is two functions in one.
 const VIEWS: [&str; 2] = ["view", "view_as"];
 
-pub(super) fn is_method(name: &str) -> bool {
+pub(crate) fn is_method(name: &str) -> bool {
     METHODS.contains(&name) || VIEWS.contains(&name)
 }
 
@@ -80,7 +80,7 @@ fn to_int(value: impl Into<i128>) -> Value {
 }
 
 /// `object.name`, for all but modules.
-pub(super) fn read_attribute(
+pub(crate) fn read_attribute(
     object: &Value,
     name: &str,
     range: &Range<usize>,
@@ -213,7 +213,7 @@ fn read_extent(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Valu
 }
 
 /// `object.name(…)`, for all but modules.
-pub(super) fn call(
+pub(crate) fn call(
     work: &mut Work<'_>,
     object: &Value,
     name: &str,

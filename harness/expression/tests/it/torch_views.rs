@@ -1,7 +1,7 @@
 //! Every recorded view of torch 2.11: the expression must produce torch's result, or an error if torch raised.
 //! `cerith-memory` keeps the recorded lines in `tests/golden`, with the script that recorded the second file.
 
-use cerith_case::expr::{ExprError, Expression, Names, Value};
+use cerith_expression::{ExprError, Expression, Names, Value};
 use cerith_memory::{Storages, Tensor};
 use cerith_tile::DType;
 use serde::Deserialize;

@@ -12,13 +12,13 @@ use cerith_oracle::Contract;
 use cerith_toolchain::program::{Question, Reply, split_blobs};
 use serde_json::json;
 
-use super::evidence::{Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements};
-use super::judgement::{Failure, Verdict};
-use super::message::{CallResult, Message, RaisedException, Suspicion};
-use super::plan::Plan;
-use super::trial::{Expected, Interface, Trial};
-use crate::oracle::message::{self, LaunchAnswer};
-use crate::oracle::session::Session;
+use crate::evidence::{Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements};
+use crate::judgement::{Failure, Verdict};
+use crate::message::{CallResult, Message, RaisedException, Suspicion};
+use crate::plan::Plan;
+use crate::trial::{Expected, Interface, Trial};
+use cerith_runner::oracle::message::{self, LaunchAnswer};
+use cerith_runner::oracle::session::Session;
 
 /// Seconds of a run.
 const RUN_SECONDS: f64 = 20.0;

@@ -6,8 +6,8 @@ use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, decode_int, encode};
 
-use super::trial::is_inside;
-use crate::oracle::session::read_element;
+use crate::trial::is_inside;
+use cerith_runner::oracle::session::read_element;
 
 /// The most dimensions whose orders are all tried.
 const MAX_PERMUTED: usize = 4;

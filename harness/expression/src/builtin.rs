@@ -8,15 +8,15 @@ use cerith_python::math::{self, Math};
 use cerith_python::{Error, ErrorKind, Int, Object as _, Reason};
 use cerith_tile::DType;
 
-use super::arguments::{Argument, Arguments, Parameter, reject_unknown};
-use super::error::ExprError;
-use super::value::Value;
-use super::work::Work;
-use super::{method, operator};
+use crate::arguments::{Argument, Arguments, Parameter, reject_unknown};
+use crate::error::ExprError;
+use crate::value::Value;
+use crate::work::Work;
+use crate::{method, operator};
 
 /// A module whose attributes expressions use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Module {
+pub(crate) enum Module {
     Torch,
     Triton,
     Language,
@@ -60,7 +60,7 @@ pub fn is_reserved(name: &str) -> bool {
 }
 
 /// The value of a bare reserved name.
-pub(super) fn value_of(name: &str) -> Option<Value> {
+pub(crate) fn value_of(name: &str) -> Option<Value> {
     match name {
         "inf" => Some(Value::Float(f64::INFINITY)),
         "nan" => Some(Value::Float(f64::NAN)),
@@ -70,7 +70,7 @@ pub(super) fn value_of(name: &str) -> Option<Value> {
 }
 
 /// `module.name`.
-pub(super) fn find_constant(module: Module, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
+pub(crate) fn find_constant(module: Module, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
     let value = match (module, name) {
         (Module::Math, _) | (Module::Torch, "inf" | "nan" | "pi" | "e") => {
             math::find_constant(name).map(Value::Float)
@@ -99,7 +99,7 @@ pub(super) fn find_constant(module: Module, name: &str, range: &Range<usize>) ->
 }
 
 /// `module.name(…)`.
-pub(super) fn module_call(
+pub(crate) fn module_call(
     work: &mut Work<'_>,
     module: Module,
     name: &str,
@@ -151,7 +151,7 @@ fn to_int(argument: &Argument) -> Result<Int, ExprError> {
 }
 
 /// `name(…)`.
-pub(super) fn call(
+pub(crate) fn call(
     work: &mut Work<'_>,
     name: &str,
     at: &Range<usize>,

@@ -11,15 +11,15 @@ use cerith_python::{Error, ErrorKind, Object as _, Reason};
 use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprSlice, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::arguments::{Argument, Arguments, to_int64};
-use super::builtin::{self, Module};
-use super::error::ExprError;
-use super::value::{Names, Value};
-use super::work::Work;
-use super::{method, operator};
+use crate::arguments::{Argument, Arguments, to_int64};
+use crate::builtin::{self, Module};
+use crate::error::ExprError;
+use crate::value::{Names, Value};
+use crate::work::Work;
+use crate::{method, operator};
 use cerith_python::nearest::suggest_spelling;
 
-pub(super) struct Evaluator<'a> {
+pub(crate) struct Evaluator<'a> {
     names: &'a Names,
     /// Variables of comprehensions, innermost last.
     locals: Vec<(String, Value)>,

@@ -11,9 +11,9 @@ use cerith_toolchain::{Limits, ProgramRequest, Programs};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::trial::{Expected, Interface, Trial, list_views, make_key};
-use crate::oracle::message::{Output, find_dtype};
-use crate::oracle::session::{ExpectedValues, Session};
+use crate::trial::{Expected, Interface, Trial, list_views, make_key};
+use cerith_runner::oracle::message::{Output, find_dtype};
+use cerith_runner::oracle::session::{ExpectedValues, Session};
 
 /// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
 /// host is found early.

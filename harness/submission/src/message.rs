@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::judgement::{Failure, Verdict};
+use crate::judgement::{Failure, Verdict};
 
 /// A question. See `cerith_triton/submission.py`.
 #[derive(Debug, Deserialize)]

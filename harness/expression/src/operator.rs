@@ -7,9 +7,9 @@ use std::ops::Range;
 use cerith_python::{Error, ErrorKind, Int, Object, Plain, Reason, Sequence, View};
 use ruff_python_ast::{CmpOp, Operator, UnaryOp};
 
-use super::arguments::dtype_of;
-use super::error::ExprError;
-use super::value::{Address, Value};
+use crate::arguments::dtype_of;
+use crate::error::ExprError;
+use crate::value::{Address, Value};
 
 impl Object for Value {
     fn view(&self) -> View<'_, Self> {
@@ -154,7 +154,7 @@ fn move_address(address: Address, by: Option<i128>) -> Result<Value, Error> {
 }
 
 /// Converts an error of Python's to an error of the case file's expression.
-pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
+pub(crate) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
     let message = match (error.kind, error.reason) {
         (ErrorKind::Limit, Reason::WideInt) => "the integer does not fit 128 bits".to_owned(),
         (
@@ -172,7 +172,7 @@ pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
 }
 
 /// An error about one value. The message shows the value if that helps.
-pub(super) fn convert_value_error(error: Error, value: &Value, range: &Range<usize>) -> ExprError {
+pub(crate) fn convert_value_error(error: Error, value: &Value, range: &Range<usize>) -> ExprError {
     let described = value.describe();
     let message = match error.reason {
         Reason::Iteration => format!("cannot iterate over {described}"),
@@ -182,7 +182,7 @@ pub(super) fn convert_value_error(error: Error, value: &Value, range: &Range<usi
     ExprError::new(range.clone(), message)
 }
 
-pub(super) fn apply_unary(op: UnaryOp, operand: &Value, range: &Range<usize>) -> Result<Value, ExprError> {
+pub(crate) fn apply_unary(op: UnaryOp, operand: &Value, range: &Range<usize>) -> Result<Value, ExprError> {
     cerith_python::operator::apply_unary(op, operand).map_err(|error| match error.reason {
         Reason::Operands => ExprError::new(
             range.clone(),
@@ -192,7 +192,7 @@ pub(super) fn apply_unary(op: UnaryOp, operand: &Value, range: &Range<usize>) ->
     })
 }
 
-pub(super) fn apply_binary(
+pub(crate) fn apply_binary(
     op: Operator,
     left: &Value,
     right: &Value,
@@ -216,7 +216,7 @@ pub(super) fn apply_binary(
     })
 }
 
-pub(super) fn compare(
+pub(crate) fn compare(
     op: CmpOp,
     left: &Value,
     right: &Value,

@@ -63,7 +63,7 @@ impl Value {
     }
 
     /// The value in a message: its kind, and itself where that is short.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         if *self == Self::None {
             "None".to_owned()
         } else {
@@ -72,7 +72,7 @@ impl Value {
     }
 
     /// The value as text that is short enough for a message.
-    pub(super) fn to_short_text(&self) -> String {
+    pub(crate) fn to_short_text(&self) -> String {
         let text = self.to_string();
         match text.char_indices().nth(40) {
             Some((end, _)) => format!("{}…", &text[..end]),

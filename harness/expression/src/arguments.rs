@@ -5,20 +5,20 @@ use std::ops::Range;
 use cerith_memory::Tensor;
 use cerith_tile::DType;
 
-use super::error::ExprError;
-use super::value::Value;
+use crate::error::ExprError;
+use crate::value::Value;
 use cerith_python::nearest::{list, suggest_spelling};
 
 /// An evaluated argument and its location.
 #[derive(Clone, Debug)]
-pub(super) struct Argument {
+pub(crate) struct Argument {
     pub value: Value,
     pub range: Range<usize>,
 }
 
 /// All arguments of one call.
 #[derive(Debug)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The name of the called function in messages: `narrow`.
     pub callee: String,
     /// The whole call.
@@ -137,7 +137,7 @@ fn count(parameters: usize) -> String {
 
 /// A parameter with the argument it got.
 #[derive(Debug)]
-pub(super) struct Parameter {
+pub(crate) struct Parameter {
     callee: String,
     name: &'static str,
     call: Range<usize>,
@@ -231,7 +231,7 @@ impl Argument {
 }
 
 /// A dtype by any of its names: Triton's, torch's, or the short one.
-pub(super) fn dtype_of(name: &str) -> Option<DType> {
+pub(crate) fn dtype_of(name: &str) -> Option<DType> {
     let bare = name
         .strip_prefix("torch.")
         .or_else(|| name.strip_prefix("tl."))
@@ -240,7 +240,7 @@ pub(super) fn dtype_of(name: &str) -> Option<DType> {
 }
 
 /// A value as a 64-bit integer, as torch's arguments are.
-pub(super) fn to_int64(value: &Value, range: &Range<usize>) -> Result<i64, ExprError> {
+pub(crate) fn to_int64(value: &Value, range: &Range<usize>) -> Result<i64, ExprError> {
     match value {
         Value::Int(int) => i64::try_from(*int)
             .map_err(|_| ExprError::new(range.clone(), format!("{int} does not fit 64 bits"))),
@@ -257,7 +257,7 @@ pub(super) fn to_int64(value: &Value, range: &Range<usize>) -> Result<i64, ExprE
 }
 
 /// For an unknown attribute or function: the near ones.
-pub(super) fn reject_unknown(
+pub(crate) fn reject_unknown(
     range: Range<usize>,
     message: String,
     name: &str,

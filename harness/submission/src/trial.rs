@@ -8,7 +8,7 @@ use cerith_tile::numeric::decode;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::oracle::session::{ExpectedValues, lies_inside, read_element};
+use cerith_runner::oracle::session::{ExpectedValues, lies_inside, read_element};
 
 /// The interface of a task's submissions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

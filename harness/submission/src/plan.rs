@@ -7,10 +7,10 @@ use cerith_case::{ArgValue, Launch};
 use cerith_memory::{Memory, StorageId, Tensor};
 use cerith_tile::DType;
 
-use super::provenance::{Content, Recipe, Source, SourceKey, find_copied_view};
-use super::trial::Trial;
-use crate::oracle::session::{Executed, list_places};
-use crate::preflight::find_kernel_name;
+use crate::provenance::{Content, Recipe, Source, SourceKey, find_copied_view};
+use crate::trial::Trial;
+use cerith_runner::oracle::session::{Executed, list_places};
+use cerith_runner::preflight::find_kernel_name;
 
 /// The launches of a call.
 #[derive(Debug)]

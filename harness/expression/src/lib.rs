@@ -67,7 +67,7 @@ impl Expression {
     }
 
     /// The tree.
-    pub(crate) fn tree(&self) -> &Expr {
+    pub fn tree(&self) -> &Expr {
         &self.tree.body
     }
 

@@ -26,8 +26,8 @@ use cerith_toolchain::ToolchainId;
 pub use self::judgement::{Finding, Judgement, Verdict};
 
 use self::bench::{Bench, Judge, SourceFile, Terms, make_seed, start_programs};
-use crate::exit::Exit;
-use crate::host::Host;
+use cerith_runner::exit::Exit;
+use cerith_runner::host::Host;
 
 /// The longest file of a task or a submission.
 pub const MAX_FILE: u64 = 1 << 20;

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use cerith_memory::{StorageId, Tensor};
 
-use super::judgement::{Failure, Verdict};
-use super::message::{CallResult, ReturnedOutput};
-use super::plan::{Plan, read_elements};
-use super::trial::{Expected, Trial};
-use crate::oracle::message::{self, LaunchAnswer, Output, OutputAnswer, find_dtype};
-use crate::oracle::session::Session;
+use crate::judgement::{Failure, Verdict};
+use crate::message::{CallResult, ReturnedOutput};
+use crate::plan::{Plan, read_elements};
+use crate::trial::{Expected, Trial};
+use cerith_runner::oracle::message::{self, LaunchAnswer, Output, OutputAnswer, find_dtype};
+use cerith_runner::oracle::session::Session;
 
 /// A call that returned.
 pub(super) struct Evidence<'a> {

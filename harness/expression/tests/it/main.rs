@@ -1,0 +1,3 @@
+//! The integration tests of this crate, as one binary: a module for each topic.
+
+mod torch_views;
