@@ -63,6 +63,15 @@ pub enum ArgValue {
 }
 
 impl ArgValue {
+    /// The integer that it is, known at compile time or not.
+    pub fn as_integer(&self) -> Option<i128> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::Constexpr(inner) => inner.as_integer(),
+            _ => None,
+        }
+    }
+
     /// Whether it is an address, or has one inside of it.
     pub fn holds_address(&self) -> bool {
         match self {

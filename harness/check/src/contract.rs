@@ -11,8 +11,6 @@ use cerith_prove::{Assumption, Contract, Size, Source};
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Function};
 
-use super::launch::read_number;
-
 /// Sizes are at most so far below the largest `i32` that a block fits behind them.
 const MARGIN: i64 = 1 << 16;
 
@@ -141,7 +139,7 @@ pub(crate) fn see_launch(launch: &Launch) -> Option<Seen> {
     };
     for (name, argument) in launch.arguments() {
         let name = name?;
-        if let Some(number) = read_number(&argument.value) {
+        if let Some(number) = argument.value.as_integer() {
             seen.numbers.insert(name.to_owned(), i64::try_from(number).ok()?);
         }
         if let ArgValue::Tensor { tensor, .. } = &argument.value {

@@ -9,8 +9,6 @@ use cerith_survey::{Change, Draft, ELEMENTS_OF, Survey};
 use cerith_tile::ir::OpKind;
 use cerith_tile::rules::{Rules, Version};
 
-use super::launch::read_number;
-
 /// Operations and lanes of a launch.
 const FUEL: u64 = 1 << 25;
 
@@ -107,6 +105,6 @@ fn find_integer(launch: &Launch, name: &str) -> Option<i64> {
     let (_, found) = arguments.find(|(one, _)| *one == Some(name))?;
     match &found.value {
         ArgValue::Tensor { .. } => None,
-        value => i64::try_from(read_number(value)?).ok(),
+        value => i64::try_from(value.as_integer()?).ok(),
     }
 }

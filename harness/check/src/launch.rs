@@ -52,7 +52,7 @@ impl LaunchFacts {
             let name = name.unwrap_or("?").to_owned();
             let ArgValue::Tensor { tensor, .. } = &argument.value else {
                 let text = render_value(&argument.value);
-                facts.values.push((name, text, read_number(&argument.value)));
+                facts.values.push((name, text, argument.value.as_integer()));
                 continue;
             };
             let storage = case.storages.get(tensor.storage);
@@ -147,15 +147,6 @@ impl LaunchFacts {
             .then_some("aliased");
         let all: BTreeSet<&'static str> = tensors().map(of_tensor).chain(offset).chain(alias).collect();
         all.into_iter()
-    }
-}
-
-/// The integer that an argument is, known when the kernel is compiled or not.
-pub fn read_number(value: &ArgValue) -> Option<i128> {
-    match value {
-        ArgValue::Int(value) => Some(*value),
-        ArgValue::Constexpr(inner) => read_number(inner),
-        _ => None,
     }
 }
 
