@@ -306,7 +306,7 @@ fn errors_point_at_their_place_and_name_the_near_spelling() {
         .iter()
         .map(|text| format!("{text}\n    {}", describe_result(text)))
         .collect();
-    insta::with_settings!({ snapshot_path => "../../../../snapshots/case", prepend_module_to_snapshot => false }, {
+    insta::with_settings!({ snapshot_path => "../../../snapshots/expression", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("expression_errors", all.join("\n"));
     });
 }
