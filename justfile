@@ -7,7 +7,7 @@ default:
 # Formats Rust and Python.
 fmt:
     cargo fmt --all
-    ruff format harness/worker harness/recording/python cases examples docs .ci/clean .ci/example .ci/publish .ci/publish-inductor .ci/publish-stages
+    ruff format harness/worker harness/recording/python cases examples docs .ci/strict .ci/example .ci/publish .ci/publish-inductor .ci/publish-stages
 
 # What CI checks before it tests.
 lint:

@@ -28,9 +28,8 @@ const MODULES: [(&str, &str); 3] = [
 /// A mistake that an edit may fix.
 struct Mistake<'a> {
     code: &'a str,
-    message: &'a str,
-    /// The rendered diagnostic.
-    text: &'a str,
+    /// The name that nothing defines, and a similar one.
+    misspelling: Option<(&'a str, Option<&'a str>)>,
     /// The line, from 1.
     line: Option<u32>,
 }
@@ -42,8 +41,12 @@ pub fn suggest_edits(report: &KernelReport<'_>, text: &str) -> Option<String> {
         .list_wrong()
         .map(|one| Mistake {
             code: one.finding.key.code(),
-            message: &one.finding.summary.message,
-            text: &one.finding.text,
+            misspelling: one
+                .finding
+                .summary
+                .misspelling
+                .as_ref()
+                .map(|one| (one.name.as_str(), one.near.as_deref())),
             line: one.finding.summary.position.as_ref().map(|at| at.line),
         })
         .collect();
@@ -62,49 +65,36 @@ pub fn suggest_edits(report: &KernelReport<'_>, text: &str) -> Option<String> {
 pub fn fix_error(complaint: &Complaint, kernel: &str, text: &str) -> Option<String> {
     let mistake = Mistake {
         code: &complaint.kind,
-        message: &complaint.message,
-        text: complaint.detail.as_deref().unwrap_or_default(),
+        misspelling: complaint
+            .misspelling
+            .as_ref()
+            .map(|one| (one.name.as_str(), one.near.as_deref())),
         line: None,
     };
     build_edit(&mistake, kernel, text)
 }
 
 fn build_edit(mistake: &Mistake<'_>, kernel: &str, text: &str) -> Option<String> {
-    let quoted = |part: &str| -> Option<String> { Some(part.split('`').nth(1)?.to_owned()) };
-    let near = || {
-        let help = mistake
-            .text
-            .lines()
-            .find_map(|line| line.split_once("help: did you mean `"));
-        help.and_then(|(_, rest)| rest.split('`').next())
-    };
-    match mistake.code {
-        "undefined-value" => add_other(text, mistake.line?),
-        "undefined-name" => {
-            let name = quoted(mistake.message)?;
-            if let Some((_, import)) = MODULES.iter().find(|(module, _)| *module == name) {
-                return add_import(text, import);
-            }
-            rename(text, kernel, &name, near()?)
-        }
-        "unknown-attribute" => {
-            let (module, attribute) = mistake.message.split_once("has no attribute")?;
-            let attribute = quoted(attribute)?;
-            if quoted(module)? != "triton.language" {
-                return None;
-            }
-            let old = format!("tl.{attribute}");
-            if LIBDEVICE.contains(&attribute.as_str()) {
-                let edited = rename(text, kernel, &old, &format!("libdevice.{attribute}"))?;
-                if imports_name(&edited, "libdevice") {
-                    return Some(edited);
-                }
-                return add_import(&edited, LIBDEVICE_IMPORT);
-            }
-            rename(text, kernel, &old, &format!("tl.{}", near()?))
-        }
-        _ => None,
+    if mistake.code == "undefined-value" {
+        return add_other(text, mistake.line?);
     }
+    let (name, near) = mistake.misspelling?;
+    // An attribute of a value has no path, and `rename` is for names.
+    if mistake.code != "undefined-name" && !name.contains('.') {
+        return None;
+    }
+    if let Some((_, import)) = MODULES.iter().find(|(module, _)| *module == name) {
+        return add_import(text, import);
+    }
+    let function = name.strip_prefix("tl.");
+    if !function.is_some_and(|function| LIBDEVICE.contains(&function)) {
+        return rename(text, kernel, name, near?);
+    }
+    let edited = rename(text, kernel, name, &format!("libdevice.{}", function?))?;
+    if imports_name(&edited, "libdevice") {
+        return Some(edited);
+    }
+    add_import(&edited, LIBDEVICE_IMPORT)
 }
 
 /// The edits of a file as a diff.

@@ -6,7 +6,9 @@
 
 use std::fmt::Write as _;
 
-use cerith_report::event::{Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind};
+use cerith_report::event::{
+    Difference, EngineOutcome, Event, Misspelling, OutcomeKind, Position, Verdict, VerdictKind,
+};
 use cerith_survey::{Change, Condition, Survey, Unmasked};
 
 use super::covered::Uncovered;
@@ -87,6 +89,8 @@ pub struct Summary {
     pub position: Option<Position>,
     /// The storages that it is about.
     pub storages: Vec<String>,
+    /// The name that the kernel uses and nothing defines, if that is the fault.
+    pub misspelling: Option<Misspelling>,
 }
 
 impl Summary {
@@ -101,6 +105,7 @@ impl Summary {
             message: format!("{engine}: {kind}: {message}"),
             position: outcome.position.clone(),
             storages: outcome.storages.clone(),
+            misspelling: outcome.misspelling.clone(),
         }
     }
 
@@ -339,7 +344,7 @@ impl Findings {
             summary: Summary {
                 message: format!("reference: {OVERFLOW}: {}", overflow.message),
                 position: Some(position),
-                storages: Vec::new(),
+                ..Summary::default()
             },
             outcome: None,
             is_independent: false,
@@ -379,6 +384,7 @@ impl Findings {
             message: format!("reference: {code}: {message}"),
             position: line.map(|line| to_position(file, line)),
             storages: dependent.difference.moved.clone(),
+            ..Summary::default()
         };
         let mut text = format!(
             "error[{code}]: {message}\n{arrow}  = note: both launches have the same elements in all tensors\n"
@@ -581,7 +587,7 @@ fn build_stated(file: &str, line: usize, code: &str, message: &str) -> Finding {
         summary: Summary {
             message: format!("reference: {code}: {message}"),
             position: Some(to_position(file, line)),
-            storages: Vec::new(),
+            ..Summary::default()
         },
         outcome: Some(OutcomeKind::Trapped),
         is_independent: false,

@@ -63,6 +63,7 @@ pub mod job;
 mod lane_orders;
 mod lines;
 mod loading;
+mod missing_feature;
 mod outcome;
 mod panics;
 mod ptx;
@@ -72,7 +73,6 @@ mod schedules;
 mod shared_code;
 mod sparse;
 pub mod stats;
-mod target;
 mod translation;
 mod ttir;
 

@@ -3,6 +3,7 @@
 use cerith_case::OutcomeKind;
 use cerith_interp::StorageSet;
 use cerith_memory::{ByteState, Memory};
+use cerith_tile::diagnostic::Misspelling;
 pub use cerith_toolchain::response::Frame;
 
 /// The kind of complaint about a recorded outcome that is not used, because it is of another kernel or layout.
@@ -64,6 +65,8 @@ pub struct Complaint {
     pub storages: Vec<String>,
     /// Whether a pass of a compiler rejects the program, after its front end accepts it. Known of the reference only.
     pub is_by_pass: bool,
+    /// The name that the program uses and nothing defines, if that is the fault. Known of the reference only.
+    pub misspelling: Option<Misspelling>,
     /// Whether the compiler accepts the program, which was not executed.
     pub is_compiled: bool,
 }
@@ -109,6 +112,7 @@ impl Complaint {
             lines: Vec::new(),
             storages: Vec::new(),
             is_by_pass: false,
+            misspelling: None,
             is_compiled: false,
         }
     }

@@ -16,7 +16,7 @@ use cerith_toolchain::request::{self, Grid, Value};
 use cerith_toolchain::response::{Location, Phase, PythonError, Raised};
 
 use crate::engine::Failure;
-use crate::{Complaint, NO_WORKER, Outcome, Position, Trap, loading, target};
+use crate::{Complaint, NO_WORKER, Outcome, Position, Trap, loading, missing_feature};
 
 /// CUDA's name for a failed `device_assert`.
 pub const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
@@ -198,7 +198,7 @@ pub(crate) fn translate_exception(case: &Case, raised: &Raised, stderr: &str) ->
         .iter()
         .map(|error| error.message.as_str())
         .chain([stderr])
-        .find_map(target::find_missing_feature)
+        .find_map(missing_feature::find_missing_feature)
         .filter(|_| rejected || by_backend || by_language);
     if let Some(what) = lacking {
         return Outcome::Unsupported(Box::new(Complaint {

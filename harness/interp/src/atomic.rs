@@ -8,8 +8,8 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{AtomicOp, BinaryOp, LocId, MemoryOrder};
 use cerith_tile::numeric::{self, Computed};
 
+use crate::checks::happens_before::Release;
 use crate::checks::init::{self, InitState};
-use crate::checks::release::Release;
 use crate::checks::{Access, footprint};
 use crate::elementwise::compute_dtype;
 use crate::machine::Machine;

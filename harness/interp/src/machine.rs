@@ -19,8 +19,8 @@ use cerith_tile::ir::{LocId, OpKind, ValueId};
 
 use crate::checks::divisions::Divisions;
 use crate::checks::footprint::{Crossed, Footprint};
+use crate::checks::happens_before::Release;
 use crate::checks::race::Conflict;
-use crate::checks::release::Release;
 use crate::checks::view::Views;
 use crate::checks::{Home, Site, footprint};
 use crate::config::{Checks, Config, Leaving, ParamValue};

@@ -178,9 +178,18 @@ impl Lowering {
         Stop::Rejected(Box::new(self.build_diagnostic(code, message)))
     }
 
-    /// The rejection of a name that something does not have; `near` is what it may have been meant to be.
-    pub fn unknown_attribute(&self, message: impl Into<String>, near: Option<&str>) -> Stop {
-        let diagnostic = self.build_diagnostic("unknown-attribute", message);
+    /// The rejection of a name that a module or a value does not have; `near` is what it may have been meant to be.
+    pub fn unknown_attribute(
+        &self,
+        message: impl Into<String>,
+        module: Option<&str>,
+        name: &str,
+        near: Option<&str>,
+    ) -> Stop {
+        let write = |name: &str| module.map_or_else(|| name.to_owned(), |module| format!("{module}.{name}"));
+        let diagnostic = self
+            .build_diagnostic("unknown-attribute", message)
+            .misspelling(write(name), near.map(write));
         Stop::Rejected(Box::new(match near {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
             None => diagnostic,

@@ -38,9 +38,9 @@
 mod copy;
 pub mod element;
 mod error;
-mod format;
 mod guard;
 mod memory;
+mod memory_format;
 pub mod overlap;
 mod sparse;
 mod storage;

@@ -64,6 +64,7 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         detail,
         launch,
         storages,
+        misspelling,
         raised: _,
         frame: _,
         lines: _,
@@ -90,6 +91,10 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         detail: detail.clone(),
         launch: *launch,
         storages: storages.clone(),
+        misspelling: misspelling.as_ref().map(|one| event::Misspelling {
+            name: one.name.clone(),
+            near: one.near.clone(),
+        }),
         printed,
     }
 }

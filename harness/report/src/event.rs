@@ -32,7 +32,7 @@ pub use position::Position;
 pub use summary::{Seal, Summary, Tally, Variants};
 pub use verdict::{
     Against, Bytes, Camp, Difference, Element, EngineOutcome, Expectation, Judging, LikeResult, LikeVerdict,
-    Rule, Stage, Stoppage, Sweep, Undefined, Verdict,
+    Misspelling, Rule, Stage, Stoppage, Sweep, Undefined, Verdict,
 };
 pub use word::{Severity, State};
 

@@ -14,8 +14,8 @@ use serde_json::json;
 
 use crate::evidence::{Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements};
 use crate::judgement::{Failure, Verdict};
+use crate::launch_plan::Plan;
 use crate::message::{CallResult, Message, RaisedException, Suspicion};
-use crate::plan::Plan;
 use crate::trial::{Expected, Interface, Trial};
 use cerith_runner::oracle::message::{self, LaunchAnswer};
 use cerith_runner::oracle::session::Session;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use cerith_memory::{StorageId, Tensor};
 
 use crate::judgement::{Failure, Verdict};
+use crate::launch_plan::{Plan, read_elements};
 use crate::message::{CallResult, ReturnedOutput};
-use crate::plan::{Plan, read_elements};
 use crate::trial::{Expected, Trial};
 use cerith_runner::oracle::message::{self, LaunchAnswer, Output, OutputAnswer, find_dtype};
 use cerith_runner::oracle::session::Session;

@@ -3,14 +3,14 @@
 //! its results are compared with the task's.
 //!
 //! A submission's process is untrusted. It is accepted only for launches that were executed here, whose contents come from the call's
-//! inputs (`provenance`), and which do not depend on the data otherwise (`plan`). Its own words only name a verdict.
+//! inputs (`provenance`), and which do not depend on the data otherwise (`launch_plan`). Its own words only name a verdict.
 
 mod bench;
 mod calls;
 mod evidence;
 mod judgement;
+mod launch_plan;
 mod message;
-mod plan;
 mod provenance;
 pub mod service;
 mod task;

@@ -45,6 +45,17 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Whether a pass of a compiler rejects the program, after its front end accepts it.
     pub is_by_pass: bool,
+    /// The name that the program uses and nothing defines, if that is the fault.
+    pub misspelling: Option<Misspelling>,
+}
+
+/// A name that nothing defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misspelling {
+    /// The name: `count`, or `tl.sine` for an attribute of a module.
+    pub name: String,
+    /// A similar name in its place, if there is one: `counts`, `tl.sin`.
+    pub near: Option<String>,
 }
 
 /// A snippet, with its file and the position of its line.
@@ -68,6 +79,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: None,
             is_by_pass: false,
+            misspelling: None,
         }
     }
 
@@ -117,6 +129,16 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
+        self
+    }
+
+    /// Records that nothing defines a name.
+    #[must_use]
+    pub fn misspelling(mut self, name: impl Into<String>, near: Option<String>) -> Self {
+        self.misspelling = Some(Misspelling {
+            name: name.into(),
+            near,
+        });
         self
     }
 

@@ -18,7 +18,7 @@ use crate::installed::{Contents, MARKER, SCHEMA, Toolchain, size_of};
 use crate::manifest;
 use crate::pool::Pool;
 use crate::probe::probe;
-use crate::{process, python};
+use crate::{compatibility, process};
 
 /// The oldest Triton whose language is known: one before would be judged by rules that are not its own.
 const OLDEST: Version = Version::new(3, 0, 0);
@@ -200,9 +200,12 @@ impl Attempt<'_> {
         let uv = self
             .path
             .and_then(|path| process::on_path("uv".as_ref(), Some(path)).next());
-        let minors = python::suitable_pythons(self.id);
-        self.step(format!("looking for Python {}", python::describe_range(&minors)));
-        let found = python::find(&minors, self.path);
+        let minors = compatibility::suitable_pythons(self.id);
+        self.step(format!(
+            "looking for Python {}",
+            compatibility::describe_range(&minors)
+        ));
+        let found = compatibility::find(&minors, self.path);
         let scratch = self.partial.join("tmp");
         fs::create_dir_all(&scratch).map_err(|source| unwritable_error(&scratch, source))?;
 
@@ -230,18 +233,18 @@ impl Attempt<'_> {
             }
             (None, None, _) if found.rejected.is_empty() => {
                 return Err(AddError::NoPython {
-                    suitable: python::describe_range(&minors),
+                    suitable: compatibility::describe_range(&minors),
                 });
             }
             _ => {
                 return Err(AddError::WrongPython {
                     id: self.id.clone(),
-                    suitable: python::describe_range(&minors),
+                    suitable: compatibility::describe_range(&minors),
                     present: found.phrase(),
                 });
             }
         };
-        let numpy = python::numpy_for(self.id, minor).unwrap_or_default();
+        let numpy = compatibility::numpy_for(self.id, minor).unwrap_or_default();
         self.install(&installer, &numpy)?;
         let contents = self.verify()?;
         fs::remove_dir_all(&scratch).map_err(|source| unwritable_error(&scratch, source))?;

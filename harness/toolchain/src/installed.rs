@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use cerith_tile::rules::Version;
 use serde::{Deserialize, Serialize};
 
+use crate::compatibility::fits;
 use crate::id::ToolchainId;
 use crate::manifest::{self, Damage, Depth};
-use crate::python::fits;
 
 /// The contents of an installed toolchain, from its marker file. The marker is the last file of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

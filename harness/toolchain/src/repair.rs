@@ -10,7 +10,7 @@ use crate::home::Home;
 use crate::id::ToolchainId;
 use crate::install::Observer;
 use crate::installed::{MARKER, Toolchain};
-use crate::{Event, manifest, python};
+use crate::{Event, compatibility, manifest};
 
 /// The result of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +98,9 @@ fn renew_environment(toolchain: &Toolchain) -> Result<String, AddError> {
         .and_then(|minor| minor.parse().ok())
         .unwrap_or_default();
     let path = std::env::var_os("PATH");
-    let Some(found) = python::find(&[minor], path.as_deref()).fit else {
+    let Some(found) = compatibility::find(&[minor], path.as_deref()).fit else {
         return Err(AddError::NoPython {
-            suitable: python::describe_range(&[minor]),
+            suitable: compatibility::describe_range(&[minor]),
         });
     };
     // Made beside it, and then moved into it file by file, so that nothing is written into files that may be links.

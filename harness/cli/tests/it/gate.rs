@@ -122,10 +122,10 @@ fn shorten_hash(hash: impl std::fmt::Display) -> String {
     hash.to_string().chars().take(16).collect()
 }
 
-/// How `.ci/clean` ends on the run that was last.
+/// How `.ci/strict` ends on the run that was last.
 fn clean(place: &Place) -> (Option<i32>, String) {
     let output = Command::new("python3")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/clean"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/strict"))
         .arg(place.path().join("reports/run/events.jsonl"))
         .output()
         .expect("python3 starts");

@@ -80,9 +80,11 @@ impl Tracer<'_> {
                 .flat_map(|scope| scope.names.keys())
                 .map(AsRef::as_ref);
             let known = self.frame.names.keys().map(AsRef::as_ref).chain(globals);
-            if let Some(near) = find_nearest(name, known) {
+            let near = find_nearest(name, known).map(str::to_owned);
+            if let Some(near) = &near {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
             }
+            diagnostic = diagnostic.misspelling(name, near);
         }
         Stop::Rejected(Box::new(diagnostic))
     }
@@ -220,7 +222,7 @@ impl Tracer<'_> {
             self.lo.rules.version
         );
         let near = find_nearest(name, builtin::list_names(path, self.lo.rules));
-        self.lo.unknown_attribute(message, near)
+        self.lo.unknown_attribute(message, Some(path), name, near)
     }
 
     /// `value.name`.

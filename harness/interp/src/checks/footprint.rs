@@ -3,7 +3,7 @@
 //!
 //! A program consists of many threads, which do not wait for each other. A thread executes in the order of the text.
 //! Accesses of two threads are ordered only by a `tl.debug_barrier()` between them, or by an atomic that acts as one
-//! ([`super::release`]). So without such a barrier, the program is undefined if
+//! ([`super::happens_before`]). So without such a barrier, the program is undefined if
 //!
 //! - a lane loads an element that another lane stored, or the reverse, or two lanes store different values;
 //! - the same lane does so, and the compiler may assign it to another thread the second time ([`crate::layouts`]).

@@ -9,13 +9,13 @@ pub(crate) mod conflict;
 pub(crate) mod division;
 pub(crate) mod divisions;
 pub(crate) mod footprint;
+pub(crate) mod happens_before;
 pub(crate) mod init;
 pub(crate) mod mask;
 pub(crate) mod masked_loads;
 pub(crate) mod poison;
 pub(crate) mod promise;
 pub(crate) mod race;
-pub(crate) mod release;
 pub(crate) mod view;
 pub(crate) mod wait;
 

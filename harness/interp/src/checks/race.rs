@@ -3,7 +3,7 @@
 //! Programs run one after the other, in the order of their ids unless another order is requested. For every byte, the
 //! shadow records the last program that wrote it and the first one that read it. That is enough, because a later program is
 //! later than both. Two programs race if one changes a byte that the other reads, or both write it with different values.
-//! Atomics race with plain accesses, but not with each other. [`super::release`] determines which programs are ordered, by
+//! Atomics race with plain accesses, but not with each other. [`super::happens_before`] determines which programs are ordered, by
 //! locks and by counters of arrivals.
 //!
 //! Storages in which programs can't meet according to the survey aren't checked ([`crate::survey`]).
@@ -73,7 +73,7 @@ struct WeakLock {
 }
 
 /// Finds a lock, which a scalar `atomic_cas` takes, that is taken without acquiring or given back without releasing
-/// ([`super::release`] has the rules).
+/// ([`super::happens_before`] has the rules).
 fn find_weak_lock(function: &Function) -> Option<WeakLock> {
     let (mut lock, mut taken, mut given) = (None, None, None);
     let is_scalar = |op: &Operation| {

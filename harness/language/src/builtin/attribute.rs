@@ -96,5 +96,5 @@ fn reject_attribute(
     names: impl Iterator<Item = &'static str>,
 ) -> Stop {
     let near = find_nearest(name, names);
-    lo.unknown_attribute(format!("{what} has no attribute `{name}`"), near)
+    lo.unknown_attribute(format!("{what} has no attribute `{name}`"), None, name, near)
 }

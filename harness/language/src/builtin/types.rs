@@ -197,6 +197,11 @@ pub fn type_attribute(lo: &mut Lowering, ty: &TypeValue, name: &str) -> Traced<V
         let questions = QUESTIONS.iter().map(Builtin::short_name);
         let near = find_nearest(name, ATTRIBUTES.into_iter().chain(questions)).filter(|near| *near != name);
         let shown = constant::repr(&Constant::Type(ty.clone()));
-        lo.unknown_attribute(format!("the type {shown} has no attribute `{name}`"), near)
+        lo.unknown_attribute(
+            format!("the type {shown} has no attribute `{name}`"),
+            None,
+            name,
+            near,
+        )
     })
 }

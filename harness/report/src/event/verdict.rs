@@ -319,9 +319,22 @@ pub struct EngineOutcome {
     /// The storages that the error is about, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub storages: Vec<String>,
+    /// The name that the kernel uses and nothing defines, if that is the error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misspelling: Option<Misspelling>,
     /// The kernel's printed text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
+}
+
+/// A name that nothing defines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Misspelling {
+    /// The name, with the module's if it is an attribute of one: `tl.sine`.
+    pub name: String,
+    /// A similar name in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<String>,
 }
 
 /// One engine that differs from another.

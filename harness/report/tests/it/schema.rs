@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
     Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, LikeResult, LikeVerdict,
-    Mark, OutcomeKind, Position, Problem, Rule, Scratch, Seal, Severity, Stage, Start, State, Stoppage,
-    Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, VerdictKind, View,
+    Mark, Misspelling, OutcomeKind, Position, Problem, Rule, Scratch, Seal, Severity, Stage, Start, State,
+    Stoppage, Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use cerith_verdict::stage;
@@ -177,7 +177,15 @@ fn build_outcome() -> EngineOutcome {
         detail: Some(build_string()),
         launch: Some(1),
         storages: vec![build_string()],
+        misspelling: Some(build_misspelling()),
         printed: vec![build_string()],
+    }
+}
+
+fn build_misspelling() -> Misspelling {
+    Misspelling {
+        name: build_string(),
+        near: Some(build_string()),
     }
 }
 
@@ -551,6 +559,10 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
         (
             "EngineOutcome",
             collect_fields(Some(&EngineOutcome::default()), &build_outcome()),
+        ),
+        (
+            "Misspelling",
+            collect_fields(Some(&Misspelling::default()), &build_misspelling()),
         ),
         (
             "Difference",

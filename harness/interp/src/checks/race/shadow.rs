@@ -5,7 +5,7 @@
 //! earlier launches are older than `base`, so nothing is cleared between launches.
 //!
 //! An entry identifies a program by a number assigned at its start. If programs order each other through atomics
-//! ([`super::release`]), a program has several numbers, one for each part that is published as a whole.
+//! ([`super::happens_before`]), a program has several numbers, one for each part that is published as a whole.
 
 mod load;
 #[cfg(test)]
@@ -14,7 +14,7 @@ mod tests;
 use cerith_memory::GUARD;
 
 use crate::checks::Access;
-use crate::checks::release::{Orders, Release};
+use crate::checks::happens_before::{Orders, Release};
 
 /// Bytes that share an entry: as many as a set has bits.
 const GRANULE: usize = 32;

@@ -1,4 +1,4 @@
-//! Which Python and which NumPy a Triton needs, and which Pythons this machine has. See [`crate::install`] for installing.
+//! The Pythons and the NumPy that a Triton works with, and the Pythons of this machine. See [`crate::install`] for installing.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
