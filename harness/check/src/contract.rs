@@ -1,5 +1,5 @@
-//! The contract of a kernel, from the launches that are tried: which argument is the size or the stride of which tensor, and how
-//! the grid follows from sizes.
+//! The contract of a kernel, from the launches that are tried: the arguments that are sizes or strides of tensors, and the sizes that
+//! the grid follows from.
 //!
 //! A relation is part of the contract if it holds in all launches, and at least two of them differ in its value. A size
 //! that no argument equals gets a name of its own, `x.shape[0]`, and may be anything from 1.
@@ -11,7 +11,7 @@ use cerith_prove::{Assumption, Contract, Size, Source};
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Function};
 
-/// Sizes are at most so far below the largest `i32` that a block fits behind them.
+/// The distance of sizes from the largest `i32`: a block fits between.
 const MARGIN: i64 = 1 << 16;
 
 /// Numbers that sizes may be multiplied with.
@@ -22,7 +22,7 @@ const MAX_SIZE: i64 = i32::MAX as i64 - MARGIN;
 
 /// A launch as far as a contract is concerned.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct LaunchNumbers {
     /// Integers by name: parameters, `x.shape[0]`, `x.stride(0)`.
     pub(crate) numbers: BTreeMap<String, i64>,
     /// Sizes and strides of tensors, by parameter.
@@ -45,7 +45,7 @@ pub type Layouts = BTreeMap<String, Layout>;
 /// Launches of one kernel, and the relations between their arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Relations {
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<LaunchNumbers>,
     /// Parameters whose values are known when the kernel is compiled.
     pub(crate) constants: BTreeSet<String>,
     source: Option<Source>,
@@ -84,7 +84,7 @@ impl Relations {
     }
 
     /// Whether a size has these values in all launches.
-    pub(crate) fn holds(&self, size: &Size, value: &dyn Fn(&Seen) -> Option<i64>) -> bool {
+    pub(crate) fn holds(&self, size: &Size, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> bool {
         self.seen.iter().all(|seen| {
             let value = value(seen);
             value.is_some() && size.evaluate(&seen.numbers) == value
@@ -96,7 +96,7 @@ impl Relations {
         let own = see_launch(launch)?;
         let mut fit = Fit {
             relations: self,
-            own: &own,
+            launch: &own,
             runtime: list_runtime(function),
             contract: Contract::default(),
             sizes: Vec::new(),
@@ -132,10 +132,10 @@ pub(crate) fn list_runtime(function: &Function) -> Vec<&str> {
         .collect()
 }
 
-pub(crate) fn see_launch(launch: &Launch) -> Option<Seen> {
-    let mut seen = Seen {
+pub(crate) fn see_launch(launch: &Launch) -> Option<LaunchNumbers> {
+    let mut seen = LaunchNumbers {
         grid: launch.grid.map(i64::from),
-        ..Seen::default()
+        ..LaunchNumbers::default()
     };
     for (name, argument) in launch.arguments() {
         let name = name?;
@@ -151,7 +151,7 @@ pub(crate) fn see_launch(launch: &Launch) -> Option<Seen> {
             seen.tensors.insert(name.to_owned(), sizes);
         }
     }
-    // Empty tensors are no part of a contract: sizes are at least 1.
+    // Empty tensors are not part of a contract: sizes are at least 1.
     let is_empty = seen.tensors.values().any(|(shape, _)| shape.contains(&0));
     (!is_empty && seen.grid.iter().all(|&count| count > 0)).then_some(seen)
 }
@@ -172,7 +172,7 @@ fn is_argument(name: &str) -> bool {
 /// A contract in the making.
 struct Fit<'a> {
     relations: &'a Relations,
-    own: &'a Seen,
+    launch: &'a LaunchNumbers,
     /// Integer parameters that are passed at run time.
     runtime: Vec<&'a str>,
     contract: Contract,
@@ -183,25 +183,30 @@ struct Fit<'a> {
 
 impl Fit<'_> {
     /// Whether a size has these values in all launches.
-    fn holds(&self, size: &Size, value: &dyn Fn(&Seen) -> Option<i64>) -> bool {
+    fn holds(&self, size: &Size, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> bool {
         self.relations.holds(size, value)
     }
 
     /// Whether launches differ in a value.
-    fn varies(&self, value: &dyn Fn(&Seen) -> Option<i64>) -> bool {
+    fn varies(&self, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> bool {
         let values: BTreeSet<Option<i64>> = self.relations.seen.iter().map(value).collect();
         values.len() > 1
     }
 
     /// The integer arguments, those that are passed at run time first.
     fn list_arguments(&self) -> Vec<Size> {
-        let mut names: Vec<&String> = self.own.numbers.keys().filter(|name| is_argument(name)).collect();
+        let mut names: Vec<&String> = self
+            .launch
+            .numbers
+            .keys()
+            .filter(|name| is_argument(name))
+            .collect();
         names.sort_by_key(|name| self.relations.constants.contains(*name));
         names.into_iter().cloned().map(Size::Name).collect()
     }
 
     /// The argument, or the size that already has a name, that equals a value in all launches.
-    fn find_argument(&self, value: &dyn Fn(&Seen) -> Option<i64>, is_stride: bool) -> Option<Size> {
+    fn find_argument(&self, value: &dyn Fn(&LaunchNumbers) -> Option<i64>, is_stride: bool) -> Option<Size> {
         if !self.varies(value) {
             return None;
         }
@@ -223,11 +228,11 @@ impl Fit<'_> {
     }
 
     fn add_tensor(&mut self, name: &str) {
-        let Some((shape, _)) = self.own.tensors.get(name) else {
+        let Some((shape, _)) = self.launch.tensors.get(name) else {
             return;
         };
         let rank = shape.len();
-        let has_rank = |seen: &Seen| {
+        let has_rank = |seen: &LaunchNumbers| {
             seen.tensors
                 .get(name)
                 .is_some_and(|(shape, _)| shape.len() == rank)
@@ -245,7 +250,7 @@ impl Fit<'_> {
                 })
             })
         });
-        let count = |seen: &Seen| {
+        let count = |seen: &LaunchNumbers| {
             let (shape, _) = seen.tensors.get(name)?;
             shape
                 .iter()
@@ -255,7 +260,7 @@ impl Fit<'_> {
         let mut dims = Vec::new();
         for dim in 0..rank {
             let key = name_dim(name, dim);
-            let value = |seen: &Seen| seen.numbers.get(&key).copied();
+            let value = |seen: &LaunchNumbers| seen.numbers.get(&key).copied();
             let size = self
                 .find_argument(&value, false)
                 .or_else(|| self.find_product(&value))
@@ -313,7 +318,7 @@ impl Fit<'_> {
     }
 
     /// The product of two arguments or sizes, or of one and a small number, that equals a value in all launches.
-    fn find_product(&self, value: &dyn Fn(&Seen) -> Option<i64>) -> Option<Size> {
+    fn find_product(&self, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> Option<Size> {
         if !self.varies(value) {
             return None;
         }
@@ -345,7 +350,7 @@ impl Fit<'_> {
 
     fn find_stride(&self, name: &str, dim: usize, dims: &[Size]) -> Size {
         let key = name_stride(name, dim);
-        let value = |seen: &Seen| seen.numbers.get(&key).copied();
+        let value = |seen: &LaunchNumbers| seen.numbers.get(&key).copied();
         for small in [1, 0] {
             if self.holds(&Size::Number(small), &value) {
                 return Size::Number(small);
@@ -364,7 +369,7 @@ impl Fit<'_> {
     fn add_grid(&mut self) {
         let blocks: Vec<Size> = self.relations.constants.iter().cloned().map(Size::Name).collect();
         for axis in 0..3 {
-            let value = |seen: &Seen| seen.grid.get(axis).copied();
+            let value = |seen: &LaunchNumbers| seen.grid.get(axis).copied();
             if self.holds(&Size::Number(1), &value) {
                 if let Some(to) = self.contract.grid.get_mut(axis) {
                     *to = Some(Size::Number(1));
@@ -413,7 +418,7 @@ impl Fit<'_> {
         }
         let mut found = Vec::new();
         for &name in &self.runtime {
-            let values = |seen: &Seen| seen.numbers.get(name).copied();
+            let values = |seen: &LaunchNumbers| seen.numbers.get(name).copied();
             for block in &self.relations.constants {
                 let mut quotients = BTreeSet::new();
                 let divides = self.relations.seen.iter().all(|seen| {
@@ -431,7 +436,7 @@ impl Fit<'_> {
             }
         }
         for (name, block) in found {
-            if let Some(&by) = self.own.numbers.get(&block) {
+            if let Some(&by) = self.launch.numbers.get(&block) {
                 self.note(format!("`{name}` is a multiple of `{block}`"));
                 self.contract.multiples.insert(name, by);
             }
@@ -493,7 +498,7 @@ impl Fit<'_> {
             Size::Number(_) => {}
             Size::Name(name) => {
                 if is_argument(name) && !self.runtime.contains(&name.as_str()) {
-                    if let Some(&number) = self.own.numbers.get(name) {
+                    if let Some(&number) = self.launch.numbers.get(name) {
                         *size = Size::Number(number);
                     }
                 } else {

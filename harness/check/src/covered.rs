@@ -47,7 +47,7 @@ pub fn find_uncovered(
         let [launch] = case.launches.as_slice() else {
             return None;
         };
-        // A size that nothing decides may be another one than that of the grid.
+        // A size that nothing decides may differ from that of the grid.
         let is_decided = |one: &String| {
             one.starts_with("the callers of")
                 || one.starts_with(ELEMENTS_OF)

@@ -7,7 +7,7 @@ use cerith_prove::wrap::Freedom;
 use cerith_prove::{Contract, Size};
 use cerith_tile::ir::Function;
 
-use super::contract::{Layouts, Relations, Seen, list_names, list_runtime, name_stride, see_launch};
+use super::contract::{LaunchNumbers, Layouts, Relations, list_names, list_runtime, name_stride, see_launch};
 
 /// The largest size of a search: with it, a tensor has more elements than 32 bits count.
 const MAX_SIZE: i64 = 1 << 33;
@@ -86,7 +86,7 @@ impl Relations {
     }
 
     /// The value of a block that a name never exceeds: a row that fits in a block.
-    fn find_cap(&self, own: &Seen, name: &str) -> Option<i64> {
+    fn find_cap(&self, own: &LaunchNumbers, name: &str) -> Option<i64> {
         let fits = |block: &&String| {
             self.seen.len() >= MIN_LAUNCHES
                 && self.seen.iter().all(|seen| {
@@ -100,7 +100,7 @@ impl Relations {
 
     /// An argument as a function of names that may change: one of them, a product of two, or a number of blocks.
     fn find_tie(&self, name: &str, names: &BTreeSet<String>) -> Option<Size> {
-        let value = |seen: &Seen| seen.numbers.get(name).copied();
+        let value = |seen: &LaunchNumbers| seen.numbers.get(name).copied();
         let varies = |size: &Size| {
             let mut values = self.seen.iter().map(|seen| size.evaluate(&seen.numbers));
             let first = values.next();

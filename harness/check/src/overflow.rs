@@ -139,7 +139,7 @@ impl Specialisation<'_> {
             return (Vec::new(), 0);
         };
         let mut replays = Replays {
-            of: self,
+            specialisation: self,
             freedom: &freedom,
             is_wanted,
             reference: Reference::new(Config {
@@ -152,11 +152,11 @@ impl Specialisation<'_> {
                 program_fuel: FUEL * 4,
                 ..Config::default()
             }),
-            found: Vec::new(),
+            overflows: Vec::new(),
             count: 0,
         };
         let missed = find_wraps(self.function, self.contract, &freedom, &mut replays);
-        (replays.found, missed)
+        (replays.overflows, missed)
     }
 }
 
@@ -184,24 +184,31 @@ fn can_change(case: &Case, launch: &Launch) -> bool {
 }
 
 struct Replays<'a> {
-    of: &'a Specialisation<'a>,
+    specialisation: &'a Specialisation<'a>,
     freedom: &'a Freedom,
     is_wanted: &'a dyn Fn(LocId) -> bool,
     reference: Reference,
     /// The reference for exact integers, with more fuel.
     patient: Reference,
-    found: Vec<Overflow>,
+    overflows: Vec<Overflow>,
     count: usize,
 }
 
 impl Trial for Replays<'_> {
     fn is_wanted(&self, loc: LocId) -> bool {
-        let is_same = |one: &Overflow| find_line(self.of.function, loc) == (one.file.clone(), one.line);
-        self.count < MAX_REPLAYS && (self.is_wanted)(loc) && !self.found.iter().any(is_same)
+        let is_same =
+            |one: &Overflow| find_line(self.specialisation.function, loc) == (one.file.clone(), one.line);
+        self.count < MAX_REPLAYS && (self.is_wanted)(loc) && !self.overflows.iter().any(is_same)
     }
 
     fn accepts(&self, sizes: &BTreeMap<String, i64>) -> bool {
-        Extents::from_sizes(self.of.contract, self.of.layouts, self.freedom, sizes).is_some()
+        Extents::from_sizes(
+            self.specialisation.contract,
+            self.specialisation.layouts,
+            self.freedom,
+            sizes,
+        )
+        .is_some()
     }
 
     fn replay(&mut self, wrap: &Wrap) -> bool {
@@ -211,7 +218,7 @@ impl Trial for Replays<'_> {
         self.count += 1;
         let overflow = self.execute(wrap);
         let is_shown = overflow.is_some();
-        self.found.extend(overflow);
+        self.overflows.extend(overflow);
         is_shown
     }
 }
@@ -219,9 +226,14 @@ impl Trial for Replays<'_> {
 impl Replays<'_> {
     /// Makes the launch. `None` if it doesn't show that the integer wraps.
     fn execute(&self, wrap: &Wrap) -> Option<Overflow> {
-        let extents = Extents::from_sizes(self.of.contract, self.of.layouts, self.freedom, &wrap.sizes)?;
+        let extents = Extents::from_sizes(
+            self.specialisation.contract,
+            self.specialisation.layouts,
+            self.freedom,
+            &wrap.sizes,
+        )?;
         let written = self.build_case(wrap, &extents)?.to_declared_file()?;
-        let subject = self.of.subject;
+        let subject = self.specialisation.subject;
         let corpus = subject.build_corpus(std::iter::once(("overflow".to_owned(), written.clone())));
         let entry = corpus.entries().next()?;
         let case = catch_panic(|| entry.resolve_sparse(MAX_DENSE)).ok()?.ok()?;
@@ -233,7 +245,7 @@ impl Replays<'_> {
         let [columns, rows, _] = extents.grid.map(u64::from);
         let programs = [x + columns * (y + rows * z)];
         let run = |reference: &Reference, rewrite: Option<&dyn Fn(&Function) -> Function>| {
-            let run = || reference.run_programs(&case, self.of.rules, &programs, rewrite);
+            let run = || reference.run_programs(&case, self.specialisation.rules, &programs, rewrite);
             catch_panic(run).ok()?.ok()?
         };
         let wrapped = run(&self.reference, None)?;
@@ -253,7 +265,7 @@ impl Replays<'_> {
 
     /// The case with other sizes.
     fn build_case(&self, wrap: &Wrap, extents: &Extents) -> Option<Case> {
-        let mut case = self.of.case.clone();
+        let mut case = self.specialisation.case.clone();
         "an integer of 32 bits wraps".clone_into(&mut case.summary);
         case.expectations.clear();
         case.expected_contents.clear();
@@ -311,7 +323,7 @@ impl Replays<'_> {
     }
 
     fn describe(&self, wrap: &Wrap, case: &Case, failure: Option<String>, written: String) -> Overflow {
-        let function = self.of.function;
+        let function = self.specialisation.function;
         let expression = find_text(function, wrap.first);
         let large: Vec<(String, i64)> = wrap
             .large
@@ -366,7 +378,7 @@ impl Replays<'_> {
         });
         let facts = LaunchFacts::from_case(case);
         let is_beyond = |(name, value): (&String, &i64)| {
-            let range = self.of.contract.ranges.get(name);
+            let range = self.specialisation.contract.ranges.get(name);
             range.is_some_and(|(_, most)| value > most)
         };
         Overflow {

@@ -29,7 +29,7 @@ pub struct Effort {
 
 impl Effort {
     /// The work of `cerith prove`.
-    pub const WHOLE: Self = Self {
+    pub const FULL: Self = Self {
         programs: KERNEL_BUDGET,
         specialisations: 3,
     };
@@ -362,7 +362,7 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
     for case in &cases {
         relations.add(&survey.kernel, case);
     }
-    prove_launches(subject, survey, &relations, &cases, Effort::WHOLE)
+    prove_launches(subject, survey, &relations, &cases, Effort::FULL)
 }
 
 /// Proves what can be proved of a kernel for the values that some of its launches compile it for.

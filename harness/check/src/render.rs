@@ -58,7 +58,7 @@ impl KernelReport<'_> {
                 let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
             }
             add_lines(&mut text, &shown.launch);
-            for other in &shown.others {
+            for other in &shown.same_line {
                 let message = other.text();
                 let first = message.lines().next().unwrap_or_default();
                 let launched = describe_launches(&other.launches);

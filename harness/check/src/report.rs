@@ -88,7 +88,7 @@ pub struct KernelFinding<'a> {
     /// The first launch that shows it, on some lines.
     pub launch: Vec<String>,
     /// Other findings of the same line.
-    pub others: Vec<Self>,
+    pub same_line: Vec<Self>,
 }
 
 impl KernelFinding<'_> {
@@ -174,7 +174,7 @@ impl<'a> KernelReport<'a> {
             launches,
             id: String::new(),
             launch: Vec::new(),
-            others: Vec::new(),
+            same_line: Vec::new(),
         };
         let of_kernel = |all: &'a [Finding]| -> Vec<(&'a Finding, Vec<&'a str>)> {
             let all = all.iter().map(|finding| (finding, launches(finding)));
@@ -337,7 +337,7 @@ impl<'a> KernelReport<'a> {
     /// The kernel's mistakes, those of one line each by itself.
     pub fn list_wrong(&self) -> impl Iterator<Item = &KernelFinding<'a>> {
         let wrong = self.findings.iter().filter(|one| one.wrong);
-        wrong.flat_map(|one| std::iter::once(one).chain(&one.others))
+        wrong.flat_map(|one| std::iter::once(one).chain(&one.same_line))
     }
 
     /// The overall result for the kernel.
@@ -401,7 +401,7 @@ fn join_lines(findings: Vec<KernelFinding<'_>>) -> Vec<KernelFinding<'_>> {
             .iter_mut()
             .find(|first| first.wrong && one.wrong && !place.is_empty() && first.finding.key.place == *place);
         match same {
-            Some(first) => first.others.push(one),
+            Some(first) => first.same_line.push(one),
             None => joined.push(one),
         }
     }

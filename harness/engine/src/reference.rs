@@ -6,11 +6,11 @@
 
 mod arguments;
 mod cache;
+mod complaint;
 mod formula;
 mod intervals;
 mod kernel;
 mod orders;
-mod said;
 mod subset;
 mod traces;
 mod watch;
@@ -29,20 +29,20 @@ use cerith_tile::rules::Rules;
 
 use self::arguments::request;
 use self::cache::{Cache, Entry, build_key};
+use self::complaint::{convert_refusal, refused_descriptor};
 use self::intervals::run_intervals;
 use self::kernel::{differs_as_numpy, has_float_dot};
 use self::orders::Ready;
-use self::said::{convert_refusal, refused_descriptor};
 use self::traces::{Read, Rewritten, Traces, find_quirks};
 use crate::clears::reject_large;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
 use crate::{EngineId, Outcome};
 
 pub(crate) use self::arguments::build_arguments;
+pub(crate) use self::complaint::{build_complaint, find_position, to_failure};
 pub use self::formula::{FormulaMemory, FormulaRun};
 pub use self::intervals::{Conforming, Explanation, Widest};
 pub use self::kernel::Kernel;
-pub(crate) use self::said::{build_complaint, find_position, to_failure};
 pub(crate) use self::watch::add_watch;
 
 /// The limit of a launch, in operations and lanes: a matrix product of 1024^3 needs an eighth of it.

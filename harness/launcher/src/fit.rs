@@ -224,25 +224,25 @@ impl<'a> Machine<'a> {
                 let last = one.dims.last().copied();
                 let wanted = match wanted {
                     // The number of programs says less about a size than the same dimension of a tensor like this one.
-                    Some(Wanted::Value(value)) if rank > 2 && !is_read => {
+                    Some(WantedSize::Value(value)) if rank > 2 && !is_read => {
                         let alike = last.and_then(|last| self.find_alike_dim(input, last, rank, dim));
-                        Some(alike.map_or(Wanted::Value(value), Wanted::Same))
+                        Some(alike.map_or(WantedSize::Value(value), WantedSize::Same))
                     }
                     wanted => wanted,
                 };
                 let wanted = match wanted {
                     Some(wanted) if tensor_use.certain || rank > 1 => wanted,
                     _ if is_read => continue,
-                    _ if rank == 1 => Wanted::Value(ROOM),
+                    _ if rank == 1 => WantedSize::Value(ROOM),
                     _ => match same {
-                        Some(size) => Wanted::Same(size),
+                        Some(size) => WantedSize::Same(size),
                         None => continue,
                     },
                 };
                 let Some(size) = one.dims.get(dim).copied() else {
                     continue;
                 };
-                if let Wanted::Value(value) = wanted {
+                if let WantedSize::Value(value) = wanted {
                     let now =
                         tensor.numel().value / tensor.shape.get(dim).map_or(1, |size| size.value.max(1));
                     if now.saturating_mul(value) > MAX_FITTED {
@@ -250,12 +250,12 @@ impl<'a> Machine<'a> {
                     }
                 }
                 let change = match wanted {
-                    Wanted::Same(other) => self.plan.unify(other, size),
-                    Wanted::Value(value) if value != self.plan.size(size) => {
+                    WantedSize::Same(other) => self.plan.unify(other, size),
+                    WantedSize::Value(value) if value != self.plan.size(size) => {
                         // A size of its own, unless others have it too.
                         self.plan.set_size(size, value)
                     }
-                    Wanted::Value(_) => None,
+                    WantedSize::Value(_) => None,
                 };
                 if change.is_some() {
                     return self.restart(change, "");
@@ -283,8 +283,8 @@ impl<'a> Machine<'a> {
                     continue;
                 }
                 let change = match wanted_size(tensor, dim, rank, tensor_use, usage, bindings) {
-                    Some(Wanted::Same(other)) => self.plan.unify(other, size),
-                    Some(Wanted::Value(value)) if value <= MAX_FITTED => self.plan.set_size(size, value),
+                    Some(WantedSize::Same(other)) => self.plan.unify(other, size),
+                    Some(WantedSize::Value(value)) if value <= MAX_FITTED => self.plan.set_size(size, value),
                     _ => {
                         self.assumed.insert(input);
                         None
@@ -308,7 +308,7 @@ impl<'a> Machine<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Wanted {
+enum WantedSize {
     Same(usize),
     Value(i64),
 }
@@ -337,7 +337,7 @@ fn wanted_size(
     tensor_use: &TensorUse,
     usage: &Usage,
     bindings: &Bindings<'_>,
-) -> Option<Wanted> {
+) -> Option<WantedSize> {
     let by_stride = tensor_use
         .dimensions
         .iter()
@@ -355,14 +355,14 @@ fn wanted_size(
     })?;
     let number = bound_number(dimension, usage, bindings)?;
     if let Source::Size(size) = number.source {
-        return Some(Wanted::Same(size));
+        return Some(WantedSize::Same(size));
     }
     let value = number.value;
     let step = match (&dimension.stride, rank) {
         (Stride::Number(step), 1) => (*step).max(1),
         _ => 1,
     };
-    Some(Wanted::Value(value.checked_mul(step)?.max(1)))
+    Some(WantedSize::Value(value.checked_mul(step)?.max(1)))
 }
 
 /// How many elements of a dimension the kernel indexes.

@@ -103,7 +103,7 @@ const SIZES: [&[i64]; 4] = [
 ];
 
 /// Words of names of integer tensors.
-const WHOLE: [&str; 17] = [
+const INTEGER_NAMES: [&str; 17] = [
     "ids",
     "idx",
     "index",
@@ -450,7 +450,7 @@ impl Plan {
 }
 
 fn is_whole_name(name: &str) -> bool {
-    name.split(['_', '.']).any(|word| WHOLE.contains(&word))
+    name.split(['_', '.']).any(|word| INTEGER_NAMES.contains(&word))
 }
 
 /// A value for a parameter that is a number, by its name.

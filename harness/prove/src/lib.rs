@@ -362,7 +362,7 @@ impl Prover<'_> {
             .map_or(1, |pointee| pointee.size().max(1) as i128)
     }
 
-    /// Why nothing is known of an offset in bytes: an unknown in it, or the offset itself.
+    /// Why an offset in bytes has no bound: an unknown in it, or the offset itself.
     fn explain(&self, offset: &Polynomial, reason: impl Fn(&str) -> Reason, size: i128) -> Reason {
         let mut queue: Vec<_> = offset.symbols().into_iter().collect();
         let mut seen = std::collections::BTreeSet::new();

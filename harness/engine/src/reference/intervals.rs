@@ -8,8 +8,8 @@ use cerith_interp::Config;
 use cerith_memory::Memory;
 
 use super::arguments::build_arguments;
+use super::complaint::to_failure;
 use super::kernel::Kernel;
-use super::said::to_failure;
 use crate::Position;
 use crate::clears::clear_before;
 use crate::engine::Failure;

@@ -13,9 +13,9 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::LaneOrder;
 
 use super::arguments::build_arguments;
+use super::complaint::{build_complaint, in_an_order, place, to_failure};
 use super::intervals::{Conforming, run_intervals};
 use super::kernel::{Kernel, prepare};
-use super::said::{build_complaint, in_an_order, place, to_failure};
 use super::watch::add_watch;
 use crate::clears::clear_before;
 use crate::combine_orders::Choices;

@@ -12,7 +12,7 @@ use crate::executed::Executed;
 
 impl Reference {
     /// Executes programs of a case's only launch one after the other, each with all that the launch passes. They are numbers in the
-    /// order of the grid, of which the first axis is the fastest. `rewrite` changes the kernel before that. `None` if the kernel is
+    /// order of the grid, whose first axis is the fastest. `rewrite` changes the kernel before that. `None` if the kernel is
     /// refused, its tuner clears memory, or the case has another number of launches.
     ///
     /// Programs that are not executed write nothing, so the outcome is that of the launch only if these read nothing of theirs.

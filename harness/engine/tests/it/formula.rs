@@ -16,7 +16,7 @@ use cerith_tile::rules::Rules;
 const STACK: usize = 64 << 20;
 
 /// Every operation may round as its own dtype does.
-const OWN: Contract = Contract {
+const OWN_DTYPES: Contract = Contract {
     accumulate: DType::F8E5,
     tf32: true,
 };
@@ -107,7 +107,7 @@ fn check(entry: &Entry, reference: &Reference) -> (String, bool) {
         memory: case.memory(),
         ranges: AcceptanceMap::default(),
     };
-    match reference.run_formulas(&case, rules, OWN, start) {
+    match reference.run_formulas(&case, rules, OWN_DTYPES, start) {
         Ok(FormulaRun::Finished(formula)) => {
             let outside = find_outside(&case, &finished.memory, &formula);
             let first = outside.first().map_or_else(String::new, |first| {

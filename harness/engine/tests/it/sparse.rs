@@ -163,8 +163,8 @@ fn run_large(storage: &str, body: &str, launch: &str) -> String {
 }
 
 const SHORTS: &str = "dtype: i16, shape: [17179869184], fill: arange";
-const ONE: &str = "{ grid: [1], args: { x: x, out: out, n: 1 } }";
-const FOUR: &str = "{ grid: [4], args: { x: x, out: out, n: 1 } }";
+const ONE_PROGRAM: &str = "{ grid: [1], args: { x: x, out: out, n: 1 } }";
+const FOUR_PROGRAMS: &str = "{ grid: [4], args: { x: x, out: out, n: 1 } }";
 
 /// Checks that a kernel's outcome has these words.
 #[track_caller]
@@ -177,7 +177,7 @@ fn check_large((storage, launch): (&str, &str), body: &str, expected: &[&str]) {
 
 #[test]
 fn elements_far_away_are_read_and_written() {
-    let shorts = (SHORTS, ONE);
+    let shorts = (SHORTS, ONE_PROGRAM);
     // Over the border of two pages, in rising and falling order, with gaps, and a mask.
     check_large(
         shorts,
@@ -212,7 +212,7 @@ fn elements_far_away_are_read_and_written() {
         &["[2040, 2041,", ", 2055, 2040, 2041,"],
     );
     check_large(
-        ("dtype: i64, shape: [1073741824], fill: zeros", FOUR),
+        ("dtype: i64, shape: [1073741824], fill: zeros", FOUR_PROGRAMS),
         "old = tl.atomic_add(x + 1000000000, 5)\ntl.store(out + pid, old)",
         &["[0, 5, 10, 15]"],
     );
@@ -220,7 +220,7 @@ fn elements_far_away_are_read_and_written() {
 
 #[test]
 fn checks_hold_far_away() {
-    let (one, four) = ((SHORTS, ONE), (SHORTS, FOUR));
+    let (one, four) = ((SHORTS, ONE_PROGRAM), (SHORTS, FOUR_PROGRAMS));
     check_large(
         one,
         "tl.store(x + far * 2 + lanes, lanes.to(tl.int16))",
@@ -266,7 +266,7 @@ fn checks_hold_far_away() {
         &["with no barrier between", "of storage `x`, in `x[85899346"],
     );
     check_large(
-        ("dtype: i16, shape: [17179869184], fill: uninit", ONE),
+        ("dtype: i16, shape: [17179869184], fill: uninit", ONE_PROGRAM),
         "tl.store(x + far + lanes, lanes.to(tl.int16), mask=lanes != 5)\ntl.debug_barrier()\ntl.store(out + lanes, tl.load(x + far + \
          lanes))",
         &[
@@ -285,7 +285,7 @@ fn checks_hold_far_away() {
 #[test]
 fn touched_pages_have_a_limit() {
     check_large(
-        ("dtype: i8, shape: [1099511627776], fill: zeros", ONE),
+        ("dtype: i8, shape: [1099511627776], fill: zeros", ONE_PROGRAM),
         "many = tl.arange(0, 131072).to(tl.int64)\ntl.store(x + many * 8388608, many.to(tl.int8))",
         &["the limit of 268435456 bytes in touched pages of sparse storages was reached"],
     );

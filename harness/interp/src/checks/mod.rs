@@ -184,7 +184,7 @@ pub(crate) fn place_at(memory: &Memory, index: usize) -> String {
     place_at_address(memory, memory.address_at(index))
 }
 
-/// The place of an address in words, which may be no storage's.
+/// The place of an address in words. It may be outside of all storages.
 pub(crate) fn place_at_address(memory: &Memory, address: u64) -> String {
     place(memory, address).unwrap_or_else(|| "no storage".to_owned())
 }

@@ -246,7 +246,7 @@ fn launch(
         .add_sparse("x", elements.unsigned_abs() * 4)
         .map_err(|error| failed(&error))?;
     let x = Tensor::new_contiguous(x, DType::I32, &[elements]);
-    storages.set_content(x.storage, Content::new(Arc::new(Ones)));
+    storages.set_content(x.storage, Content::new(Arc::new(FilledWithOnes)));
     let y = storages
         .allocate("y", DType::I32, &[4])
         .map_err(|error| failed(&error))?;
@@ -271,9 +271,9 @@ fn launch(
 
 /// Elements that are 1.
 #[derive(Debug)]
-struct Ones;
+struct FilledWithOnes;
 
-impl Rule for Ones {
+impl Rule for FilledWithOnes {
     fn write(&self, offset: u64, bytes: &mut [u8], states: &mut [ByteState]) {
         for (at, byte) in (offset..).zip(bytes) {
             *byte = u8::from(at % 4 == 0);
@@ -304,7 +304,7 @@ fn find_trap(outcome: &LaunchOutcome) -> Option<TrapKind> {
     }
 }
 
-/// With sizes of which nothing wraps, exact integers change nothing. Returns whether the kernel did something.
+/// With sizes for which nothing wraps, exact integers change nothing. Returns whether the kernel did something.
 fn check_exact(sample: &Sample) -> Result<bool, TestCaseError> {
     let Some(traced) = sample.trace() else {
         return Ok(false);
@@ -473,7 +473,7 @@ fn check(sample: &Sample) -> Result<bool, TestCaseError> {
     Ok(true)
 }
 
-/// Checks generated samples. At least one of so many of them has to be more than a sample about which the law says nothing.
+/// Checks generated samples. At least one of so many of them must be one that the law applies to.
 fn check_samples(cases: u32, rarity: u32, check: impl Fn(&Sample) -> Result<bool, TestCaseError>) {
     let cases = std::env::var("CERITH_LAW_CASES")
         .ok()

@@ -325,7 +325,7 @@ fn add_memory(
             continue;
         }
         room -= needed;
-        // Of a sparse storage, only the window is described.
+        // Only the window of a sparse storage is described.
         let described = known.map_or(0..0, |known| {
             if known.is_sparse(id) {
                 window.clone()
