@@ -1,6 +1,6 @@
 //! Finds launches whose programs are too few for a size: those of the kernel's launcher, if the kernel cuts the size into blocks, one for
 //! each program. Programs that only mask everything are not missed, so the launch is executed with the grid that the size needs, too,
-//! and must then leave other values.
+//! and must then leave other values, or access more than the launcher allocates.
 
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_engine::{Outcome, Reference, catch_panic};
@@ -91,13 +91,20 @@ fn is_changed_by_grid(reference: &Reference, rules: Rules, case: &Case, grid: [u
         let count = grid.iter().try_fold(1u64, |all, one| all.checked_mul(*one))?;
         let programs: Vec<u64> = (0..count.min(MAX_PROGRAMS)).collect();
         let run = || reference.run_programs(case, rules, &programs, None);
-        match catch_panic(run).ok()?.ok()?? {
-            Outcome::Finished(executed) if count <= MAX_PROGRAMS => Some(executed.memory),
-            _ => None,
-        }
+        (count <= MAX_PROGRAMS).then(|| catch_panic(run).ok()?.ok()?)?
     };
-    let memories = (!counts_programs).then(|| run(case).zip(run(&other))).flatten();
-    memories.is_some_and(|(a, b)| a.ids().any(|id| !a.has_same(&b, id)))
+    if counts_programs {
+        return false;
+    }
+    match (run(case), run(&other)) {
+        (Some(Outcome::Finished(few)), Some(Outcome::Finished(all))) => {
+            let (few, all) = (few.memory, all.memory);
+            few.ids().any(|id| !few.has_same(&all, id))
+        }
+        // The launcher allocates a result for each program, so those that are missing have no place for theirs.
+        (Some(Outcome::Finished(_)), Some(Outcome::Trapped(..))) => true,
+        _ => false,
+    }
 }
 
 fn find_integer(launch: &Launch, name: &str) -> Option<i64> {

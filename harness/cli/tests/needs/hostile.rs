@@ -132,9 +132,9 @@ fn run(folder: &Path, home: &Path, args: &[&str]) -> (Option<i32>, String) {
         String::from_utf8_lossy(&done.stdout),
         String::from_utf8_lossy(&done.stderr)
     );
-    let lines = shown
-        .lines()
-        .filter(|line| !line.contains(" s, ") && !line.ends_with(" s"));
+    let has_time =
+        |line: &str| line.contains(" s, ") || line.ends_with(" s") || line.starts_with("  judging took ");
+    let lines = shown.lines().filter(|line| !has_time(line));
     (done.status.code(), lines.collect::<Vec<_>>().join("\n"))
 }
 
