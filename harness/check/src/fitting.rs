@@ -24,6 +24,9 @@ use super::subject::Subject;
 /// Steps of a launch that is only to see how far it gets.
 const FUEL: u64 = 1 << 23;
 
+/// Steps of a launch with sizes as small as possible.
+const FUEL_OF_SMALL: u64 = 1 << 25;
+
 /// The most launches of a search.
 const MAX_TRIALS: usize = 400;
 
@@ -114,7 +117,7 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
 /// The launches by functions of the kernel's file, with other inputs if the kernel fails with the usual ones. Fails with the reason
 /// against the usual ones.
 fn find_launched(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunches> {
-    let first = match find_hosted(subject, draft) {
+    let first = match find_hosted(subject, draft, FUEL) {
         Ok(survey) => return Ok(survey),
         Err(why) => why,
     };
@@ -122,7 +125,8 @@ fn find_launched(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunc
     let mut next = first.choose_inputs(choice);
     while next != choice && !subject.is_late() {
         choice = next;
-        match find_hosted(subject, &draft.choose_inputs(choice)) {
+        let fuel = if choice.is_small { FUEL_OF_SMALL } else { FUEL };
+        match find_hosted(subject, &draft.choose_inputs(choice), fuel) {
             Ok(survey) => return Ok(survey),
             Err(why) => next = why.choose_inputs(choice),
         }
@@ -255,12 +259,12 @@ fn find_drafted(subject: &Subject, draft: &Draft, base: &Reading) -> Survey {
 }
 
 /// The launches by functions of the kernel's file, if the kernel compiles with one of them.
-fn find_hosted(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunches> {
+fn find_hosted(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, UnusedLaunches> {
     let Some(survey) = draft.host_survey() else {
-        return find_assumed(subject, draft);
+        return find_assumed(subject, draft, fuel);
     };
     find_version(|version| {
-        let fitter = Fitter::new(subject, draft, version);
+        let fitter = Fitter::with_fuel(subject, draft, version, fuel);
         let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
         let (plain, others) = survey
             .attempts
@@ -329,10 +333,10 @@ fn find_version(
 
 /// The launches by functions of the kernel's file with inputs that nothing decides, if the kernel finishes with the plain one and with
 /// most others: then these inputs fit.
-fn find_assumed(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunches> {
+fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, UnusedLaunches> {
     let survey = draft.assumed_survey().ok_or(UnusedLaunches::NotEvaluated)?;
     find_version(|version| {
-        let fitter = Fitter::new(subject, draft, version);
+        let fitter = Fitter::with_fuel(subject, draft, version, fuel);
         let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
         let is_finished = |tried: &Attempt| rate(tried).stage == Stage::Finished;
         let (first, others) = survey
@@ -477,9 +481,13 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
 impl<'a> Fitter<'a> {
     /// Launches by the language of a version; of the newest if there is none.
     pub(super) fn new(subject: &'a Subject, draft: &'a Draft, version: Option<Version>) -> Self {
+        Self::with_fuel(subject, draft, version, FUEL)
+    }
+
+    fn with_fuel(subject: &'a Subject, draft: &'a Draft, version: Option<Version>, fuel: u64) -> Self {
         let reference = Reference::new(Config {
-            fuel: FUEL,
-            program_fuel: FUEL,
+            fuel,
+            program_fuel: fuel,
             ..Config::default()
         });
         Self {

@@ -23,7 +23,11 @@ impl KernelReport<'_> {
         let launches = format!("{} launches", self.launches);
         let mut text = String::new();
         let result = match self.standing() {
-            Standing::NotTried(why) => return vec![format!("{name}  not tried: {why}\n")],
+            Standing::NotTried(why) => {
+                let mut text = format!("{name}  not tried: {why}\n");
+                add_lines(&mut text, &self.listed);
+                return vec![text];
+            }
             Standing::NotJudged => palette.paint(Tone::Warn, "not judged"),
             Standing::Clean if self.hidden.is_empty() => palette.paint(Tone::Good, "nothing found"),
             Standing::Clean => palette.paint(Tone::Good, "nothing new found"),

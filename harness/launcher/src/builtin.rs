@@ -233,6 +233,10 @@ impl<'a> Machine<'a> {
                     None => Value::unknown("the length of a scalar"),
                 },
                 Value::Str(text, _) => Value::int(text.len() as i64),
+                Value::Input(input) if self.is_used_as_tensor(*input) => match self.input_tensor(*input) {
+                    Some(tensor) => Value::Int(tensor.shape.first().copied().unwrap_or(Number::plain(1))),
+                    None => Value::unknown("an input of too many elements"),
+                },
                 other => match self.iterate(other)? {
                     Ok(values) => Value::int(values.len() as i64),
                     Err(reason) => Value::unknown(reason),

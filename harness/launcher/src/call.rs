@@ -317,7 +317,7 @@ impl<'a> Machine<'a> {
         if is_generator {
             self.yielded.push(Vec::new());
         }
-        let bytes = self.module.text_bytes;
+        let bytes = self.module.text.len();
         let result = match bound {
             Ok(()) => module::with_stack_of(bytes, || match closure.body {
                 Body::Expr(expr) => self.eval(expr, &scope),

@@ -45,6 +45,17 @@ pub(super) enum Halt<'a> {
 
 pub(super) type Eval<'a, T = Value<'a>> = Result<T, Halt<'a>>;
 
+/// How a size is cut into blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cut {
+    /// The largest block.
+    pub block: i64,
+    /// Whether the size itself is cut, and not only a number that depends on others, too.
+    pub is_alone: bool,
+    /// Whether a number that is cut fits in one block.
+    pub is_short: bool,
+}
+
 pub(super) struct Machine<'a> {
     pub module: &'a HostModule<'a>,
     pub plan: Plan,
@@ -77,7 +88,7 @@ pub(super) struct Machine<'a> {
     /// Whether sizes were divided that callers would not pass together.
     pub is_uneven: bool,
     /// Sizes that are cut into blocks.
-    pub blocks: BTreeMap<usize, i64>,
+    pub blocks: BTreeMap<usize, Cut>,
     /// Reasons why a launch could not be evaluated, with its line.
     pub unknown: Vec<(u32, String)>,
     pub functions: Vec<String>,
@@ -168,11 +179,21 @@ impl<'a> Machine<'a> {
         if !(2..=1 << 16).contains(&block) {
             return;
         }
-        for size in 0..self.plan.sizes.len().min(62) {
-            if number.sizes & (1 << size) != 0 {
-                let known = self.blocks.entry(size).or_insert(block);
-                *known = (*known).max(block);
-            }
+        let inputs = &self.plan.inputs;
+        let find_input = |size: usize| {
+            let has_size = |kind: &Kind| matches!(kind, Kind::Tensor(tensor) if tensor.dims.contains(&size));
+            inputs.iter().position(|input| has_size(&input.kind))
+        };
+        let sizes = (0..self.plan.sizes.len().min(62)).filter(|size| number.sizes & (1 << size) != 0);
+        let sizes: Vec<(usize, Option<usize>)> = sizes.map(|size| (size, find_input(size))).collect();
+        // The output's size of a convolution depends on the filter's, too.
+        let first = sizes.iter().map(|(_, input)| *input).min().flatten();
+        let is_alone = sizes.len() == 1;
+        for (size, _) in sizes.into_iter().filter(|(_, input)| *input == first) {
+            let known = self.blocks.entry(size).or_default();
+            known.block = known.block.max(block);
+            known.is_alone |= is_alone;
+            known.is_short |= number.value <= block;
         }
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use ruff_python_ast::{Expr, Stmt};
+
 use super::arguments::Arguments;
 use super::machine::{Eval, Machine};
 use super::plan::Kind;
@@ -155,14 +157,24 @@ impl<'a> Machine<'a> {
                 }
             }
             Value::Class(class) => {
-                let found = class.body.iter().find_map(|stmt| match stmt {
-                    ruff_python_ast::Stmt::FunctionDef(def) if def.name.as_str() == name => Some(def),
-                    _ => None,
+                let is_name =
+                    |target: &Expr| target.as_name_expr().is_some_and(|one| one.id.as_str() == name);
+                let found = class.body.iter().find(|stmt| match stmt {
+                    Stmt::FunctionDef(def) => def.name.as_str() == name,
+                    Stmt::Assign(assign) => assign.targets.iter().any(is_name),
+                    _ => false,
                 });
                 match found {
-                    Some(def) => self.function_value(def, None),
-                    None if name == "apply" => Value::Method(Rc::new((object.clone(), name.to_owned()))),
-                    None => Value::unknown(format!("the attribute `{name}` of a class")),
+                    Some(Stmt::FunctionDef(def)) => self.function_value(def, None),
+                    // A member of an enumeration, for example.
+                    Some(Stmt::Assign(assign)) => {
+                        let scope = self.enter(&class.name, None)?;
+                        let value = self.eval(&assign.value, &scope);
+                        self.leave();
+                        value?
+                    }
+                    _ if name == "apply" => Value::Method(Rc::new((object.clone(), name.to_owned()))),
+                    _ => Value::unknown(format!("the attribute `{name}` of a class")),
                 }
             }
             Value::Tensor(tensor) => {
@@ -222,7 +234,7 @@ impl<'a> Machine<'a> {
     pub fn input_field(&mut self, input: usize, name: &str) -> Eval<'a> {
         if let Some(class) = self.class_of(input)
             && let Some(def) = class.body.iter().find_map(|stmt| match stmt {
-                ruff_python_ast::Stmt::FunctionDef(def) if def.name.as_str() == name => Some(def),
+                Stmt::FunctionDef(def) if def.name.as_str() == name => Some(def),
                 _ => None,
             })
         {
@@ -551,7 +563,7 @@ impl<'a> Machine<'a> {
                     _ => Fill::Computed,
                 };
                 match shape {
-                    Some(shape) => self.allocate(shape, &dtype, fill),
+                    Some(shape) => self.allocate_fitting(shape, &dtype, fill)?,
                     None => Value::unknown("a tensor of unknown sizes"),
                 }
             }

@@ -70,7 +70,7 @@ pub(super) struct HostModule<'a> {
     names: HashSet<&'a str>,
     methods: HashSet<&'a str>,
     pub roots: Vec<Root<'a>>,
-    pub text_bytes: usize,
+    pub text: &'a str,
 }
 
 /// The module's name in its library.
@@ -106,7 +106,7 @@ impl<'a> HostModule<'a> {
             names: HashSet::from([kernel.rsplit('.').next().unwrap_or(kernel)]),
             methods: HashSet::new(),
             roots: Vec::new(),
-            text_bytes: text.len(),
+            text,
         };
         module.find_roots(body);
         module

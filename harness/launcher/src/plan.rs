@@ -211,6 +211,18 @@ impl Plan {
         Some(())
     }
 
+    /// Gives an input these sizes after its first dimensions; `None` if it has too many then.
+    pub fn replace_dims(&mut self, input: usize, kept: usize, sizes: &[usize]) -> Option<()> {
+        let tensor = self.tensor_mut(input)?;
+        if kept + sizes.len() > MAX_RANK || kept > tensor.dims.len() || tensor.layout != Layout::Dense {
+            return None;
+        }
+        tensor.dims.truncate(kept);
+        tensor.dims.extend(sizes);
+        tensor.has_rank = true;
+        Some(())
+    }
+
     /// Sets how many dimensions an input has at least.
     pub fn raise_rank(&mut self, input: usize, rank: usize) -> Option<()> {
         let tensor = self.tensor(input)?;

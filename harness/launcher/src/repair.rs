@@ -176,7 +176,11 @@ impl<'a> Machine<'a> {
                     self.suggest(plans, |plan| plan.set_given(input));
                 }
             }
-            CmpOp::Eq => self.equate(&a, &b, plans),
+            CmpOp::Eq => {
+                self.extend_sliced(left, (&a, &b), scope, plans);
+                self.extend_sliced(right, (&b, &a), scope, plans);
+                self.equate(&a, &b, plans);
+            }
             CmpOp::NotEq => {
                 if let (Some(a), Some(b)) = (a.number(), b.number()) {
                     self.make_number(a, b.value.saturating_add(1), plans);
@@ -276,6 +280,44 @@ impl<'a> Machine<'a> {
                         self.suggest(plans, |plan| plan.set_scalar(input, scalar));
                     }
                 }
+            }
+        }
+    }
+
+    /// Gives an input more dimensions, if a part of its shape (`x.shape[1:]`) has fewer than another shape.
+    fn extend_sliced(
+        &mut self,
+        expr: &'a Expr,
+        (own, other): (&Value<'a>, &Value<'a>),
+        scope: &Scope<'a>,
+        plans: &mut Vec<Plan>,
+    ) {
+        let Expr::Subscript(part) = expr else { return };
+        let Expr::Slice(slice) = &*part.slice else {
+            return;
+        };
+        let (Some(own), Some(other)) = (own.elements(), other.elements()) else {
+            return;
+        };
+        let Value::Tuple(all, Some(input)) = self.value_of(&part.value, scope) else {
+            return;
+        };
+        if own.len() >= other.len() {
+            return;
+        }
+        let kept = all.len() - own.len();
+        let sizes = other.iter().map(|one| match one.number()?.source {
+            Source::Size(size) => Some(size),
+            _ => None,
+        });
+        match (&slice.lower, sizes.collect::<Option<Vec<usize>>>()) {
+            (Some(_), Some(sizes)) => self.suggest(plans, |plan| plan.replace_dims(input, kept, &sizes)),
+            _ => {
+                // `x.shape[:-2]`
+                let after = slice.upper.as_deref().map(|upper| self.value_of(upper, scope));
+                let after = after.and_then(|after| usize::try_from(-after.number()?.value).ok());
+                let rank = other.len() + after.unwrap_or(kept);
+                self.suggest(plans, |plan| plan.set_rank(input, rank));
             }
         }
     }

@@ -181,7 +181,8 @@ impl<'a> Solver<'a> {
 
     /// Makes sizes that are cut into blocks a little more than a block.
     fn resize(&self, base: Machine<'a>) -> Machine<'a> {
-        let mut blocks: Vec<(usize, i64)> = base.blocks.iter().map(|(size, block)| (*size, *block)).collect();
+        let cuts = base.blocks.iter().filter(|(_, cut)| cut.is_alone || cut.is_short);
+        let mut blocks: Vec<(usize, i64)> = cuts.map(|(size, cut)| (*size, cut.block)).collect();
         blocks.sort_by_key(|(_, block)| *block);
         let mut plan = base.plan.clone();
         for (size, block) in blocks {
@@ -210,7 +211,8 @@ impl<'a> Solver<'a> {
         let used = plan.used_sizes();
         let lasts: Vec<usize> = plan.list_last_sizes();
         for (nth, at) in used.into_iter().enumerate() {
-            let block = base.blocks.get(&at).copied();
+            let cut = base.blocks.get(&at).filter(|cut| cut.is_alone);
+            let block = cut.map(|cut| cut.block);
             let is_last = lasts.contains(&at);
             let Some(size) = plan.sizes.get_mut(at) else {
                 continue;

@@ -86,7 +86,7 @@ impl<'a> Machine<'a> {
                 if let Some(sizes) = sizes {
                     let default = if path.starts_with("numpy.") { "f64" } else { "f32" };
                     let dtype = given.unwrap_or(Dtype::torch(default));
-                    self.allocate(sizes, &dtype, fill)
+                    self.allocate_fitting(sizes, &dtype, fill)?
                 } else {
                     let size = args.get(0, "size");
                     let parts = size.as_ref().and_then(Value::elements).unwrap_or_default();

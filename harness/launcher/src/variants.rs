@@ -54,7 +54,7 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_lay
                 continue;
             }
             let now = plan.size(size);
-            let block = base.blocks.get(&size).copied();
+            let block = base.blocks.get(&size).map(|cut| cut.block);
             let value = match (nth, block) {
                 (0, _) => 1,
                 (1, _) => 64,

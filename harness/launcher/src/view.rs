@@ -8,6 +8,10 @@ use super::value::{Dtype, Number, Source, Value};
 /// The reason for values that depend on elements.
 pub(super) const ELEMENTS: &str = "a value of a tensor's elements";
 
+/// The size of a filter, and of what it is applied to.
+const FILTER: i64 = 3;
+const FILTERED: i64 = 7;
+
 impl<'a> Machine<'a> {
     /// Changes an input so that a view of other sizes has as many elements.
     pub fn fit_view(&mut self, tensor: &Tensor, shape: &[Number]) -> Eval<'a, ()> {
@@ -78,6 +82,53 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the file takes a shape, a stride or a dtype of an input's name.
+    pub fn is_used_as_tensor(&self, input: usize) -> bool {
+        let Some(name) = self.plan.inputs.get(input).map(|one| one.name.as_str()) else {
+            return false;
+        };
+        let text = self.module.text;
+        text.match_indices(name).any(|(at, _)| {
+            let before = text.get(..at).and_then(|before| before.chars().next_back());
+            let rest = text.get(at + name.len()..).unwrap_or_default();
+            before.is_none_or(|one| !one.is_alphanumeric() && one != '_' && one != '.')
+                && [".shape", ".stride(", ".dtype", ".device", ".numel("]
+                    .iter()
+                    .any(|part| rest.starts_with(part))
+        })
+    }
+
+    /// A new tensor of a launcher. If it would have less than one element, sizes of inputs change: a convolution's input is larger than its
+    /// filter, for example.
+    pub fn allocate_fitting(&mut self, shape: Vec<Number>, dtype: &Dtype, fill: Fill) -> Eval<'a> {
+        let sizes = |number: &Number| -> Vec<usize> {
+            let all = 0..self.plan.sizes.len().min(62);
+            all.filter(|size| number.sizes & (1 << size) != 0).collect()
+        };
+        let is_short = |number: &&Number| {
+            number.source == Source::Computed
+                && number.value <= 0
+                && sizes(number).iter().all(|size| self.plan.size(*size) > 0)
+        };
+        let short = shape.iter().find(is_short).map(sizes);
+        let Some(short) = short.filter(|sizes| !sizes.is_empty()) else {
+            return Ok(self.allocate(shape, dtype, fill));
+        };
+        // A filter is a later input than what it is applied to.
+        let plan = &mut self.plan;
+        let filter = short.iter().rev().copied();
+        let change = filter
+            .filter(|&size| plan.size(size) > FILTER)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .find_map(|size| plan.set_free_size(size, FILTER))
+            .or_else(|| short.iter().find_map(|&size| plan.set_free_size(size, FILTERED)));
+        match change {
+            Some(()) => self.restart(change, ""),
+            None => Ok(self.allocate(shape, dtype, fill)),
+        }
     }
 
     /// A contiguous copy. A copy of an input with its dtype is a tensor that a caller could have passed.

@@ -429,3 +429,68 @@ def fill(x):
         "BLOCK: 64",
     );
 }
+
+/// A convolution without padding: its output is smaller than its input by the filter.
+const CONVOLVE: &str = "\
+@triton.jit
+def convolve(x, weight, out, length, width, size, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for tap in range(width):
+        total += tl.load(x + tl.program_id(1) * length + at + tap, mask=at < size) * tl.load(weight + tap)
+    tl.store(out + tl.program_id(1) * size + at, total, mask=at < size)
+
+
+def convolve_rows(x, weight):
+    rows, length = x.shape
+    width, = weight.shape
+    size = length - width + 1
+    out = torch.empty((rows, size), device=x.device)
+    convolve[(triton.cdiv(size, 64), rows)](x, weight, out, length, width, size, BLOCK=64)
+    return out
+";
+
+#[test]
+fn a_filter_is_smaller_than_what_it_is_applied_to() {
+    // Blocks make the input longer, and not the filter.
+    check_line("convolve", CONVOLVE, "x: { dtype: f32, shape: [33, 97]");
+    check_line("convolve", CONVOLVE, "weight: { dtype: f32, shape: [37]");
+    let reversed = CONVOLVE.replace("length - width + 1", "length - 3 * width + 1");
+    check_line("convolve", &reversed, "weight: { dtype: f32, shape: [3]");
+}
+
+#[test]
+fn members_of_enumerations_are_known() {
+    check_line(
+        "copy",
+        "\
+class Rows(Enum):
+    FEW = 3
+    MANY = 9
+
+
+def copy_some(x):
+    rows, cols = x.shape
+    out = torch.empty((Rows.MANY.value, cols), device=x.device)
+    copy[(Rows.FEW.value,)](x, out, Rows.FEW.value, cols, x.stride(0), BLOCK=64)
+    return out
+",
+        "out: { dtype: f32, shape: [9, 49]",
+    );
+}
+
+#[test]
+fn equal_parts_of_shapes_show_ranks() {
+    check_line(
+        "add",
+        "\
+def add_rows(x, y):
+    rows, cols, depth = x.shape
+    assert len(x) == len(y) and x.shape[1:] == y.shape[1:]
+    out = torch.empty_like(x)
+    add[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), BLOCK=64)
+    return out
+",
+        "y: { dtype: f32, shape: [3, 33, 49]",
+    );
+}
