@@ -253,7 +253,7 @@ impl<'a> Machine<'a> {
                     WantedSize::Same(other) => self.plan.unify(other, size),
                     WantedSize::Value(value) if value != self.plan.size(size) => {
                         // A size of its own, unless others have it too.
-                        self.plan.set_size(size, value)
+                        self.plan.fit_size(size, value)
                     }
                     WantedSize::Value(_) => None,
                 };

@@ -41,6 +41,8 @@ pub struct HostTensor {
     pub is_placed: bool,
     /// Whether the launcher or the kernel decides its number of elements. Otherwise it has more than the launch needs.
     pub is_sized: bool,
+    /// Whether the kernel's accesses decide one of its sizes.
+    pub is_fitted: bool,
 }
 
 /// The difference between a launch and the plain launch of its kernel.

@@ -1,5 +1,7 @@
 //! A launch of a kernel: its arguments by parameter, its grid, and sizes of inputs that only the kernel decides.
 
+use std::collections::BTreeSet;
+
 use ruff_python_ast as ast;
 
 use super::arguments::Arguments;
@@ -90,6 +92,7 @@ impl<'a> Machine<'a> {
                         text,
                         tensors,
                         roomy: self.roomy.clone(),
+                        fitted: self.list_fitted(&bindings),
                         assumed,
                     });
                 }
@@ -123,6 +126,27 @@ impl<'a> Machine<'a> {
                 self.change(tensor.storage, Fill::Computed);
             }
         }
+    }
+
+    /// The storages of tensors with sizes that the kernel's accesses decide.
+    fn list_fitted(&self, bindings: &Bindings<'a>) -> BTreeSet<usize> {
+        let sizes = self
+            .plan
+            .sizes
+            .iter()
+            .enumerate()
+            .filter(|(_, size)| size.is_fitted);
+        let fitted = sizes
+            .take(62)
+            .fold(0, |all, (size, _)| all | super::value::bit(size));
+        let tensors = bindings.values.iter().filter_map(|(_, value)| match value {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        });
+        tensors
+            .filter(|tensor| tensor.shape.iter().any(|size| size.sizes & fitted != 0))
+            .map(|tensor| tensor.storage)
+            .collect()
     }
 
     /// The inputs that nothing decides, and that a launch passes.

@@ -17,6 +17,8 @@ pub(super) struct Launched {
     pub tensors: Vec<LaunchedStorage>,
     /// Storages whose number of elements nothing decides.
     pub roomy: BTreeSet<usize>,
+    /// Storages with sizes that the kernel's accesses decide.
+    pub fitted: BTreeSet<usize>,
     /// The names of inputs that nothing decides.
     pub assumed: Vec<String>,
 }

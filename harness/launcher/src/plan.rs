@@ -78,6 +78,8 @@ pub(super) struct Size {
     pub is_fixed: bool,
     /// Whether it may not change: a variant is about it.
     pub is_pinned: bool,
+    /// Whether the kernel's accesses decided it, because nothing else does.
+    pub is_fitted: bool,
 }
 
 /// The inputs of a launcher's call.
@@ -183,6 +185,7 @@ impl Plan {
             value,
             is_fixed: false,
             is_pinned: false,
+            is_fitted: false,
         });
         self.sizes.len() - 1
     }
@@ -321,6 +324,13 @@ impl Plan {
         }
         one.value = value;
         one.is_fixed = true;
+        Some(())
+    }
+
+    /// Sets a size to what the kernel accesses.
+    pub fn fit_size(&mut self, size: usize, value: i64) -> Option<()> {
+        self.set_size(size, value)?;
+        self.sizes.get_mut(size)?.is_fitted = true;
         Some(())
     }
 

@@ -156,6 +156,7 @@ impl<'a> Solver<'a> {
                     is_result: storage.is_result,
                     is_placed: tensor.is_placed,
                     is_sized: !launched.roomy.contains(&tensor.index),
+                    is_fitted: launched.fitted.contains(&tensor.index),
                 })
             });
             found.push(HostLaunch {

@@ -446,7 +446,8 @@ impl Draft {
             let made = first
                 .tensors
                 .iter()
-                .filter(|tensor| tensor.origin == Origin::Empty && tensor.is_returned && !tensor.is_placed);
+                .filter(|tensor| tensor.origin == Origin::Empty && tensor.is_returned && !tensor.is_placed)
+                .filter(|tensor| !tensor.is_fitted);
             outputs.extend(made.map(|tensor| tensor.storage.clone()));
         }
         Some(Survey {
