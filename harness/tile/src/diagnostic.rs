@@ -46,7 +46,7 @@ pub struct Diagnostic {
     /// Whether a pass of a compiler rejects the program, after its front end accepts it.
     pub is_by_pass: bool,
     /// The name that the program uses and nothing defines, if that is the fault.
-    pub misspelling: Option<Misspelling>,
+    pub misspelling: Option<Box<Misspelling>>,
 }
 
 /// A name that nothing defines.
@@ -135,10 +135,10 @@ impl Diagnostic {
     /// Records that nothing defines a name.
     #[must_use]
     pub fn misspelling(mut self, name: impl Into<String>, near: Option<String>) -> Self {
-        self.misspelling = Some(Misspelling {
+        self.misspelling = Some(Box::new(Misspelling {
             name: name.into(),
             near,
-        });
+        }));
         self
     }
 

@@ -49,5 +49,6 @@ pub(super) fn count_problem(span: Span, found: usize, shape: &[i64], count: usiz
 
 /// Adds an element's bits to the bytes of a storage.
 pub(super) fn push(bytes: &mut Vec<u8>, dtype: DType, bits: u64) {
-    bytes.extend(bits.to_le_bytes().into_iter().take(dtype.size()));
+    let all = bits.to_le_bytes();
+    bytes.extend_from_slice(all.get(..dtype.size()).unwrap_or(&all));
 }

@@ -130,6 +130,7 @@ impl Random {
         } else {
             Vec::new()
         };
+        bytes.reserve(count.saturating_mul(self.dtype.size()));
         for _ in 0..count {
             let draw = next(&mut state);
             if !edges.is_empty() && draw.is_multiple_of(4) {
@@ -146,18 +147,26 @@ impl Random {
                 }
                 Some((Value::Float(low), Value::Float(high))) => {
                     let unit = (draw >> 11) as f64 / (1u64 << 53) as f64;
-                    encode(self.dtype, low + (high - low) * unit, Rounding::NearestEven)
+                    encode_float(self.dtype, low + (high - low) * unit)
                 }
                 _ => {
                     // Sign, 52 bits of mantissa, and an exponent from -8 to 7.
                     let exponent = 1023 - 8 + (draw >> 2 & 15);
                     let value =
                         f64::from_bits(draw & 1 << 63 | exponent << 52 | (draw >> 11 & ((1 << 52) - 1)));
-                    encode(self.dtype, value, Rounding::NearestEven)
+                    encode_float(self.dtype, value)
                 }
             };
             push(bytes, self.dtype, bits);
         }
+    }
+}
+
+/// The nearest value of a dtype. Most tensors are `f32`, which the processor rounds to.
+fn encode_float(dtype: DType, value: f64) -> u64 {
+    match dtype {
+        DType::F32 => u64::from((value as f32).to_bits()),
+        _ => encode(dtype, value, Rounding::NearestEven),
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn build_complaint(diagnostic: &Diagnostic, sources: &Sources, launch
             .collect(),
         storages: diagnostic.storages().to_vec(),
         is_by_pass: diagnostic.is_by_pass,
-        misspelling: diagnostic.misspelling.clone(),
+        misspelling: diagnostic.misspelling.as_deref().cloned(),
         ..Complaint::new(diagnostic.code, diagnostic.message.clone())
     }
 }
