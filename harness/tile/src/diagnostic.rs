@@ -26,6 +26,8 @@ pub struct Label {
     pub text: String,
     /// The storages that it is about, by name. The message names them too, and programs read this field.
     pub storages: Vec<String>,
+    /// The name that the program uses there and nothing defines, if that is the fault.
+    pub misspelling: Option<Box<Misspelling>>,
 }
 
 /// One message. The first label is the primary location, further labels are context.
@@ -45,8 +47,6 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Whether a pass of a compiler rejects the program, after its front end accepts it.
     pub is_by_pass: bool,
-    /// The name that the program uses and nothing defines, if that is the fault.
-    pub misspelling: Option<Box<Misspelling>>,
 }
 
 /// A name that nothing defines.
@@ -75,11 +75,11 @@ impl Diagnostic {
                 span,
                 text: String::new(),
                 storages: Vec::new(),
+                misspelling: None,
             }],
             notes: Vec::new(),
             help: None,
             is_by_pass: false,
-            misspelling: None,
         }
     }
 
@@ -114,6 +114,7 @@ impl Diagnostic {
             span,
             text: text.into(),
             storages: Vec::new(),
+            misspelling: None,
         });
         self
     }
@@ -135,10 +136,12 @@ impl Diagnostic {
     /// Records that nothing defines a name.
     #[must_use]
     pub fn misspelling(mut self, name: impl Into<String>, near: Option<String>) -> Self {
-        self.misspelling = Some(Box::new(Misspelling {
-            name: name.into(),
-            near,
-        }));
+        if let Some(label) = self.labels.first_mut() {
+            label.misspelling = Some(Box::new(Misspelling {
+                name: name.into(),
+                near,
+            }));
+        }
         self
     }
 

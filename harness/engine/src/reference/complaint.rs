@@ -70,7 +70,10 @@ pub(crate) fn build_complaint(diagnostic: &Diagnostic, sources: &Sources, launch
             .collect(),
         storages: diagnostic.storages().to_vec(),
         is_by_pass: diagnostic.is_by_pass,
-        misspelling: diagnostic.misspelling.as_deref().cloned(),
+        misspelling: diagnostic
+            .labels
+            .first()
+            .and_then(|label| label.misspelling.as_deref().cloned()),
         ..Complaint::new(diagnostic.code, diagnostic.message.clone())
     }
 }

@@ -47,6 +47,7 @@ impl Machine<'_> {
                 span,
                 text: format!("true{place}: {compared}"),
                 storages: Vec::new(),
+                misspelling: None,
             });
         }
         Stop::Trap(trap)
