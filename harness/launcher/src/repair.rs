@@ -310,16 +310,16 @@ impl<'a> Machine<'a> {
             Source::Size(size) => Some(size),
             _ => None,
         });
-        match (&slice.lower, sizes.collect::<Option<Vec<usize>>>()) {
-            (Some(_), Some(sizes)) => self.suggest(plans, |plan| plan.replace_dims(input, kept, &sizes)),
-            _ => {
-                // `x.shape[:-2]`
-                let after = slice.upper.as_deref().map(|upper| self.value_of(upper, scope));
-                let after = after.and_then(|after| usize::try_from(-after.number()?.value).ok());
-                let rank = other.len() + after.unwrap_or(kept);
-                self.suggest(plans, |plan| plan.set_rank(input, rank));
-            }
+        let is_end = slice.lower.is_some();
+        if let Some(sizes) = sizes.collect::<Option<Vec<usize>>>().filter(|_| is_end) {
+            self.suggest(plans, |plan| plan.replace_dims(input, kept, &sizes));
+            return;
         }
+        // `x.shape[:-2]`
+        let after = slice.upper.as_deref().map(|upper| self.value_of(upper, scope));
+        let after = after.and_then(|after| usize::try_from(-after.number()?.value).ok());
+        let rank = other.len() + after.unwrap_or(kept);
+        self.suggest(plans, |plan| plan.set_rank(input, rank));
     }
 
     /// Makes all sizes of two shapes equal at once.
