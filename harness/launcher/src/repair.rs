@@ -305,7 +305,7 @@ impl<'a> Machine<'a> {
         if own.len() >= other.len() {
             return;
         }
-        let kept = all.len() - own.len();
+        let kept = all.len().saturating_sub(own.len());
         let sizes = other.iter().map(|one| match one.number()?.source {
             Source::Size(size) => Some(size),
             _ => None,
@@ -317,7 +317,7 @@ impl<'a> Machine<'a> {
         }
         // `x.shape[:-2]`
         let after = slice.upper.as_deref().map(|upper| self.value_of(upper, scope));
-        let after = after.and_then(|after| usize::try_from(-after.number()?.value).ok());
+        let after = after.and_then(|after| usize::try_from(after.number()?.value.checked_neg()?).ok());
         let rank = other.len() + after.unwrap_or(kept);
         self.suggest(plans, |plan| plan.set_rank(input, rank));
     }
