@@ -166,6 +166,7 @@ impl UnusedLaunches {
             }
             Self::Unfinished(_) => InputChoice {
                 is_small: true,
+                is_tiny: choice.is_small,
                 ..choice
             },
             Self::Rejected(_)

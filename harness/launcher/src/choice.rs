@@ -4,8 +4,10 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct InputChoice {
-    /// Whether sizes are as small as possible, for launches that take too long otherwise.
+    /// Whether sizes are small, for launches that take too long otherwise.
     pub is_small: bool,
+    /// Whether small sizes fit in one block, for launches that still take too long.
+    pub is_tiny: bool,
     /// Whether tensors of three or more dimensions have the same leading sizes, as callers often pass them.
     pub is_uniform: bool,
     /// Whether floats are `float16`.

@@ -188,11 +188,19 @@ impl<'a> Machine<'a> {
         let sizes: Vec<(usize, Option<usize>)> = sizes.map(|size| (size, find_input(size))).collect();
         // The output's size of a convolution depends on the filter's, too.
         let first = sizes.iter().map(|(_, input)| *input).min().flatten();
-        let is_alone = sizes.len() == 1;
+        let count = sizes.len();
         for (size, _) in sizes.into_iter().filter(|(_, input)| *input == first) {
             let known = self.blocks.entry(size).or_default();
             known.block = known.block.max(block);
-            known.is_alone |= is_alone;
+            // A sum or a difference, and not a product.
+            let is_like = number.value
+                <= self
+                    .plan
+                    .sizes
+                    .get(size)
+                    .map_or(1, |one| one.value)
+                    .saturating_mul(2);
+            known.is_alone |= count == 1 || is_like;
             known.is_short |= number.value <= block;
         }
     }

@@ -223,7 +223,7 @@ impl<'a> Solver<'a> {
             }
             let odd = nth as i64 % 2;
             size.value = size.value.min(match block {
-                Some(block) if block <= SMALL_BLOCK => block + 1 + odd,
+                Some(block) if block <= SMALL_BLOCK || !self.module.choice.is_tiny => block + 1 + odd,
                 Some(block) => block / 2 + 1 + odd,
                 None if is_last => 17 + 2 * odd,
                 None => 2 + odd,

@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
                 && sizes(number).iter().all(|size| self.plan.size(*size) > 0)
         };
         let short = shape.iter().find(is_short).map(sizes);
-        let Some(short) = short.filter(|sizes| !sizes.is_empty()) else {
+        let Some(short) = short.filter(|sizes| sizes.len() > 1) else {
             return Ok(self.allocate(shape, dtype, fill));
         };
         // A filter is a later input than what it is applied to.

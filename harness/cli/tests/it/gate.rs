@@ -277,7 +277,7 @@ fn a_clean_run_of_the_corpus_has_a_record_of_every_case() {
     for part in [
         "area/b: cuda@3.9.0 is unavailable",
         "interpret@3.9.0 was left out",
-        "2 cases, 2 things",
+        "2 cases, 2 problems",
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
