@@ -24,7 +24,7 @@ use super::subject::Subject;
 /// Steps of a launch that is only to see how far it gets.
 const FUEL: u64 = 1 << 23;
 
-/// Steps of a launch with sizes as small as possible.
+/// Steps of a launch that is used, and of one with small sizes.
 const FUEL_OF_SMALL: u64 = 1 << 25;
 
 /// The most launches of a search.
@@ -189,7 +189,7 @@ fn find_without_launcher(subject: &Subject, draft: &Draft) -> Survey {
     let base = declared::find_reading(subject, draft);
     let mut survey = find_drafted(subject, draft, &base);
     declared::forget_choices(subject, &base, &mut survey);
-    let fitter = Fitter::new(subject, draft, survey.version);
+    let fitter = Fitter::with_fuel(subject, draft, survey.version, FUEL);
     let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
     if !survey
         .attempts
@@ -229,7 +229,7 @@ fn find_drafted(subject: &Subject, draft: &Draft, base: &Reading) -> Survey {
     if plain.attempts.is_empty() {
         return plain;
     }
-    let mut fitter = Fitter::new(subject, draft, None);
+    let mut fitter = Fitter::with_fuel(subject, draft, None, FUEL);
     let (mut fit, mut reading) = fitter.choose(base);
     if fit.is_honest() {
         return draft.survey(&reading);
@@ -237,7 +237,7 @@ fn find_drafted(subject: &Subject, draft: &Draft, base: &Reading) -> Survey {
     let mut version = None;
     if fit.stage == Stage::Rejected {
         for older in OLDER {
-            let mut by_older = Fitter::new(subject, draft, Some(older));
+            let mut by_older = Fitter::with_fuel(subject, draft, Some(older), FUEL);
             let (one, chosen) = by_older.choose(base);
             if one.is_honest() {
                 return Survey {
@@ -406,7 +406,7 @@ pub fn find_passing(subject: &Subject, draft: &Draft, survey: &Survey) -> Option
     if survey.host.is_some() {
         return None;
     }
-    let mut fitter = Fitter::new(subject, draft, survey.version);
+    let mut fitter = Fitter::with_fuel(subject, draft, survey.version, FUEL);
     let fit = fitter.fit(std::slice::from_ref(&survey.reading)).pop()?;
     let is_finished = |fit: &Fit| fit.stage == Stage::Finished;
     let (found, reading) = fitter.search(fit, survey.reading.clone(), is_finished);
@@ -482,7 +482,7 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
 impl<'a> Fitter<'a> {
     /// Launches by the language of a version; of the newest if there is none.
     pub(super) fn new(subject: &'a Subject, draft: &'a Draft, version: Option<Version>) -> Self {
-        Self::with_fuel(subject, draft, version, FUEL)
+        Self::with_fuel(subject, draft, version, FUEL_OF_SMALL)
     }
 
     fn with_fuel(subject: &'a Subject, draft: &'a Draft, version: Option<Version>, fuel: u64) -> Self {
