@@ -89,6 +89,8 @@ pub(super) struct Machine<'a> {
     pub is_uneven: bool,
     /// Sizes that are cut into blocks.
     pub blocks: BTreeMap<usize, Cut>,
+    /// Sizes of filters: a number that is cut is smaller with them.
+    pub filters: BTreeSet<usize>,
     /// Reasons why a launch could not be evaluated, with its line.
     pub unknown: Vec<(u32, String)>,
     pub functions: Vec<String>,
@@ -121,6 +123,7 @@ impl<'a> Machine<'a> {
             spread: None,
             is_uneven: false,
             blocks: BTreeMap::new(),
+            filters: BTreeSet::new(),
             unknown: Vec::new(),
             functions: Vec::new(),
             class_names: Vec::new(),
@@ -189,7 +192,14 @@ impl<'a> Machine<'a> {
         // The output's size of a convolution depends on the filter's, too.
         let first = sizes.iter().map(|(_, input)| *input).min().flatten();
         let count = sizes.len();
-        for (size, _) in sizes.into_iter().filter(|(_, input)| *input == first) {
+        let (own, others): (Vec<_>, Vec<_>) = sizes.into_iter().partition(|(_, input)| *input == first);
+        let whole = own
+            .iter()
+            .fold(1_i64, |all, (size, _)| all.saturating_mul(self.plan.size(*size)));
+        if number.value < whole {
+            self.filters.extend(others.into_iter().map(|(size, _)| size));
+        }
+        for (size, _) in own {
             let known = self.blocks.entry(size).or_default();
             known.block = known.block.max(block);
             // A sum or a difference, and not a product.

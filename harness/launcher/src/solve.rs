@@ -9,6 +9,7 @@ use super::module::{HostModule, Root, is_guarded};
 use super::plan::Plan;
 use super::roots::{find_outer, first_plan};
 use super::variants::{self, Variant};
+use super::view::FILTER;
 
 /// Maximum number of evaluations for the plain launch.
 const MAX_EVALUATIONS: usize = 200;
@@ -71,7 +72,7 @@ impl<'a> Solver<'a> {
             Err(reason) => return Err(self.failure(None, vec![reason])),
         };
         let choice = self.module.choice;
-        let mut base = self.add_rows(self.resize(base));
+        let mut base = self.narrow(self.add_rows(self.resize(base)));
         if choice.is_uniform {
             base = self.align(base);
         }
@@ -198,6 +199,24 @@ impl<'a> Solver<'a> {
             one.value = block + block / 2 + 1;
             if larger.elements() <= MAX_ELEMENTS {
                 plan = larger;
+            }
+        }
+        if plan == base.plan {
+            return base;
+        }
+        self.solve_or(plan, base)
+    }
+
+    /// Makes filters as small as callers' are.
+    fn narrow(&self, base: Machine<'a>) -> Machine<'a> {
+        let mut plan = base.plan.clone();
+        for at in &base.filters {
+            if let Some(size) = plan
+                .sizes
+                .get_mut(*at)
+                .filter(|size| !size.is_fixed && !size.is_pinned)
+            {
+                size.value = size.value.min(FILTER);
             }
         }
         if plan == base.plan {

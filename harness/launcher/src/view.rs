@@ -9,7 +9,7 @@ use super::value::{Dtype, Number, Source, Value};
 pub(super) const ELEMENTS: &str = "a value of a tensor's elements";
 
 /// The size of a filter, and of what it is applied to.
-const FILTER: i64 = 3;
+pub(super) const FILTER: i64 = 3;
 const FILTERED: i64 = 7;
 
 impl<'a> Machine<'a> {
