@@ -23,6 +23,7 @@ use super::contract::Relations;
 use super::dependent::find_dependent;
 use super::edit;
 use super::finding::{Findings, Precondition};
+use super::fitting::FUEL_OF_USED;
 use super::hidden::Filter;
 use super::independent::mark_independent;
 use super::launch::{Coverage, LaunchFacts};
@@ -31,9 +32,6 @@ use super::report::{Context, KernelReport, Standing};
 use super::subject::{FilesRead, Subject, format_case_id};
 use super::target::CheckTarget;
 use super::text::STDIN;
-
-/// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
-const FUEL: u64 = 1 << 25;
 
 /// The most programs of a launch that is kept as a case file.
 const MAX_PROGRAMS: u64 = 1 << 16;
@@ -44,8 +42,8 @@ const MAX_EDITS: usize = 8;
 /// The reference for launches of a check.
 pub fn build_reference() -> Reference {
     Reference::new(Limits {
-        fuel: FUEL,
-        program_fuel: FUEL,
+        fuel: FUEL_OF_USED,
+        program_fuel: FUEL_OF_USED,
         leaving: Leaving::Remarked,
         ..Limits::default()
     })

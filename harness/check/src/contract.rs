@@ -45,7 +45,7 @@ pub type Layouts = BTreeMap<String, Layout>;
 /// Launches of one kernel, and the relations between their arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Relations {
-    pub(crate) seen: Vec<LaunchNumbers>,
+    pub(crate) launches: Vec<LaunchNumbers>,
     /// Parameters whose values are known when the kernel is compiled.
     pub(crate) constants: BTreeSet<String>,
     source: Option<Source>,
@@ -63,7 +63,7 @@ impl Relations {
     /// Adds the launches of a kernel in a case.
     pub fn add(&mut self, kernel: &str, case: &Case) {
         for launch in case.launches.iter().filter(|launch| launch.kernel.name == kernel) {
-            self.seen.extend(see_launch(launch));
+            self.launches.extend(see_launch(launch));
             let function = launch.kernel.function();
             let parameters = function.into_iter().flat_map(|function| &function.parameters);
             let constants = parameters.filter(|parameter| parameter.constexpr);
@@ -74,18 +74,18 @@ impl Relations {
 
     /// Adds other launches of the kernel.
     pub fn extend(&mut self, other: Self) {
-        self.seen.extend(other.seen);
+        self.launches.extend(other.launches);
         self.constants.extend(other.constants);
     }
 
     /// Number of launches.
     pub fn len(&self) -> usize {
-        self.seen.len()
+        self.launches.len()
     }
 
     /// Whether a size has these values in all launches.
     pub(crate) fn holds(&self, size: &Size, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> bool {
-        self.seen.iter().all(|seen| {
+        self.launches.iter().all(|seen| {
             let value = value(seen);
             value.is_some() && size.evaluate(&seen.numbers) == value
         })
@@ -189,7 +189,7 @@ impl Fit<'_> {
 
     /// Whether launches differ in a value.
     fn varies(&self, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> bool {
-        let values: BTreeSet<Option<i64>> = self.relations.seen.iter().map(value).collect();
+        let values: BTreeSet<Option<i64>> = self.relations.launches.iter().map(value).collect();
         values.len() > 1
     }
 
@@ -217,7 +217,7 @@ impl Fit<'_> {
         // A block that is the next power of two of a size equals it in launches with such sizes.
         let is_even = self
             .relations
-            .seen
+            .launches
             .iter()
             .all(|seen| value(seen).is_some_and(|value| value.count_ones() <= 1));
         let is_block =
@@ -237,10 +237,10 @@ impl Fit<'_> {
                 .get(name)
                 .is_some_and(|(shape, _)| shape.len() == rank)
         };
-        if !self.relations.seen.iter().all(has_rank) {
+        if !self.relations.launches.iter().all(has_rank) {
             return;
         }
-        let is_contiguous = self.relations.seen.iter().all(|seen| {
+        let is_contiguous = self.relations.launches.iter().all(|seen| {
             seen.tensors.get(name).is_some_and(|(shape, strides)| {
                 let mut next = 1i64;
                 shape.iter().zip(strides).rev().all(|(&size, &stride)| {
@@ -334,7 +334,7 @@ impl Fit<'_> {
                 let is_proper = parts.iter().all(|part| {
                     let mut values = self
                         .relations
-                        .seen
+                        .launches
                         .iter()
                         .map(|seen| part.evaluate(&seen.numbers));
                     values.any(|value| value.is_some_and(|value| value > 1))
@@ -421,7 +421,7 @@ impl Fit<'_> {
             let values = |seen: &LaunchNumbers| seen.numbers.get(name).copied();
             for block in &self.relations.constants {
                 let mut quotients = BTreeSet::new();
-                let divides = self.relations.seen.iter().all(|seen| {
+                let divides = self.relations.launches.iter().all(|seen| {
                     let pair = values(seen).zip(seen.numbers.get(block).copied());
                     pair.is_some_and(|(value, by)| {
                         if by > 1 {
@@ -473,7 +473,7 @@ impl Fit<'_> {
                 // A launch may pass an expanded tensor.
                 let values = self
                     .relations
-                    .seen
+                    .launches
                     .iter()
                     .filter_map(|seen| seen.numbers.get(&name));
                 let least = values.min().copied().unwrap_or(1).clamp(0, 1);

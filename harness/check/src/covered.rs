@@ -4,13 +4,9 @@
 
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_engine::{Outcome, Reference, catch_panic};
-use cerith_interp::Config;
 use cerith_survey::{Change, Draft, ELEMENTS_OF, Survey};
 use cerith_tile::ir::OpKind;
-use cerith_tile::rules::{Rules, Version};
-
-/// Operations and lanes of a launch.
-const FUEL: u64 = 1 << 25;
+use cerith_tile::rules::Rules;
 
 /// Maximum programs of a launch.
 const MAX_PROGRAMS: u64 = 1 << 12;
@@ -31,15 +27,10 @@ pub struct Uncovered {
 pub fn find_uncovered(
     draft: &Draft,
     survey: &Survey,
+    (reference, rules): (&Reference, Rules),
     resolve: impl Fn(&str) -> Option<Case>,
 ) -> Option<Uncovered> {
     survey.host.as_ref()?;
-    let reference = Reference::new(Config {
-        fuel: FUEL,
-        program_fuel: FUEL,
-        ..Config::default()
-    });
-    let rules = Rules::from_version(survey.version.unwrap_or(Version::NEWEST));
     let attempts = survey.attempts.iter().enumerate();
     let mut attempts = attempts.filter(|(nth, attempt)| *nth == 0 || attempt.change == Change::InputSize);
     attempts.find_map(|(nth, attempt)| {
@@ -60,7 +51,7 @@ pub fn find_uncovered(
         let (_, needed) = shortage.programs;
         let mut grid = launch.grid;
         *grid.get_mut(shortage.axis)? = u32::try_from(needed).ok()?;
-        is_changed_by_grid(&reference, rules, &case, grid).then_some(())?;
+        is_changed_by_grid(reference, rules, &case, grid).then_some(())?;
         Some(Uncovered {
             axis: shortage.axis,
             text: shortage.text,

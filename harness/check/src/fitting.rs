@@ -24,8 +24,9 @@ use super::subject::Subject;
 /// Steps of a launch that is only to see how far it gets.
 const FUEL: u64 = 1 << 23;
 
-/// Steps of a launch that is used, and of one with small sizes.
-const FUEL_OF_SMALL: u64 = 1 << 25;
+/// Steps of a launch that is used, or is as small as it gets. Sizes are those of few blocks: a launch that takes longer waits for something
+/// that never comes.
+pub(crate) const FUEL_OF_USED: u64 = 1 << 25;
 
 /// The most launches of a search.
 const MAX_TRIALS: usize = 400;
@@ -125,7 +126,7 @@ fn find_launched(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunc
     let mut next = first.choose_inputs(choice);
     while next != choice && !subject.is_late() {
         choice = next;
-        let fuel = if choice.is_small { FUEL_OF_SMALL } else { FUEL };
+        let fuel = if choice.is_small { FUEL_OF_USED } else { FUEL };
         match find_hosted(subject, &draft.choose_inputs(choice), fuel) {
             Ok(survey) => return Ok(survey),
             Err(why) => next = why.choose_inputs(choice),
@@ -296,7 +297,9 @@ fn find_hosted(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, Un
 /// Finds the first launch of a kernel's launcher with too few programs.
 pub fn find_uncovered(subject: &Subject, draft: &Draft, survey: &Survey) -> Option<Uncovered> {
     let fitter = Fitter::new(subject, draft, survey.version);
-    covered::find_uncovered(draft, survey, |text| fitter.resolve(text))
+    covered::find_uncovered(draft, survey, (&fitter.reference, fitter.rules), |text| {
+        fitter.resolve(text)
+    })
 }
 
 /// Whether a launch stores nothing because its grid is too small: that is the launcher's mistake.
@@ -482,7 +485,7 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
 impl<'a> Fitter<'a> {
     /// Launches by the language of a version; of the newest if there is none.
     pub(super) fn new(subject: &'a Subject, draft: &'a Draft, version: Option<Version>) -> Self {
-        Self::with_fuel(subject, draft, version, FUEL_OF_SMALL)
+        Self::with_fuel(subject, draft, version, FUEL_OF_USED)
     }
 
     fn with_fuel(subject: &'a Subject, draft: &'a Draft, version: Option<Version>, fuel: u64) -> Self {

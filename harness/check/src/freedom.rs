@@ -88,8 +88,8 @@ impl Relations {
     /// The value of a block that a name never exceeds: a row that fits in a block.
     fn find_cap(&self, own: &LaunchNumbers, name: &str) -> Option<i64> {
         let fits = |block: &&String| {
-            self.seen.len() >= MIN_LAUNCHES
-                && self.seen.iter().all(|seen| {
+            self.launches.len() >= MIN_LAUNCHES
+                && self.launches.iter().all(|seen| {
                     let pair = seen.numbers.get(name).zip(seen.numbers.get(*block));
                     pair.is_some_and(|(size, block)| size <= block)
                 })
@@ -102,7 +102,7 @@ impl Relations {
     fn find_tie(&self, name: &str, names: &BTreeSet<String>) -> Option<Size> {
         let value = |seen: &LaunchNumbers| seen.numbers.get(name).copied();
         let varies = |size: &Size| {
-            let mut values = self.seen.iter().map(|seen| size.evaluate(&seen.numbers));
+            let mut values = self.launches.iter().map(|seen| size.evaluate(&seen.numbers));
             let first = values.next();
             values.any(|value| Some(value) != first)
         };

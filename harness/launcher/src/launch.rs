@@ -130,14 +130,9 @@ impl<'a> Machine<'a> {
 
     /// The storages of tensors with sizes that the kernel's accesses decide.
     fn list_fitted(&self, bindings: &Bindings<'a>) -> BTreeSet<usize> {
-        let sizes = self
-            .plan
-            .sizes
-            .iter()
-            .enumerate()
-            .filter(|(_, size)| size.is_fitted);
+        let sizes = self.plan.sizes.iter().enumerate();
         let fitted = sizes
-            .take(62)
+            .filter(|(_, size)| size.is_fitted)
             .fold(0, |all, (size, _)| all | super::value::bit(size));
         let tensors = bindings.values.iter().filter_map(|(_, value)| match value {
             Value::Tensor(tensor) => Some(tensor),

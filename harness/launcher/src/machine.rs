@@ -187,7 +187,7 @@ impl<'a> Machine<'a> {
             let has_size = |kind: &Kind| matches!(kind, Kind::Tensor(tensor) if tensor.dims.contains(&size));
             inputs.iter().position(|input| has_size(&input.kind))
         };
-        let sizes = (0..self.plan.sizes.len().min(62)).filter(|size| number.sizes & (1 << size) != 0);
+        let sizes = self.plan.list_sizes(number.sizes);
         let sizes: Vec<(usize, Option<usize>)> = sizes.map(|size| (size, find_input(size))).collect();
         // The output's size of a convolution depends on the filter's, too.
         let first = sizes.iter().map(|(_, input)| *input).min().flatten();
@@ -203,13 +203,7 @@ impl<'a> Machine<'a> {
             let known = self.blocks.entry(size).or_default();
             known.block = known.block.max(block);
             // A sum or a difference, and not a product.
-            let is_like = number.value
-                <= self
-                    .plan
-                    .sizes
-                    .get(size)
-                    .map_or(1, |one| one.value)
-                    .saturating_mul(2);
+            let is_like = number.value <= self.plan.size(size).saturating_mul(2);
             known.is_alone |= count == 1 || is_like;
             known.is_short |= number.value <= block;
         }

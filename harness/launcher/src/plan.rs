@@ -173,6 +173,13 @@ impl Plan {
         self.sizes.get(size).map_or(1, |size| size.value)
     }
 
+    /// The sizes in a set of bits, as [`Number::sizes`] has it.
+    ///
+    /// [`Number::sizes`]: super::value::Number::sizes
+    pub fn list_sizes(&self, bits: u64) -> impl DoubleEndedIterator<Item = usize> + use<> {
+        (0..self.sizes.len().min(62)).filter(move |size| bits & (1 << size) != 0)
+    }
+
     /// Adds a size for a dimension so far from the last one, of a tensor of this rank.
     fn add_size(&mut self, from_last: usize, rank: usize) -> usize {
         // Each of four dimensions is one axis of a grid or a loop: many programs take long, and show no more than some.

@@ -18,10 +18,7 @@ impl<'a> Machine<'a> {
         let mut sizes = 0;
         let mut constants = Vec::new();
         self.list_operands(condition.test, &condition.scope, &mut sizes, &mut constants, 0);
-        for size in (0..self.plan.sizes.len().min(62)).rev() {
-            if sizes & (1 << size) == 0 {
-                continue;
-            }
+        for size in self.plan.list_sizes(sizes).rev() {
             let now = self.plan.size(size);
             let mut values = Vec::new();
             for constant in constants
@@ -231,14 +228,12 @@ impl<'a> Machine<'a> {
         if let Source::Param(input) = number.source {
             self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Int(factor.value)));
         }
-        for size in (0..self.plan.sizes.len().min(62)).rev() {
-            if number.sizes & (1 << size) != 0 {
-                let now = self.plan.size(size);
-                let value = (now / factor.value + i64::from(now % factor.value != 0))
-                    .max(1)
-                    .saturating_mul(factor.value);
-                self.suggest(plans, |plan| plan.set_size(size, value));
-            }
+        for size in self.plan.list_sizes(number.sizes).rev() {
+            let now = self.plan.size(size);
+            let value = (now / factor.value + i64::from(now % factor.value != 0))
+                .max(1)
+                .saturating_mul(factor.value);
+            self.suggest(plans, |plan| plan.set_size(size, value));
         }
         if let Source::Size(size) = factor.source {
             // `heads % groups == 0`.

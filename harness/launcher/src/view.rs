@@ -8,7 +8,7 @@ use super::value::{Dtype, Number, Source, Value};
 /// The reason for values that depend on elements.
 pub(super) const ELEMENTS: &str = "a value of a tensor's elements";
 
-/// The size of a filter, and of what it is applied to.
+/// The size of a filter, and of its input.
 pub(super) const FILTER: i64 = 3;
 const FILTERED: i64 = 7;
 
@@ -103,10 +103,7 @@ impl<'a> Machine<'a> {
     /// A new tensor of a launcher. If it would have less than one element, sizes of inputs change: a convolution's input is larger than its
     /// filter, for example.
     pub fn allocate_fitting(&mut self, shape: Vec<Number>, dtype: &Dtype, fill: Fill) -> Eval<'a> {
-        let sizes = |number: &Number| -> Vec<usize> {
-            let all = 0..self.plan.sizes.len().min(62);
-            all.filter(|size| number.sizes & (1 << size) != 0).collect()
-        };
+        let sizes = |number: &Number| -> Vec<usize> { self.plan.list_sizes(number.sizes).collect() };
         let is_short = |number: &&Number| {
             number.source == Source::Computed
                 && number.value <= 0
@@ -118,12 +115,15 @@ impl<'a> Machine<'a> {
         };
         // A filter is a later input than what it is applied to.
         let plan = &mut self.plan;
-        let filter = short.iter().rev().copied();
-        let change = filter
-            .filter(|&size| plan.size(size) > FILTER)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .find_map(|size| plan.set_free_size(size, FILTER))
+        let mut filters = short.iter().rev();
+        let change = filters
+            .find_map(|&size| {
+                if plan.size(size) > FILTER {
+                    plan.set_free_size(size, FILTER)
+                } else {
+                    None
+                }
+            })
             .or_else(|| short.iter().find_map(|&size| plan.set_free_size(size, FILTERED)));
         match change {
             Some(()) => self.restart(change, ""),
