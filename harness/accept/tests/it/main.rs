@@ -8,5 +8,6 @@ mod blocks;
 mod bounded;
 mod combine;
 mod doubt;
+mod fused;
 mod laws;
 mod orders;

@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use crate::command_output::CommandOutput;
 use serde_json::Value;
@@ -27,7 +26,7 @@ def past_the_end(x, BLOCK: tl.constexpr):
     tl.store(x + offsets, tl.load(x + offsets + 1))
 ";
 
-const GOOD: &str = "\
+pub const GOOD: &str = "\
 about: One is added.
 kernel: k.py:add_one
 matrix:
@@ -50,12 +49,12 @@ launches:
 ";
 
 /// A folder with a corpus, and no toolchains.
-struct Place {
+pub struct Place {
     folder: TempDir,
 }
 
 impl Place {
-    fn new(files: &[(&str, &str)]) -> Self {
+    pub fn new(files: &[(&str, &str)]) -> Self {
         let folder = TempDir::new().expect("a folder");
         let place = Self { folder };
         place.write("cases/area/k.py", KERNEL);
@@ -65,17 +64,17 @@ impl Place {
         place
     }
 
-    fn join(&self, path: &str) -> PathBuf {
+    pub fn join(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         let path = self.join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         fs::write(path, text).expect("a file");
     }
 
-    fn build_command(&self, args: &[&str]) -> Command {
+    pub fn build_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cerith"));
         command
             .args(args)
@@ -86,26 +85,26 @@ impl Place {
         command
     }
 
-    fn run(&self, args: &[&str]) -> CommandOutput {
+    pub fn run(&self, args: &[&str]) -> CommandOutput {
         CommandOutput::from_output(&self.build_command(args).output().expect("cerith starts"))
     }
 
-    fn stream(&self, path: &str) -> Vec<Value> {
+    pub fn stream(&self, path: &str) -> Vec<Value> {
         parse_lines(&fs::read_to_string(self.join(path)).expect("a stream"))
     }
 }
 
-fn parse_lines(text: &str) -> Vec<Value> {
+pub fn parse_lines(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).expect(line))
         .collect()
 }
 
-fn filter_events<'a>(stream: &'a [Value], name: &str) -> Vec<&'a Value> {
+pub fn filter_events<'a>(stream: &'a [Value], name: &str) -> Vec<&'a Value> {
     stream.iter().filter(|event| event["event"] == name).collect()
 }
 
-const RUN_REFERENCE: [&str; 3] = ["run", "--engine", "reference"];
+pub const RUN_REFERENCE: [&str; 3] = ["run", "--engine", "reference"];
 
 #[test]
 fn a_good_corpus_ends_with_zero_and_leaves_reports() {
@@ -514,142 +513,6 @@ fn a_stored_stream_is_printed_again() {
         .assert_ends(2, &[], &["line 1"]);
 }
 
-#[test]
-fn a_place_that_cannot_be_written_costs_the_reports_only() {
-    let place = Place::new(&[
-        ("cases/area/good.yaml", GOOD),
-        ("reports", "a file, not a folder"),
-    ]);
-    place.run(&RUN_REFERENCE).assert_ends(
-        0,
-        &["as expected"],
-        &["warning: no report is written", "--out DIR"],
-    );
-    // Asked for, it is an error.
-    place
-        .run(&["run", "--engine", "reference", "--out", "reports/x"])
-        .assert_ends(
-            2,
-            &["NOT as expected: the reports could not be written"],
-            &["error: no report"],
-        );
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_is_told_and_nothing_computed_is_lost() {
-    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
-    // The shell sets a limit, which stands for a full disk: 1 block is 512 or 1,024 bytes.
-    let limited = format!(
-        "trap '' XFSZ; ulimit -f 1; exec '{}' \"$@\"",
-        env!("CARGO_BIN_EXE_cerith")
-    );
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", &limited, "sh"])
-        .args(RUN_REFERENCE)
-        .current_dir(place.join(""));
-    let done = command
-        .env("CERITH_HOME", place.join("home"))
-        .output()
-        .expect("starts");
-    CommandOutput::from_output(&done).assert_ends(
-        2,
-        &["2 cases: ", "NOT as expected: the reports could not be written"],
-        &["error: write ", "File too large", "the run goes on"],
-    );
-    let left = fs::read_to_string(place.join("reports/run/events.jsonl")).expect("a stream");
-    assert!(left.is_empty() || left.ends_with('\n'), "whole lines: {left}");
-    let full = fs::File::options()
-        .write(true)
-        .open("/dev/full")
-        .expect("/dev/full");
-    let out = place.join("elsewhere");
-    let done = place
-        .build_command(&[
-            "run",
-            "--engine",
-            "reference",
-            "--format",
-            "jsonl",
-            "--out",
-            out.to_str().expect("a path"),
-        ])
-        .stdout(full)
-        .output()
-        .expect("starts");
-    CommandOutput::from_output(&done).assert_ends(2, &[], &["write to standard output", "No space left"]);
-    assert_eq!(
-        filter_events(&place.stream("elsewhere/events.jsonl"), "verdict").len(),
-        2
-    );
-}
-
-#[test]
-fn a_reader_that_goes_away_is_no_failure() {
-    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
-    let mut child = place
-        .build_command(&RUN_REFERENCE)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    drop(child.stdout.take());
-    assert_eq!(child.wait().expect("ends").code(), Some(0));
-}
-
-/// A run over so many cases that it can be interrupted.
-fn long_run(place: &Place) -> Child {
-    let long = GOOD.replace(
-        "dtype: [f32, i32]",
-        "dtype: [f32, i32]\n  a: \"[*range(400)]\"\n  b: \"[*range(400)]\"",
-    );
-    let numbers = format!("{:?}", (0..400).collect::<Vec<_>>());
-    place.write(
-        "cases/area/good.yaml",
-        &long.replace("\"[*range(400)]\"", &numbers),
-    );
-    let child = place
-        .build_command(&RUN_REFERENCE)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("starts");
-    let stream = place.join("reports/run/events.jsonl");
-    let began = Instant::now();
-    while fs::metadata(&stream).map_or(0, |file| file.len()) < 10_000 {
-        assert!(began.elapsed() < Duration::from_mins(1), "the run does not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child
-}
-
-fn send_signal(child: &Child, name: &str) {
-    let status = Command::new("kill")
-        .args([name, &child.id().to_string()])
-        .status()
-        .expect("kill");
-    assert!(status.success());
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_run_leaves_a_valid_partial_report() {
-    let place = Place::new(&[]);
-    let mut child = long_run(&place);
-    send_signal(&child, "-INT");
-    assert_eq!(child.wait().expect("ends").code(), Some(130));
-    let stream = place.stream("reports/run/events.jsonl");
-    let summary = stream.last().expect("a summary");
-    assert_eq!(
-        (&summary["event"], &summary["interrupted"]),
-        (&"summary".into(), &true.into())
-    );
-    assert_eq!(summary["cases"], filter_events(&stream, "verdict").len());
-    let page = fs::read_to_string(place.join("reports/run/report.html")).expect("a page");
-    assert!(page.contains("<p>The run was interrupted"));
-}
-
 /// Workers read the corpus: all of a home would be theirs.
 #[cfg(target_os = "linux")]
 #[test]
@@ -679,102 +542,6 @@ fn a_corpus_that_is_or_holds_the_home_is_refused() {
         let done = CommandOutput::from_output(&command.output().expect("starts"));
         assert!(!done.out.contains("your home"), "{}", done.out);
     }
-}
-
-/// An interrupt does not wait for a long launch.
-#[cfg(target_os = "linux")]
-#[test]
-fn the_first_interrupt_is_heard_inside_of_a_launch() {
-    let place = Place::new(&[]);
-    place.write(
-        "cases/area/idle.py",
-        "import triton\n\n\n@triton.jit\ndef idle():\n    pass\n",
-    );
-    place.write(
-        "cases/area/good.yaml",
-        "about: Many programs that do nothing.\nkernel: idle.py:idle\nlaunches:\n  - { grid: [1000000000], args: {} }\n",
-    );
-    let mut child = place
-        .build_command(&RUN_REFERENCE)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("starts");
-    // Time of the processor, so that it doesn't matter what else runs here. The start takes a tenth of it, the launch four times.
-    let is_inside = |child: &Child| {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-        let ticks = stat.rsplit(')').next().and_then(|rest| rest.split(' ').nth(12));
-        ticks.is_some_and(|ticks| ticks.parse::<u64>().is_ok_and(|ticks| ticks >= 50))
-    };
-    while child.try_wait().expect("ours").is_none() && !is_inside(&child) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(child.try_wait().expect("ours"), None, "the launch is short");
-    send_signal(&child, "-INT");
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(30) && child.try_wait().expect("ours").is_none() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let _ = child.kill();
-    assert_eq!(child.wait().expect("ours").code(), Some(130));
-}
-
-/// The child that executes machine code keeps nothing open that it was started with but its pipes.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_child_of_a_gpu_inherits_no_files() {
-    use rustix::io::{FdFlags, fcntl_setfd};
-    let place = Place::new(&[]);
-    place.write("secret", "secret");
-    let secret = fs::File::open(place.join("secret")).expect("there");
-    // Its answer has no room, so that it stays while it is looked at.
-    let (reading, writing) = rustix::pipe::pipe().expect("a pipe");
-    rustix::io::ioctl_fionbio(&writing, true).expect("set");
-    while rustix::io::write(&writing, &[0; 4096]).is_ok() {}
-    rustix::io::ioctl_fionbio(&writing, false).expect("set");
-    fcntl_setfd(&secret, FdFlags::empty()).expect("set");
-    let mut child = place
-        .build_command(&["__cuda-child", "0"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::from(writing))
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("starts");
-    let links = || {
-        let entries = fs::read_dir(format!("/proc/{}/fd", child.id())).expect("it runs");
-        entries
-            .flatten()
-            .filter_map(|entry| fs::read_link(entry.path()).ok())
-            .collect::<Vec<_>>()
-    };
-    let wanted = place.join("secret").canonicalize().expect("there");
-    let began = Instant::now();
-    while links().contains(&wanted) && began.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let left = links();
-    assert_eq!(child.try_wait().expect("ours"), None, "it waits to answer");
-    let _ = child.kill();
-    let _ = child.wait();
-    drop((reading, secret));
-    assert!(!left.contains(&wanted), "{left:?}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_killed_run_leaves_whole_lines() {
-    let place = Place::new(&[]);
-    let mut child = long_run(&place);
-    send_signal(&child, "-KILL");
-    assert_eq!(child.wait().expect("ends").code(), None);
-    let text = fs::read_to_string(place.join("reports/run/events.jsonl")).expect("a stream");
-    assert!(text.ends_with('\n'));
-    assert!(parse_lines(&text).len() > 2);
-    place.run(&["report", "reports/run/events.jsonl"]).assert_ends(
-        2,
-        &["NOT as expected", "its run was killed"],
-        &[],
-    );
 }
 
 #[test]

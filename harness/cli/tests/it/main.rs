@@ -16,6 +16,7 @@ mod files;
 mod first;
 mod gate;
 mod help;
+mod interrupted;
 mod known_bugs;
 mod links;
 #[cfg(feature = "mcp")]

@@ -10,9 +10,10 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, Stmt, UnaryOp}
 
 use self::call::Block;
 use self::unknown::{apply_operator, build_unknown};
+use super::access::Access;
+use super::facts::{Flags, Usage};
 use super::library::Library;
 use super::polynomial::{Atom, Polynomial};
-use super::{Access, Flags, Usage};
 
 /// How deep functions call each other, and how many calls are followed in all.
 const CALLS_DEEP: usize = 12;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged as _;
 
+use super::super::access::{Access, find_dimensions};
 use super::super::polynomial::{Atom, Extent, Polynomial};
-use super::super::{Access, find_dimensions};
 use super::Reader;
 use super::unknown::{build_unknown, shorten};
 

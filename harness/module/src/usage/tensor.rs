@@ -1,0 +1,273 @@
+//! The dimensions of a tensor, from all accesses to it, and whether they determine its number of elements.
+
+use std::collections::BTreeSet;
+
+use super::access::{
+    Access, counts_twice, find_mirrors, has_lanes, is_moved_by_size, is_placed, without_number,
+};
+use super::bound::{find_bound, is_bounded, read_axis};
+use super::facts::{Bound, Dimension, Stride, TensorUse, Usage};
+use super::polynomial::{Atom, Extent, Polynomial, Product};
+use super::reader::{Reader, find_sizes};
+
+/// Reads what the accesses of a tensor say about it; `None` if there are none.
+pub(super) fn read_tensor(name: &str, reader: &Reader<'_>, parameters: &[String]) -> Option<TensorUse> {
+    let accesses: Vec<&Access> = reader
+        .accesses
+        .iter()
+        .filter(|access| access.tensor == name)
+        .collect();
+    // The access with the most dimensions shows the most about the tensor.
+    let widest = accesses.iter().max_by_key(|access| access.dimensions.len())?;
+    let mut dimensions = read_dimensions(widest, |product, factor, index| {
+        let bound = find_bound(index, reader);
+        if matches!(bound, Bound::Size(_)) {
+            return bound;
+        }
+        // Another access of the same dimension may be bounded.
+        let others = accesses.iter().flat_map(|access| &access.dimensions);
+        let mut bounds = others
+            .filter(|(other, times, _)| other == product && *times == factor)
+            .map(|(_, _, index)| find_bound(index, reader));
+        let size = bounds.find(|other| matches!(other, Bound::Size(_)));
+        size.unwrap_or(bound)
+    });
+    let mut certain = is_certain(widest, &accesses, &dimensions, reader);
+    dimensions.sort_by_key(|dimension| find_place(&dimension.stride, parameters));
+    if let Some(size) = find_flat_size(&accesses, reader) {
+        certain = true;
+        dimensions = vec![Dimension {
+            stride: Stride::Number(1),
+            bound: Bound::Size(size),
+        }];
+    }
+    let mut stated = certain;
+    if !certain && let Some(other) = find_stated(&accesses, reader, parameters) {
+        stated = true;
+        dimensions = other;
+    }
+    let is_flat = matches!(dimensions.as_slice(), [only] if matches!(only.bound, Bound::Size(_)));
+    let unmasked = if certain && !is_flat {
+        find_unmasked(&accesses, reader)
+    } else {
+        None
+    };
+    let (stores, loads): (Vec<&Access>, Vec<&Access>) = accesses.iter().partition(|access| access.stores);
+    Some(TensorUse {
+        name: name.to_owned(),
+        dimensions,
+        read: !loads.is_empty(),
+        written: !stores.is_empty(),
+        indexes: reader.indexing.contains(name),
+        is_whole: reader.integers.contains(name),
+        mirrors: find_mirrors(name, &reader.accesses),
+        certain,
+        stated,
+        is_placed: accesses.iter().any(|access| is_placed(access)),
+        stored_at: stores.iter().find_map(|access| access.at),
+        unmasked,
+    })
+}
+
+/// The dimensions of an access in its own order. The bound of an index is found from its stride, its factor and itself.
+fn read_dimensions(
+    access: &Access,
+    find_bound: impl Fn(&Product, i64, &Polynomial) -> Bound,
+) -> Vec<Dimension> {
+    let dimensions = access.dimensions.iter();
+    dimensions
+        .map(|(product, factor, index)| Dimension {
+            stride: to_stride(product, *factor),
+            bound: find_bound(product, *factor, index),
+        })
+        .collect()
+}
+
+/// The dimensions of a tensor according to the accesses that nothing moves, if others are moved by a number of
+/// elements. `None` if these don't determine the size, or several parts of the tensor are accessed on purpose.
+fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String]) -> Option<Vec<Dimension>> {
+    let is_shifted = |access: &&&Access| access.offset.number_term() > 0;
+    if accesses.iter().any(|access| is_moved_by_size(access)) {
+        return None;
+    }
+    let (shifted, plain): (Vec<&Access>, Vec<&Access>) =
+        accesses.iter().copied().partition(|access| is_shifted(&access));
+    if shifted.is_empty() && plain.len() < 2 {
+        return None;
+    }
+    // Neighbours of scalars are one table, such as the offsets of sequences.
+    if !shifted.is_empty() && !plain.is_empty() && !shifted.iter().any(|access| has_lanes(access)) {
+        return None;
+    }
+    let unshifted: Vec<Access>;
+    let stating: Vec<&Access> = if plain.is_empty() {
+        unshifted = shifted.iter().map(|access| without_number(access)).collect();
+        unshifted.iter().collect()
+    } else {
+        plain
+    };
+    let complete: Vec<&&Access> = stating
+        .iter()
+        .filter(|access| !counts_twice(access) && is_bounded(access, reader))
+        .collect();
+    let widest = complete.iter().max_by_key(|access| access.dimensions.len())?;
+    // Accesses in other strides are of another layout.
+    let strides = |access: &Access| -> BTreeSet<(Vec<Atom>, i64)> {
+        let dimensions = access.dimensions.iter();
+        dimensions
+            .map(|(product, factor, _)| (product.clone(), *factor))
+            .collect()
+    };
+    let known = strides(widest);
+    if stating.iter().any(|access| !strides(access).is_subset(&known)) {
+        return None;
+    }
+    let mut dimensions = read_dimensions(widest, |_, _, index| find_bound(index, reader));
+    dimensions.sort_by_key(|dimension| find_place(&dimension.stride, parameters));
+    Some(dimensions)
+}
+
+/// Finds the parameter that whole offsets of all accesses are compared with: a flat tensor has so many elements.
+fn find_flat_size(accesses: &[&Access], reader: &Reader<'_>) -> Option<String> {
+    let size_of = |access: &&Access| {
+        let sizes = reader.compared.iter().flat_map(|compared| {
+            let sizes = find_sizes(compared).into_iter();
+            sizes.map(move |size| (compared, size))
+        });
+        sizes.into_iter().find_map(|(compared, size)| {
+            let bounded = compared.plus(&Polynomial::from_atom(Atom::Param(size.clone())))?;
+            (bounded == access.offset).then_some(size)
+        })
+    };
+    let mut sizes = accesses.iter().map(size_of);
+    let first = sizes.next()??;
+    sizes.all(|size| size.as_ref() == Some(&first)).then_some(first)
+}
+
+/// Finds an access that nothing but the grid and a block bounds.
+fn find_unmasked(accesses: &[&Access], reader: &Reader<'_>) -> Option<(Extent, u32)> {
+    accesses.iter().find_map(|access| {
+        let mut bounds = access
+            .dimensions
+            .iter()
+            .map(|(_, _, index)| find_bound(index, reader));
+        let block = bounds.find_map(|bound| match bound {
+            Bound::Blocks(_, extent) => Some(extent),
+            _ => None,
+        })?;
+        Some((block, access.at?))
+    })
+}
+
+/// Whether the accesses of a tensor determine its number of elements: every index is bounded, in the same way by
+/// every access, and none is moved by something else.
+fn is_certain(widest: &Access, accesses: &[&Access], dimensions: &[Dimension], reader: &Reader<'_>) -> bool {
+    let known = |access: &&Access| {
+        !access.moved
+            && access.dimensions.iter().all(|(stride, factor, index)| {
+                let mut of_widest = widest.dimensions.iter().zip(dimensions);
+                of_widest.any(|((other, times, _), dimension)| {
+                    other == stride && times == factor && find_bound(index, reader) == dimension.bound
+                }) && index.number_term() <= 0
+            })
+    };
+    accesses.iter().all(known)
+        && !accesses.iter().any(|access| counts_twice(access))
+        && dimensions.iter().all(|dimension| match &dimension.bound {
+            Bound::Unknown => false,
+            // If each block has one access, the last block may be partial.
+            Bound::Programs(_) => !is_of_blocks(&dimension.stride, reader),
+            // The rest of a program's number may be split once more.
+            Bound::Quotient(axis) => {
+                let counted = read_axis(*axis, reader);
+                counted.blocks.is_empty()
+                    && counted.sizes.len() <= 1
+                    && !is_of_blocks(&dimension.stride, reader)
+            }
+            // If the size is compared by `<` as well, an output is meant to have one element more than the size.
+            Bound::Size(name) => {
+                let stores = accesses.iter().any(|access| access.stores);
+                !(stores && reader.at_most.contains(name) && reader.below.contains(name))
+            }
+            Bound::Lanes(_) | Bound::Blocks(..) => true,
+        })
+}
+
+/// Whether a stride is the size of a block.
+fn is_of_blocks(stride: &Stride, reader: &Reader<'_>) -> bool {
+    matches!(stride, Stride::Sizes(names, _) if names.iter().any(|name| reader.usage.blocks.contains(name)))
+}
+
+/// A parameter that scales an index but bounds none is a stride, whatever its name; one that bounds an index is a
+/// size. Rows may be longer than the text shows, if such a stride separates them.
+pub(super) fn separate_rows(usage: &mut Usage, reader: &Reader<'_>) {
+    let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
+    let bounds: BTreeSet<String> = dimensions
+        .filter_map(|dimension| match &dimension.bound {
+            Bound::Size(size) | Bound::Lanes(Extent::Param(size)) => Some(size.clone()),
+            _ => None,
+        })
+        .collect();
+    let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
+    let free: BTreeSet<String> = dimensions
+        .filter_map(|dimension| match &dimension.stride {
+            Stride::Sizes(names, _) => Some(names),
+            _ => None,
+        })
+        .flatten()
+        .filter(|name| {
+            !bounds.contains(*name) && !usage.blocks.contains(*name) && !usage.factors.contains(*name)
+        })
+        .cloned()
+        .collect();
+    let is_compared = |name: &String| reader.below.contains(name) || reader.at_most.contains(name);
+    for tensor in &mut usage.tensors {
+        for dimension in &mut tensor.dimensions {
+            match &dimension.stride {
+                Stride::Sizes(names, 1) if names.len() == 1 && free.contains(&names[0]) => {
+                    dimension.stride = Stride::Param(names[0].clone());
+                    (tensor.certain, tensor.stated) = (false, false);
+                }
+                Stride::Param(name) if is_compared(name) => {
+                    tensor.certain &= bounds.contains(name);
+                    tensor.stated &= bounds.contains(name);
+                    dimension.stride = Stride::Sizes(vec![name.clone()], 1);
+                }
+                Stride::Sizes(names, _) => {
+                    let is_bound = !names.iter().any(|name| free.contains(name));
+                    tensor.certain &= is_bound;
+                    tensor.stated &= is_bound;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Sort key of a dimension: those with stride parameters in the order of the signature, sizes before numbers, the
+/// larger number first.
+fn find_place(stride: &Stride, parameters: &[String]) -> usize {
+    match stride {
+        Stride::Param(name) => parameters
+            .iter()
+            .position(|parameter| parameter == name)
+            .unwrap_or(0),
+        Stride::Sizes(sizes, _) => (1 << 20) - sizes.len(),
+        Stride::Number(number) => (1 << 40) - (*number).clamp(0, 1 << 30) as usize,
+    }
+}
+
+fn to_stride(product: &Product, factor: i64) -> Stride {
+    let names: Vec<String> = product
+        .iter()
+        .filter_map(|atom| match atom {
+            Atom::Param(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    match names.as_slice() {
+        [] => Stride::Number(factor),
+        [name] if factor == 1 && name.to_lowercase().contains("stride") => Stride::Param(name.clone()),
+        _ => Stride::Sizes(names, factor),
+    }
+}
