@@ -27,12 +27,20 @@ impl<'a> Machine<'a> {
         Some((tensor, self.storages.get(tensor.storage)?.input?))
     }
 
-    /// Views of inputs with fewer elements than the kernel indexes: these inputs have the shape of another one with enough.
-    pub fn adopt_shapes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
+    /// Views of inputs with fewer elements than the kernel indexes: these inputs have the shape of another one with enough, unless
+    /// the launcher passes their sizes to the kernel.
+    fn adopt_shapes(&mut self, passed: u64, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
         for tensor_use in &usage.tensors {
             let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
                 continue;
             };
+            let is_passed = |(dim, size): (usize, &usize)| {
+                passed & super::value::bit(*size) != 0 && self.observed.contains(&(input, dim))
+            };
+            let dims = self.plan.tensor(input).map(|one| one.dims.iter());
+            if dims.is_some_and(|mut dims| dims.by_ref().enumerate().all(is_passed)) {
+                continue;
+            }
             let rank = tensor_use.dimensions.len();
             let Some(needed) = needed_elements(tensor, rank, tensor_use, usage, bindings) else {
                 continue;
@@ -190,7 +198,7 @@ impl<'a> Machine<'a> {
             .filter(|(_, value)| matches!(value, Value::Int(_) | Value::Tuple(..)));
         let passed = passed.fold(0, |all, (_, value)| all | value.sizes());
         let passed = bindings.grid.iter().fold(passed, |all, one| all | one.sizes);
-        self.adopt_shapes(usage, bindings)?;
+        self.adopt_shapes(passed, usage, bindings)?;
         self.fit_views(passed, usage, bindings)?;
         for tensor_use in &usage.tensors {
             let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {

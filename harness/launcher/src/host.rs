@@ -43,6 +43,8 @@ pub struct HostTensor {
     pub is_sized: bool,
     /// Whether the kernel's accesses decide one of its sizes.
     pub is_fitted: bool,
+    /// Whether the launcher passes all of its sizes to the kernel, which can keep to them.
+    pub is_measured: bool,
 }
 
 /// The difference between a launch and the plain launch of its kernel.

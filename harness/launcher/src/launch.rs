@@ -93,6 +93,7 @@ impl<'a> Machine<'a> {
                         tensors,
                         roomy: self.roomy.clone(),
                         fitted: self.list_fitted(&bindings),
+                        measured: list_measured(&bindings),
                         assumed,
                     });
                 }
@@ -539,4 +540,23 @@ pub(super) fn from_words<'a>(words: &str) -> Value<'a> {
             }
         }
     }
+}
+
+/// The storages of inputs whose sizes are all passed, each as a number or in a product. Strides pass no size.
+fn list_measured(bindings: &Bindings<'_>) -> BTreeSet<usize> {
+    let passed = bindings.values.iter().fold(0, |all, (_, value)| match value {
+        Value::Int(number) if !matches!(number.source, Source::Stride { .. }) => all | number.sizes,
+        _ => all,
+    });
+    let tensors = bindings.values.iter().filter_map(|(_, value)| match value {
+        Value::Tensor(tensor) if tensor.input.is_some() => Some(tensor),
+        _ => None,
+    });
+    tensors
+        .filter(|tensor| {
+            let mut sizes = tensor.shape.iter();
+            sizes.all(|size| size.sizes != 0 && size.sizes & !passed == 0)
+        })
+        .map(|tensor| tensor.storage)
+        .collect()
 }

@@ -446,6 +446,12 @@ impl Plan {
         used
     }
 
+    /// Whether another size that inputs have is as large as this one.
+    pub fn is_repeated(&self, size: usize) -> bool {
+        let mut others = self.used_sizes().into_iter().filter(|other| *other != size);
+        others.any(|other| self.size(other) == self.size(size))
+    }
+
     /// The sizes of the last dimensions of inputs.
     pub fn list_last_sizes(&self) -> Vec<usize> {
         let lasts = self.inputs.iter().filter_map(|input| match &input.kind {

@@ -158,6 +158,7 @@ impl<'a> Solver<'a> {
                     is_placed: tensor.is_placed,
                     is_sized: !launched.roomy.contains(&tensor.index),
                     is_fitted: launched.fitted.contains(&tensor.index),
+                    is_measured: launched.measured.contains(&tensor.index),
                 })
             });
             found.push(HostLaunch {
@@ -197,6 +198,12 @@ impl<'a> Solver<'a> {
                 continue;
             }
             one.value = block + block / 2 + 1;
+            // Sizes with equal blocks differ too, so that a mask with the wrong one shows.
+            while larger.is_repeated(size)
+                && let Some(one) = larger.sizes.get_mut(size)
+            {
+                one.value += 2;
+            }
             if larger.elements() <= MAX_ELEMENTS {
                 plan = larger;
             }

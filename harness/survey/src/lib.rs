@@ -96,6 +96,8 @@ pub struct Survey {
     pub is_searched: bool,
     /// The function of the file that launches the kernel in this way, if one was evaluated.
     pub host: Option<String>,
+    /// The storages of that function's inputs whose sizes it passes to the kernel.
+    pub measured: BTreeSet<String>,
     /// The inputs of that function that nothing decides: sizes that may have to be equal, numbers without a default.
     pub assumed: Vec<String>,
     /// The parts of the kernel's autotuner that the launches omit.
@@ -350,6 +352,7 @@ impl Draft {
             is_launched: self.is_launched(),
             is_searched: false,
             host: None,
+            measured: BTreeSet::new(),
             assumed: Vec::new(),
             omitted: self.metadata.hooks.clone(),
             unused_launchers: Vec::new(),
@@ -462,6 +465,12 @@ impl Draft {
             distinct: storages,
             buffers: buffers.map(|tensor| tensor.storage.clone()).collect(),
             outputs,
+            measured: first
+                .tensors
+                .iter()
+                .filter(|tensor| tensor.is_measured)
+                .map(|tensor| tensor.storage.clone())
+                .collect(),
             host: Some(first.host.clone()),
             assumed: first.assumed.clone(),
             ..self.start_survey(&Reading::ALL[0])
