@@ -20,7 +20,7 @@ use ruff_text_size::Ranged;
 
 use crate::argument::ArgValue;
 use crate::case::Launch;
-use cerith_expression::{Expression, Names, Value};
+use cerith_expression::{ExprError, Expression, Names, Value};
 use cerith_module::excerpt::{is_kernel, visit_bodies};
 use cerith_module::module;
 
@@ -70,6 +70,22 @@ pub struct BadRequirement {
     pub range: Range<usize>,
     /// How to fix it.
     pub help: Option<String>,
+}
+
+/// Why a promise has no value for a launch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequirementError {
+    /// The value is not a bool.
+    #[error("`{text}` is a {kind}, not a bool")]
+    NotBool {
+        /// The text of the expression.
+        text: String,
+        /// The kind of its value.
+        kind: &'static str,
+    },
+    /// The expression has no value.
+    #[error(transparent)]
+    Expression(#[from] ExprError),
 }
 
 impl Requirement {
@@ -131,8 +147,8 @@ impl Requirement {
     /// Whether a launch keeps it. `storages` are those of the launch's case.
     ///
     /// # Errors
-    /// It has no value for this launch, with the reason.
-    pub fn holds(&self, launch: &Launch, storages: &Storages) -> Result<bool, String> {
+    /// It has no value for this launch.
+    pub fn holds(&self, launch: &Launch, storages: &Storages) -> Result<bool, RequirementError> {
         let mut names = Names::new();
         for (name, argument) in launch.arguments() {
             if let (Some(name), Some(value)) = (name, to_value(&argument.value)) {
@@ -151,11 +167,13 @@ impl Requirement {
         }
         // Methods such as `contiguous` add storages.
         let mut storages = storages.clone();
-        match self.expression.evaluate(&names, &mut storages) {
-            Ok(Value::Bool(holds)) => Ok(holds),
-            Ok(Value::Int(number)) => Ok(number != 0),
-            Ok(other) => Err(format!("`{}` is a {}, not a bool", self.text(), other.kind())),
-            Err(error) => Err(error.to_string()),
+        match self.expression.evaluate(&names, &mut storages)? {
+            Value::Bool(holds) => Ok(holds),
+            Value::Int(number) => Ok(number != 0),
+            other => Err(RequirementError::NotBool {
+                text: self.text().to_owned(),
+                kind: other.kind(),
+            }),
         }
     }
 }

@@ -14,6 +14,43 @@ use crate::matrix::Point;
 use crate::resolve;
 use crate::variant::{Axis, Layout, Variant};
 
+/// Why a variant does not apply to a case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotApplicable {
+    /// A storage is too large for another layout.
+    #[error("storage `{name}` of {bytes} bytes cannot be laid out otherwise")]
+    Sparse {
+        /// The storage.
+        name: String,
+        /// Its size.
+        bytes: usize,
+    },
+    /// A storage has recorded bytes.
+    #[error("storage `{0}` holds recorded bytes, which lie as they were recorded")]
+    Recorded(String),
+    /// The case is wrong in the layout: the first message about it.
+    #[error("{0}")]
+    Broken(String),
+    /// The layout changes nothing.
+    #[error("no storage has a shape that it changes")]
+    SameLayout,
+    /// An expression copies a tensor in one of the layouts only.
+    #[error("a tensor of the case is a copy in one of the layouts only")]
+    OtherCopies,
+    /// There are no configurations.
+    #[error("no kernel is autotuned")]
+    NotAutotuned,
+    /// The option is a parameter of the kernel.
+    #[error("`{0}` is a parameter of the kernel")]
+    Parameter(&'static str),
+    /// The kernel's decorators set the option.
+    #[error("`{0}` is given by the kernel's decorators")]
+    Decorators(&'static str),
+    /// The case has no launch.
+    #[error("nothing is launched")]
+    NoLaunch,
+}
+
 /// A case that is not resolved yet: its id, its file and its point of the matrix.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -70,46 +107,39 @@ impl Entry {
     /// The case of a variant. `as_is` is the unchanged case.
     ///
     /// # Errors
-    /// The reason why the variant does not apply to this case.
-    pub fn vary(&self, as_is: &Case, variant: Variant) -> Result<Case, String> {
+    /// The variant does not apply to this case.
+    pub fn vary(&self, as_is: &Case, variant: Variant) -> Result<Case, NotApplicable> {
         match variant {
             Variant::Layout(layout) => {
                 if let Some(storage) = as_is.storages.first_sparse() {
-                    return Err(format!(
-                        "storage `{}` of {} bytes cannot be laid out otherwise",
-                        storage.name(),
-                        storage.size()
-                    ));
+                    return Err(NotApplicable::Sparse {
+                        name: storage.name().to_owned(),
+                        bytes: storage.size(),
+                    });
                 }
                 // Views of a recording are written in bytes of its storages (`as_strided`), and so are its strides among
                 // the arguments. Moving the bytes would move neither.
                 let recorded = as_is.declared.iter().zip(as_is.storages.iter());
                 if let Some((_, (_, storage))) = recorded.into_iter().find(|(one, _)| one.recorded.is_some())
                 {
-                    return Err(format!(
-                        "storage `{}` holds recorded bytes, which lie as they were recorded",
-                        storage.name()
-                    ));
+                    return Err(NotApplicable::Recorded(storage.name().to_owned()));
                 }
                 let case = self.resolve_as(Some(layout)).map_err(|problems| {
-                    problems
-                        .first()
-                        .map_or_else(String::new, |problem| problem.message.clone())
+                    let first = problems.into_iter().next();
+                    NotApplicable::Broken(first.map_or_else(String::new, |problem| problem.message))
                 })?;
                 if case.tensors == as_is.tensors {
-                    return Err("no storage has a shape that it changes".to_owned());
+                    return Err(NotApplicable::SameLayout);
                 }
                 // If an expression copies a tensor in only one of the layouts, the variant is a different program.
                 if case.storages.len() != as_is.storages.len() {
-                    return Err("a tensor of the case is a copy in one of the layouts only".to_owned());
+                    return Err(NotApplicable::OtherCopies);
                 }
                 Ok(case)
             }
             Variant::Config(_) => {
                 let tuned = as_is.launches.iter().any(is_autotuned);
-                tuned
-                    .then(|| as_is.clone())
-                    .ok_or_else(|| "no kernel is autotuned".to_owned())
+                tuned.then(|| as_is.clone()).ok_or(NotApplicable::NotAutotuned)
             }
             Variant::AsIs | Variant::Unspecialized => Ok(as_is.clone()),
             _ => with_option(as_is, variant),
@@ -133,7 +163,7 @@ fn is_autotuned(launch: &Launch) -> bool {
 }
 
 /// The case with an option of its launches changed, in those that can have it.
-fn with_option(as_is: &Case, variant: Variant) -> Result<Case, String> {
+fn with_option(as_is: &Case, variant: Variant) -> Result<Case, NotApplicable> {
     let Some((name, value)) = find_option(variant) else {
         return Ok(as_is.clone());
     };
@@ -153,21 +183,21 @@ fn with_option(as_is: &Case, variant: Variant) -> Result<Case, String> {
     }
     match refused {
         Some(why) if !changed => Err(why),
-        _ if !changed => Err("nothing is launched".to_owned()),
+        _ if !changed => Err(NotApplicable::NoLaunch),
         _ => Ok(case),
     }
 }
 
 /// Why a launch cannot be given an option, if it cannot.
-fn find_conflict(launch: &Launch, name: &str) -> Option<String> {
+fn find_conflict(launch: &Launch, name: &'static str) -> Option<NotApplicable> {
     let function = launch.kernel.function()?;
     let own = function.parameters.iter().any(|parameter| parameter.name == name);
     // Every configuration of an autotuner has a value for these (`triton.Config`).
     let tuned = function.autotune && name != Axis::FpFusion.name();
     if own {
-        Some(format!("`{name}` is a parameter of the kernel"))
+        Some(NotApplicable::Parameter(name))
     } else if tuned || function.given_by_decorators.iter().any(|given| given == name) {
-        Some(format!("`{name}` is given by the kernel's decorators"))
+        Some(NotApplicable::Decorators(name))
     } else {
         None
     }

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::BaselineError;
+
 /// The most bytes of a baseline.
 const MAX_BASELINE: u64 = 1 << 26;
 
@@ -66,22 +68,21 @@ impl Baseline {
     /// Reads a file.
     ///
     /// # Errors
-    /// The message for the user.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let failed = |error: &dyn std::fmt::Display| {
-            format!(
-                "error: failed to read the baseline {}: {error}\n  = help: `cerith check … --write-baseline {}` writes it",
-                path.display(),
-                path.display()
-            )
-        };
-        let text = cerith_files::read_text(path, MAX_BASELINE).map_err(|error| failed(&error))?;
-        let file: BaselineFile = toml::from_str(&text).map_err(|error| failed(&error))?;
+    /// The file cannot be read, or is not a baseline of this version.
+    pub fn read(path: &Path) -> Result<Self, BaselineError> {
+        let name = || path.display().to_string();
+        let text = cerith_files::read_text(path, MAX_BASELINE)
+            .map_err(|error| BaselineError::Read { path: name(), error })?;
+        let file: BaselineFile = toml::from_str(&text).map_err(|error| BaselineError::Parse {
+            path: name(),
+            error: Box::new(error),
+        })?;
         if file.format != FORMAT {
-            return Err(failed(&format!(
-                "it has format {}, and this version reads format {FORMAT}",
-                file.format
-            )));
+            return Err(BaselineError::Format {
+                path: name(),
+                format: file.format,
+                expected: FORMAT,
+            });
         }
         let entries = file.finding.into_iter().chain(file.precondition);
         Ok(Self {
@@ -111,12 +112,12 @@ impl Baseline {
 /// judged now.
 ///
 /// # Errors
-/// The message for the user.
+/// The existing file is not a baseline, or the file cannot be written.
 pub fn write_baseline(
     path: &Path,
     mut entries: Vec<Entry>,
     stays: impl Fn(&Entry) -> bool,
-) -> Result<usize, String> {
+) -> Result<usize, BaselineError> {
     let is_missing =
         matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound);
     if !is_missing {
@@ -138,10 +139,13 @@ pub fn write_baseline(
         finding,
         precondition,
     };
-    let failed =
-        |error: &dyn std::fmt::Display| format!("error: failed to write {}: {error}", path.display());
-    let text = toml::to_string(&file).map_err(|error| failed(&error))?;
-    cerith_files::write(path, format!("{HEAD}{text}")).map_err(|error| failed(&error))?;
+    let name = || path.display().to_string();
+    let text = toml::to_string(&file).map_err(|error| BaselineError::Serialize {
+        path: name(),
+        error: Box::new(error),
+    })?;
+    cerith_files::write(path, format!("{HEAD}{text}"))
+        .map_err(|error| BaselineError::Write { path: name(), error })?;
     Ok(count)
 }
 

@@ -22,6 +22,7 @@ use super::config::Config;
 use super::contract::Relations;
 use super::dependent::find_dependent;
 use super::edit;
+use super::error::SubjectError;
 use super::finding::{Findings, Precondition};
 use super::fitting::FUEL_OF_USED;
 use super::hidden::Filter;
@@ -88,14 +89,14 @@ impl Checker<'_> {
     /// files that are read for it are added to `read`. `None` if the file was found in a folder and has no kernels.
     ///
     /// # Errors
-    /// The message for the user: the file cannot be read, or is wrong.
+    /// The file cannot be read, or is wrong.
     pub fn check_file(
         &mut self,
         asked: &CheckTarget,
         text: Option<&str>,
         read: &FilesRead,
         report: &mut dyn FnMut(&Subject, &Survey, &KernelReport<'_>),
-    ) -> Result<Option<CheckedFile>, String> {
+    ) -> Result<Option<CheckedFile>, SubjectError> {
         let Some(mut subject) = Subject::open(asked, self.config, text, read)? else {
             return Ok(None);
         };

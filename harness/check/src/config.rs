@@ -23,6 +23,7 @@ use super::code;
 use super::conformance::{
     BadLike, LauncherEntry, Like, LikeSource, Rules, read_argument, read_contract, read_tolerance,
 };
+use super::error::ConfigError;
 
 /// The most bytes of a configuration.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -166,38 +167,43 @@ impl Config {
     /// Reads the file that the user names. Its paths start from the current folder.
     ///
     /// # Errors
-    /// The message for the user.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let text = cerith_files::read_text(path, MAX_CONFIG)
-            .map_err(|error| format!("error: failed to read {}: {error}", path.display()))?;
+    /// The file cannot be read, or is wrong.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
+        let text = cerith_files::read_text(path, MAX_CONFIG).map_err(|error| ConfigError::Read {
+            name: name.clone(),
+            error,
+        })?;
         let is_project = path.file_name().is_some_and(|name| name == NAMES[1]);
         let config = parse(&name, &text, PathBuf::from("."), Trust::Named, is_project)?;
-        config.ok_or_else(|| format!("error: there is no `[tool.cerith]` in {name}"))
+        config.ok_or(ConfigError::NoTable(name))
     }
 
     /// Reads the configuration of the current folder, or of the nearest folder above it in the same repository.
     ///
     /// # Errors
-    /// The message for the user.
-    pub fn find() -> Result<Self, String> {
+    /// A file cannot be read, or is wrong.
+    pub fn find() -> Result<Self, ConfigError> {
         Self::find_in(list_folders())
     }
 
     /// Reads the configuration of the current folder, and not of a folder above it.
     ///
     /// # Errors
-    /// The message for the user.
-    pub fn find_here() -> Result<Self, String> {
+    /// A file cannot be read, or is wrong.
+    pub fn find_here() -> Result<Self, ConfigError> {
         Self::find_in(vec![PathBuf::from(".")])
     }
 
-    fn find_in(folders: Vec<PathBuf>) -> Result<Self, String> {
+    fn find_in(folders: Vec<PathBuf>) -> Result<Self, ConfigError> {
         for folder in folders {
             for name in NAMES {
                 let shown = folder.join(name);
                 let shown = shown.strip_prefix(".").unwrap_or(&shown).display().to_string();
-                let failed = |error: std::io::Error| format!("error: failed to read {shown}: {error}");
+                let failed = |error| ConfigError::Read {
+                    name: shown.clone(),
+                    error,
+                };
                 let opened = Folder::open(&folder).map_err(failed)?;
                 let is_project = name == NAMES[1];
                 match opened.has_file(name) {
@@ -281,7 +287,7 @@ fn parse(
     root: PathBuf,
     trust: Trust,
     is_project: bool,
-) -> Result<Option<Config>, String> {
+) -> Result<Option<Config>, ConfigError> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new(name, text));
     let reader = Reader {
@@ -295,7 +301,7 @@ fn parse(
         let shown = problems
             .iter()
             .map(|problem| describe::to_problem(problem, &sources).rendered);
-        shown.collect::<Vec<_>>().join("\n")
+        ConfigError::Broken(shown.collect::<Vec<_>>().join("\n"))
     })
 }
 

@@ -24,6 +24,7 @@ use cerith_toolchain::{Limits, ProgramRequest, Programs, Toolchain, WorkerFailur
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use crate::error::ConformanceError;
 use crate::target::home_by_imports;
 
 /// The most time for one launcher. No call begins after half of it.
@@ -226,19 +227,28 @@ impl ConformanceReport {
 /// Compares a launcher of a file with its reference function.
 ///
 /// # Errors
-/// The message for the user: a file cannot be read, or Python does not start.
+/// A file cannot be read, or Python does not start.
 pub fn compare_launcher(
     file: &Path,
     entry: &LauncherEntry,
     toolchain: &Toolchain,
     host: Host<'_>,
-) -> Result<ConformanceReport, String> {
-    let text = cerith_files::read_text(file, cerith_case::MAX_TEXT as u64)
-        .map_err(|error| format!("error: failed to read {}: {error}", file.display()))?;
+) -> Result<ConformanceReport, ConformanceError> {
+    let text = cerith_files::read_text(file, cerith_case::MAX_TEXT as u64).map_err(|error| {
+        ConformanceError::Read {
+            path: file.to_owned(),
+            error,
+        }
+    })?;
     let calls = if entry.arguments.is_empty() {
         match find_calls(file, &text, &entry.launcher) {
             Ok(calls) => calls,
-            Err(why @ NoCalls::NoFunction(_)) => return Err(format!("error: {}: {why}", file.display())),
+            Err(reason @ NoCalls::NoFunction(_)) => {
+                return Err(ConformanceError::Calls {
+                    path: file.to_owned(),
+                    reason,
+                });
+            }
             Err(why) => {
                 let why = format!(
                     "no arguments for it were found: {why}\n  = help: give them: `--arg x=float32[33,49] --arg eps=1e-5`"
@@ -252,23 +262,19 @@ pub fn compare_launcher(
             arguments: entry.arguments.clone(),
         }]
     };
-    let failed = |error: std::io::Error| format!("error: failed to make a temporary folder: {error}");
-    let (root, path) = home_by_imports(file, &text)
-        .ok_or_else(|| format!("error: the path {} is not UTF-8", file.display()))?;
+    let (root, path) =
+        home_by_imports(file, &text).ok_or_else(|| ConformanceError::NotUtf8(file.to_owned()))?;
     let own = make_absolute(file)?;
     let own = own.parent().unwrap_or(Path::new("/"));
     let imports_from = find_readable(file, &root)?;
     let mut programs = Programs::new(toolchain.clone(), 1, (PACKAGE, &program_files()))
-        .map_err(failed)?
+        .map_err(ConformanceError::TemporaryFolder)?
         .with_readable(imports_from.as_deref().unwrap_or(own));
     let source = match &entry.like.source {
         LikeSource::File(like) => {
             let like = make_absolute(like)?;
             if !like.is_file() {
-                return Err(format!(
-                    "error: there is no file {}\n  = help: `--like` names a file and a function of it: `ref.py:softmax`",
-                    like.display()
-                ));
+                return Err(ConformanceError::NoReference(like));
             }
             programs = programs.with_readable(like.parent().unwrap_or(Path::new("/")));
             like.display().to_string()
@@ -296,7 +302,7 @@ pub fn compare_launcher(
         arguments,
         readable: None,
     };
-    let mut oracle = OracleAnswers::new().map_err(failed)?;
+    let mut oracle = OracleAnswers::new().map_err(ConformanceError::TemporaryFolder)?;
     let reference = oracle.reference();
     let ended = host.run_stoppable(
         Some(LIMITS.time + GRACE),
@@ -315,15 +321,17 @@ pub fn compare_launcher(
 
 /// The folder that imports start from. `None` if it is outside of the current folder: a file of a checkout may import from further
 /// out, and a program must not read there.
-fn find_readable(file: &Path, root: &Path) -> Result<Option<PathBuf>, String> {
+fn find_readable(file: &Path, root: &Path) -> Result<Option<PathBuf>, ConformanceError> {
     let real = |path: &Path| {
         let path = if path.as_os_str().is_empty() {
             Path::new(".")
         } else {
             path
         };
-        path.canonicalize()
-            .map_err(|error| format!("error: the path {}: {error}", path.display()))
+        path.canonicalize().map_err(|error| ConformanceError::Path {
+            path: path.to_owned(),
+            error,
+        })
     };
     let own = file.parent().unwrap_or(Path::new("."));
     let (root, own) = (real(root)?, real(own)?);
@@ -331,8 +339,11 @@ fn find_readable(file: &Path, root: &Path) -> Result<Option<PathBuf>, String> {
     Ok(is_inside.then_some(root))
 }
 
-fn make_absolute(path: &Path) -> Result<PathBuf, String> {
-    std::path::absolute(path).map_err(|error| format!("error: the path {}: {error}", path.display()))
+fn make_absolute(path: &Path) -> Result<PathBuf, ConformanceError> {
+    std::path::absolute(path).map_err(|error| ConformanceError::Path {
+        path: path.to_owned(),
+        error,
+    })
 }
 
 /// Finds calls of a function by evaluating it, in its file or with the modules that it imports from.
@@ -425,7 +436,7 @@ fn report_ending(
     entry: &LauncherEntry,
     toolchain: &Toolchain,
     ended: Result<Ending, WorkerFailure>,
-) -> Result<ConformanceReport, String> {
+) -> Result<ConformanceReport, ConformanceError> {
     let answer = match ended {
         Ok(Ending {
             result: Ok(answer), ..
@@ -449,7 +460,7 @@ fn report_ending(
             return Ok(ConformanceReport::not_judged(file, entry, &why));
         }
         Err(failure @ (WorkerFailure::Start { .. } | WorkerFailure::Protocol(_))) => {
-            return Err(format!("error: failed to {failure}"));
+            return Err(ConformanceError::Worker(failure));
         }
         Err(failure) => return Ok(ConformanceReport::not_judged(file, entry, &failure.to_string())),
     };

@@ -13,6 +13,7 @@ mod declared;
 pub mod dependent;
 mod doubt;
 pub mod edit;
+pub mod error;
 pub mod finding;
 mod fitting;
 mod freedom;

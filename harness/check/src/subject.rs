@@ -7,14 +7,13 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, read_declarations};
+use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, RequirementError, read_declarations};
 use cerith_engine::catch_panic;
 use cerith_engine::{Complaint, SourceLines};
 use cerith_module::excerpt::{Part, Read, extract_functions, join_modules, rename_jit};
 use cerith_python::nearest::suggest_spelling;
 use cerith_report::describe;
 use cerith_runner::corpus::is_python;
-use cerith_runner::mistyped::describe_read_error;
 use cerith_survey::{Draft, NotTried, Survey, build_drafts, list_kernels};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceFile, Sources};
@@ -22,6 +21,7 @@ use cerith_tile::source::{SourceFile, Sources};
 use super::code;
 use super::config::Config;
 use super::covered::Uncovered;
+use super::error::SubjectError;
 use super::fitting::{self, Unwritten};
 use super::target::{CheckTarget, display_path, home_by_imports};
 use super::text::{Cells, CheckedText, STDIN, is_notebook};
@@ -81,20 +81,23 @@ pub struct Subject {
     /// Declared preconditions of kernels.
     requirements: Vec<(String, Requirement)>,
     /// Why a declared precondition has no value for a launch.
-    unanswered: RefCell<Option<String>>,
+    unanswered: RefCell<Option<RequirementError>>,
     /// Whole texts of its files, by the names that reports show.
     texts: Vec<(String, String)>,
 }
 
 impl Subject {
-    /// Reads a file; `None` if it was found in a folder and has no kernels. Fails with a message for the user. `edited` replaces
-    /// the text of the file. The files that are read are added to `files`.
+    /// Reads a file; `None` if it was found in a folder and has no kernels. `edited` replaces the text of the file. The files
+    /// that are read are added to `files`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is wrong.
     pub fn open(
         asked: &CheckTarget,
         config: &Config,
         edited: Option<&str>,
         files: &FilesRead,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, SubjectError> {
         let is_stdin = asked.file == Path::new(STDIN);
         let name = if is_stdin {
             "<stdin>".to_owned()
@@ -113,17 +116,14 @@ impl Subject {
             // Most files of a package have nothing to do with Triton, whatever their encoding and length.
             Err(_) if !asked.explicit && !mentions_jit(&asked.file) => return Ok(None),
             Err(error) => {
-                let help = "name a file with kernels: `cerith check softmax.py`";
-                return Err(format!(
-                    "error: {}",
-                    describe_read_error(&asked.file, &error, help)
-                ));
+                return Err(SubjectError::Read {
+                    path: asked.file.clone(),
+                    error,
+                });
             }
         };
         if !is_stdin && !is_python(&asked.file) && !is_notebook(&asked.file) {
-            return Err(format!(
-                "error: {name} is not a Python file\n  = help: name a file that ends in `.py` or `.ipynb`, or `-` for standard input"
-            ));
+            return Err(SubjectError::NotPython(name));
         }
         let text = rename_jit(&original).into_owned();
         if !asked.explicit && !text.contains("jit") {
@@ -134,30 +134,28 @@ impl Subject {
         } else {
             &asked.file
         };
-        let (root, path) =
-            home_by_imports(file, &text).ok_or_else(|| format!("error: the path {name} is not UTF-8"))?;
+        let (root, path) = home_by_imports(file, &text).ok_or_else(|| SubjectError::NotUtf8(name.clone()))?;
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new(name.as_str(), text.as_str()));
         let rendered = |problems: Vec<_>| {
             let shown = problems
                 .iter()
                 .map(|problem| describe::to_problem(problem, &sources).rendered);
-            cells.relocate_text(&name, &shown.collect::<Vec<_>>().join("\n"))
+            let shown = shown.collect::<Vec<_>>().join("\n");
+            SubjectError::Broken(cells.relocate_text(&name, &shown))
         };
         let all = list_kernels(source, &text).map_err(rendered)?;
         if all.is_empty() && !asked.explicit {
             return Ok(None);
         }
         if all.is_empty() {
-            return Err(format!(
-                "error: there is no kernel in {name}\n  = help: a kernel is a function with `@triton.jit`"
-            ));
+            return Err(SubjectError::NoKernel(name));
         }
         if let Some(missing) = asked.kernels.iter().find(|one| !all.contains(one)) {
-            return Err(format!(
-                "error: no kernel `{missing}` in {name}\n  = help: a kernel is a function with `@triton.jit`; `cerith check \
-                 {name}` checks them all"
-            ));
+            return Err(SubjectError::UnknownKernel {
+                kernel: missing.clone(),
+                file: name,
+            });
         }
         let wanted: Vec<&str> = all
             .iter()
@@ -182,7 +180,7 @@ impl Subject {
             let shown = problems
                 .iter()
                 .map(|problem| describe::to_problem(problem, &sources).rendered);
-            shown.collect::<Vec<_>>().join("\n")
+            SubjectError::Broken(shown.collect::<Vec<_>>().join("\n"))
         })?;
         let only: Vec<&str> = asked.kernels.iter().map(String::as_str).collect();
         // The text was read before.
@@ -210,7 +208,7 @@ impl Subject {
     }
 
     /// Reads the comments for Cerith in the kernels' file and in the files that it needs.
-    fn read_comments(&mut self, text: &str) -> Result<(), String> {
+    fn read_comments(&mut self, text: &str) -> Result<(), SubjectError> {
         let others = self.parts.iter().skip(1).filter_map(|part| {
             let text = cerith_files::read_text(self.root.join(&part.origin), MAX_TEXT as u64).ok()?;
             Some((display_path(&self.root, &part.origin), text))
@@ -249,32 +247,33 @@ impl Subject {
         let shown = problems
             .iter()
             .map(|problem| describe::to_problem(problem, &sources).rendered);
-        Err(shown.collect::<Vec<_>>().join("\n"))
+        Err(SubjectError::Broken(shown.collect::<Vec<_>>().join("\n")))
     }
 
     /// Adds the preconditions of the configuration. `all` are the kernels of the file.
-    fn add_configured(&mut self, config: &Config, all: &[String]) -> Result<(), String> {
+    fn add_configured(&mut self, config: &Config, all: &[String]) -> Result<(), SubjectError> {
         let Some(relative) = &self.relative else {
             return Ok(());
         };
         for entry in config.kernels.iter().filter(|entry| entry.file == *relative) {
             let place = &entry.place;
             if !all.contains(&entry.kernel) {
-                let help = suggest_spelling(&entry.kernel, all.iter().map(String::as_str));
-                let help = help.map_or_else(String::new, |help| format!("\n  = help: {help}"));
-                return Err(format!(
-                    "error[bad-configuration]: no kernel `{}` in {relative}\n --> {place}{help}",
-                    entry.kernel
-                ));
+                return Err(SubjectError::UnknownConfigured {
+                    file: relative.clone(),
+                    kernel: entry.kernel.clone(),
+                    place: place.clone(),
+                    help: suggest_spelling(&entry.kernel, all.iter().map(String::as_str)),
+                });
             }
             let Some(draft) = self.drafts.iter().find(|draft| draft.kernel() == entry.kernel) else {
                 continue;
             };
             for text in &entry.requires {
                 let parsed = Requirement::parse(text, draft.parameters()).map_err(|error| {
-                    let help = error.help.as_ref();
-                    let help = help.map_or_else(String::new, |help| format!("\n  = help: {help}"));
-                    format!("error[bad-configuration]: {error}\n --> {place}{help}")
+                    SubjectError::Requirement {
+                        place: place.clone(),
+                        error: Box::new(error),
+                    }
                 })?;
                 self.requirements.push((entry.kernel.clone(), parsed));
             }
@@ -295,8 +294,8 @@ impl Subject {
     /// Drafts the launches of a kernel. Kernels are drafted in their order.
     ///
     /// # Errors
-    /// The message of a declared precondition that has no value for any launch.
-    pub fn draft_kernel(&mut self, nth: usize) -> Result<(), String> {
+    /// A declared precondition has no value for any launch.
+    pub fn draft_kernel(&mut self, nth: usize) -> Result<(), SubjectError> {
         let Some(draft) = self.drafts.get(nth) else {
             return Ok(());
         };
@@ -313,11 +312,11 @@ impl Subject {
             survey.attempts.retain(|_| keeps.next().unwrap_or(true));
         }
         if count > 0 && survey.attempts.is_empty() {
-            if let Some(why) = self.unanswered.take() {
-                return Err(format!(
-                    "error[bad-declaration]: a precondition of `{}` has no value: {why}",
-                    survey.kernel
-                ));
+            if let Some(reason) = self.unanswered.take() {
+                return Err(SubjectError::NoValue {
+                    kernel: survey.kernel,
+                    reason: Box::new(reason),
+                });
             }
             survey.not_tried = Some(NotTried::Declared);
         }

@@ -1,7 +1,7 @@
 //! The targets of `cerith check`: files and kernels, and the files with kernels in folders.
 
 use cerith_runner::corpus::{folder_of, is_python};
-use cerith_runner::kernels::{find_launched_kernels, is_case_file};
+use cerith_runner::kernels::{KernelError, find_launched_kernels, is_case_file};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,13 +24,16 @@ pub struct CheckTarget {
 }
 
 /// The named files, the files in named folders, and the files whose kernels a named case file launches, each once, in their
-/// order. Fails with a message for the user about a case file.
-pub fn find_targets(names: &[String]) -> Result<Vec<CheckTarget>, String> {
+/// order.
+///
+/// # Errors
+/// A case file cannot be read, or launches no kernel.
+pub fn find_targets(names: &[String]) -> Result<Vec<CheckTarget>, KernelError> {
     let mut all: Vec<CheckTarget> = Vec::new();
     for name in names {
         let path = Path::new(name);
         if is_case_file(path) && path.is_file() {
-            for (file, kernel) in find_launched_kernels(path).map_err(|error| error.to_string())? {
+            for (file, kernel) in find_launched_kernels(path)? {
                 add(&mut all, file, Some(&kernel));
             }
             continue;

@@ -3,6 +3,7 @@
 mod conformance;
 mod count;
 mod engines;
+mod error;
 mod reports;
 mod settings;
 mod watch;
@@ -23,6 +24,7 @@ use cerith_runner::{Exit, Host};
 
 use self::count::Count;
 use self::engines::Engines;
+use self::error::CheckError;
 use self::reports::Reports;
 use self::settings::Settings;
 use crate::args::{CheckArgs, CheckFormat};
@@ -42,8 +44,8 @@ pub fn check(args: &CheckArgs, terminal: &Terminal) -> Exit {
 fn check_once(args: &CheckArgs, terminal: &Terminal, read: &FilesRead) -> Exit {
     let settings = match Settings::read(args, read) {
         Ok(settings) => settings,
-        Err(message) => {
-            terminal.note(&message);
+        Err(error) => {
+            terminal.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -73,8 +75,8 @@ fn check_once(args: &CheckArgs, terminal: &Terminal, read: &FilesRead) -> Exit {
             Exit::AsExpected
         }
         Ok(()) => exit,
-        Err(message) => {
-            terminal.note(&message);
+        Err(error) => {
+            terminal.note(&error.to_string());
             Exit::Wrong
         }
     }
@@ -108,14 +110,14 @@ fn pick_worse(a: Exit, b: Exit) -> Exit {
 }
 
 /// Writes the edits of a file, unless the file has changed.
-fn write_edits(file: &Path, before: &str, after: &str) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("error: failed to edit {}: {error}", file.display());
+fn write_edits(file: &Path, before: &str, after: &str) -> Result<(), CheckError> {
+    let failed = |error| CheckError::Edit {
+        path: file.to_owned(),
+        error,
+    };
     let present = cerith_files::read_text(file, cerith_case::MAX_TEXT as u64).map_err(failed)?;
     if present != before {
-        return Err(format!(
-            "error: failed to edit {}: it has changed",
-            file.display()
-        ));
+        return Err(CheckError::Changed(file.to_owned()));
     }
     cerith_files::write(file, after).map_err(failed)
 }
@@ -149,8 +151,8 @@ impl Checking<'_> {
     fn check_all(&mut self) -> Exit {
         let files = match find_targets(&self.settings.kernels) {
             Ok(files) => files,
-            Err(message) => {
-                self.output.terminal.note(&message);
+            Err(error) => {
+                self.output.terminal.note(&error.to_string());
                 return Exit::Wrong;
             }
         };
@@ -171,7 +173,8 @@ impl Checking<'_> {
                 self.output.count.excluded += 1;
                 continue;
             }
-            let done = self.check_file(asked, &mut engines).unwrap_or_else(|message| {
+            let done = self.check_file(asked, &mut engines).unwrap_or_else(|error| {
+                let message = error.to_string();
                 self.output.terminal.note(&message);
                 self.output
                     .reports
@@ -203,7 +206,7 @@ impl Checking<'_> {
     }
 
     /// Writes and prints everything that needs all kernels.
-    fn end(&mut self, exit: Exit) -> Result<(), String> {
+    fn end(&mut self, exit: Exit) -> Result<(), CheckError> {
         let (text, has_commands) = std::mem::take(&mut self.output.reports).write(self.args)?;
         if has_commands {
             self.output.terminal.print_commands(&text);
@@ -218,10 +221,7 @@ impl Checking<'_> {
         }
         if let Some(path) = &self.args.write_baseline {
             if exit == Exit::Wrong {
-                return Err(format!(
-                    "error: did not write {}: not every file was checked",
-                    path.display()
-                ));
+                return Err(CheckError::PartialBaseline(path.clone()));
             }
             let entries = std::mem::take(&mut self.output.entries);
             let root = &self.settings.config.root;
@@ -247,7 +247,7 @@ impl Checking<'_> {
         Ok(())
     }
 
-    fn check_file(&mut self, asked: &CheckTarget, engines: &mut Engines<'_>) -> Result<Exit, String> {
+    fn check_file(&mut self, asked: &CheckTarget, engines: &mut Engines<'_>) -> Result<Exit, CheckError> {
         let mut exit = Exit::Nothing;
         let output = &mut self.output;
         let mut checker = Checker {
@@ -303,7 +303,7 @@ impl Checking<'_> {
     }
 
     /// Keeps the launches, if that is wished.
-    fn keep(&self, subject: &Subject, asked: &CheckTarget) -> Result<(), String> {
+    fn keep(&self, subject: &Subject, asked: &CheckTarget) -> Result<(), CheckError> {
         let Some(folder) = &self.args.keep else {
             return Ok(());
         };
@@ -316,7 +316,7 @@ impl Checking<'_> {
         };
         subject
             .keep(&folder)
-            .map_err(|error| format!("error: failed to write {}: {error}", folder.display()))
+            .map_err(|error| CheckError::Write { path: folder, error })
     }
 }
 

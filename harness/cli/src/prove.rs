@@ -14,15 +14,15 @@ use crate::terminal::Terminal;
 pub fn prove(args: &ProveArgs, terminal: &Terminal, host: Host<'_>) -> Exit {
     let targets = match find_targets(&args.kernels) {
         Ok(targets) => targets,
-        Err(message) => {
-            terminal.note(&message);
+        Err(error) => {
+            terminal.note(&error.to_string());
             return Exit::Wrong;
         }
     };
     let config = match Config::find() {
         Ok(config) => config,
-        Err(message) => {
-            terminal.note(&message);
+        Err(error) => {
+            terminal.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -34,8 +34,8 @@ pub fn prove(args: &ProveArgs, terminal: &Terminal, host: Host<'_>) -> Exit {
         let mut subject = match Subject::open(target, &config, None, &FilesRead::default()) {
             Ok(Some(subject)) => subject,
             Ok(None) => continue,
-            Err(message) => {
-                terminal.note(&message);
+            Err(error) => {
+                terminal.note(&error.to_string());
                 wrong = true;
                 continue;
             }
@@ -44,8 +44,8 @@ pub fn prove(args: &ProveArgs, terminal: &Terminal, host: Host<'_>) -> Exit {
             if host.is_stopped() {
                 return Exit::Interrupted;
             }
-            if let Err(message) = subject.draft_kernel(nth) {
-                terminal.note(&message);
+            if let Err(error) = subject.draft_kernel(nth) {
+                terminal.note(&error.to_string());
                 wrong = true;
                 break;
             }

@@ -69,7 +69,7 @@ pub fn compile(
                 let what = compile_variant(variant, &case, &layouts, compiler, &all, configs)?;
                 (case, what)
             }
-            Err(why) => (as_is.clone(), VariantResult::NotApplicable(why)),
+            Err(why) => (as_is.clone(), VariantResult::NotApplicable(why.to_string())),
         };
         all.push(Compiled {
             variant,
@@ -196,7 +196,7 @@ struct LayoutFilter<'a> {
     rules: Rules,
     /// The reference, and what it leaves of the case as it is, when it is asked for the first time.
     reference: Option<&'a Reference>,
-    expected: std::cell::OnceCell<Result<Memory, String>>,
+    expected: std::cell::OnceCell<Result<Memory, NotExecuted>>,
 }
 
 impl<'a> LayoutFilter<'a> {
@@ -225,8 +225,8 @@ impl<'a> LayoutFilter<'a> {
         };
         let (expected, found) = match (expected, ask(case)?) {
             (Ok(expected), Ok(found)) => (expected, found),
-            (Err(why), _) => return Ok(Some(why.clone())),
-            (_, Err(why)) => return Ok(Some(why)),
+            (Err(error), _) => return Ok(Some(error.to_string())),
+            (_, Err(error)) => return Ok(Some(error.to_string())),
         };
         let Some(relayout) = Relayout::new(self.as_is, case) else {
             return Ok(Some("its storages are others".to_owned()));
@@ -242,14 +242,21 @@ impl<'a> LayoutFilter<'a> {
     }
 }
 
-/// The memory that the reference left, or why it left none.
-fn take_memory(outcome: Outcome) -> Result<Memory, String> {
+/// The reference left no memory: its message.
+#[derive(Debug, thiserror::Error)]
+#[error("the reference does not run it: {0}")]
+struct NotExecuted(String);
+
+/// The memory that the reference left.
+fn take_memory(outcome: Outcome) -> Result<Memory, NotExecuted> {
     match outcome {
         Outcome::Finished(finished) => Ok(finished.memory),
-        other => Err(format!(
-            "the reference does not run it: {}",
-            other.complaint().map_or("", |complaint| &complaint.message)
-        )),
+        other => {
+            let complaint = other.complaint();
+            Err(NotExecuted(
+                complaint.map_or_else(String::new, |complaint| complaint.message.clone()),
+            ))
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::ServeOptions;
-use crate::tool::{Answer, Request, TOOLS, ToolEntry};
+use crate::tool::{Answer, Request, TOOLS, ToolEntry, ToolError};
 use crate::transcript::Transcript;
 
 /// How many calls run at once: a second one is answered while a long one runs.
@@ -46,7 +46,7 @@ const INSTRUCTIONS: &str = "Cerith checks Triton kernels without a GPU. Call `ch
     submission with a task. Paths start from the server's folder.";
 
 /// A call that runs: the request to stop it, and its result.
-type Started = (Arc<Interrupt>, oneshot::Receiver<Result<Answer, String>>);
+type Started = (Arc<Interrupt>, oneshot::Receiver<Result<Answer, ToolError>>);
 
 /// The server.
 #[derive(Clone)]
@@ -89,19 +89,19 @@ impl Server {
         }
     }
 
-    /// Runs a tool. The error is the message for the client.
+    /// Runs a tool.
     async fn run(
         &self,
         tool: &'static ToolEntry,
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, ToolError> {
         let shared = &self.shared;
         let _call = Counted::new(&shared.calls, MAX_RUNNING + MAX_QUEUED)
-            .ok_or_else(|| describe_queue(MAX_RUNNING + MAX_QUEUED))?;
+            .ok_or(ToolError::Queue(MAX_RUNNING + MAX_QUEUED))?;
         let _permit = tokio::select! {
-            permit = Arc::clone(&shared.permits).acquire_owned() => permit.map_err(|error| error.to_string())?,
-            () = context.ct.cancelled() => return Err("cancelled".to_owned()),
+            permit = Arc::clone(&shared.permits).acquire_owned() => permit?,
+            () = context.ct.cancelled() => return Err(ToolError::Cancelled),
         };
         let limit = shared.options.timeout;
         let (sender, mut reports) = mpsc::unbounded_channel();
@@ -113,10 +113,10 @@ impl Server {
         loop {
             tokio::select! {
                 biased;
-                done = &mut result => return done.unwrap_or_else(|_| Err("internal error: the call has no result".to_owned())),
+                done = &mut result => return done.unwrap_or(Err(ToolError::NoResult)),
                 () = context.ct.cancelled() => {
                     interrupt.request();
-                    return Err("cancelled".to_owned());
+                    return Err(ToolError::Cancelled);
                 }
                 () = &mut late => {
                     interrupt.request();
@@ -131,16 +131,12 @@ impl Server {
                 }
             }
         }
-        let late = || {
-            format!(
-                "error: `{}` took more than {} s\n  = help: name a file or one kernel, or start the server with a higher `--timeout`",
-                tool.name,
-                limit.as_secs()
-            )
-        };
         match tokio::time::timeout(GRACE, &mut result).await {
             Ok(Ok(done)) => done,
-            Ok(Err(_)) | Err(_) => Err(late()),
+            Ok(Err(_)) | Err(_) => Err(ToolError::Late {
+                tool: tool.name,
+                seconds: limit.as_secs(),
+            }),
         }
     }
 
@@ -150,7 +146,7 @@ impl Server {
         tool: &'static ToolEntry,
         arguments: JsonObject,
         reports: mpsc::UnboundedSender<(usize, usize)>,
-    ) -> Result<Started, String> {
+    ) -> Result<Started, ToolError> {
         let interrupt = Arc::new(Interrupt::new());
         {
             let mut running = self.shared.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,7 +154,7 @@ impl Server {
             running.push(Arc::downgrade(&interrupt));
         }
         let threads = Arc::clone(&self.shared.threads);
-        let counted = Counted::new(threads, MAX_THREADS).ok_or_else(|| describe_queue(MAX_THREADS))?;
+        let counted = Counted::new(threads, MAX_THREADS).ok_or(ToolError::Queue(MAX_THREADS))?;
         let (sender, receiver) = oneshot::channel();
         let shared = Arc::clone(&self.shared);
         let own = Arc::clone(&interrupt);
@@ -187,9 +183,7 @@ impl Server {
                     progress: &progress,
                 };
                 let done = catch_panic(|| (tool.run)(&request, arguments));
-                let mut done = done.unwrap_or_else(|panic| {
-                    Err(format!("internal error: {panic}\nThis is a bug in Cerith."))
-                });
+                let mut done = done.unwrap_or_else(|panic| Err(ToolError::Panic(panic)));
                 let notes = transcript.take_notes();
                 if let Ok(answer) = &mut done
                     && !notes.is_empty()
@@ -200,14 +194,9 @@ impl Server {
                 // The client may have cancelled the call.
                 let _ = sender.send(done);
             })
-            .map_err(|error| format!("error: failed to start a thread: {error}"))?;
+            .map_err(ToolError::Thread)?;
         Ok((interrupt, receiver))
     }
-}
-
-/// The message for a client that calls too often.
-fn describe_queue(count: usize) -> String {
-    format!("error: {count} calls run or wait already\n  = help: wait for an answer before the next call")
 }
 
 /// A call or a thread that is counted until it is dropped.
@@ -266,7 +255,7 @@ impl ServerHandler for Server {
                 result.structured_content = Some(answer.data);
                 result
             }
-            Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
         };
         Ok(result.into())
     }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod error;
 mod explain;
 mod judge;
 mod list;
@@ -16,6 +17,8 @@ use cerith_submission::service::JudgeService;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
+pub use self::error::ToolError;
+
 /// A tool.
 pub struct ToolEntry {
     /// Its name.
@@ -28,8 +31,8 @@ pub struct ToolEntry {
     pub when_off: Option<&'static str>,
     /// The JSON schema of its arguments.
     pub build_schema: fn() -> Value,
-    /// Its work. Fails with the message for the client.
-    pub run: fn(&Request<'_>, JsonObject) -> Result<Answer, String>,
+    /// Its work.
+    pub run: fn(&Request<'_>, JsonObject) -> Result<Answer, ToolError>,
 }
 
 /// The tools, in the order of their use.

@@ -212,7 +212,7 @@ fn recorded_bytes_keep_their_layout() {
     for layout in ["layout=offset", "layout=padded", "layout=transposed"] {
         let why = refused(layout).expect("refused");
         assert_eq!(
-            why,
+            why.to_string(),
             "storage `x` holds recorded bytes, which lie as they were recorded"
         );
     }

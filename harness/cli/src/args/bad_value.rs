@@ -1,5 +1,6 @@
 //! Why the value of an argument cannot be read.
 
+use cerith_check::conformance::BadArgument;
 use cerith_engine::BadEngineId;
 
 /// Why the value of an argument cannot be read.
@@ -29,6 +30,12 @@ pub enum BadValue {
     /// It is not the state of a bug.
     #[error("write `unreported`, `reported` or `fixed`")]
     FoundState,
+    /// It is not an argument of a launcher.
+    #[error("write a name and a value: `x=float32[33,49]`")]
+    Launcher,
+    /// It is not the value of a launcher's argument.
+    #[error(transparent)]
+    Argument(#[from] BadArgument),
     /// No toolchain has torch.
     #[error(
         "no toolchain here holds torch; `cerith toolchain adopt PYTHON` registers an environment that does"

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use cerith_check::conformance::{HostArgument, Like, read_argument, read_contract, read_tolerance};
 
+use super::bad_value::BadValue;
 use super::output::output_file;
 use super::selection::Engines;
 
@@ -25,13 +26,12 @@ pub enum CheckFormat {
     Junit,
 }
 
-fn launcher_argument(text: &str) -> Result<(String, HostArgument), String> {
+fn launcher_argument(text: &str) -> Result<(String, HostArgument), BadValue> {
     let (name, value) = text
         .split_once('=')
         .filter(|(name, _)| !name.trim().is_empty())
-        .ok_or_else(|| "write a name and a value: `x=float32[33,49]`".to_owned())?;
-    let value = read_argument(value).map_err(|error| error.to_string())?;
-    Ok((name.trim().to_owned(), value))
+        .ok_or(BadValue::Launcher)?;
+    Ok((name.trim().to_owned(), read_argument(value)?))
 }
 
 /// Arguments of `cerith check`.

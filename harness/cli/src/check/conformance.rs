@@ -6,6 +6,7 @@ use cerith_check::conformance::{ConformanceReport, LauncherEntry, Rules, compare
 use cerith_runner::Host;
 use cerith_runner::oracle::find_toolchain;
 
+use super::error::CheckError;
 use super::settings::Settings;
 use crate::args::CheckArgs;
 
@@ -35,18 +36,18 @@ pub fn list_launchers(args: &CheckArgs, settings: &Settings, file: &Path) -> Vec
 /// Compares a launcher, if that is requested.
 ///
 /// # Errors
-/// The message for the user.
+/// There is no toolchain, or the launcher cannot be compared.
 pub fn compare(
     args: &CheckArgs,
     file: &Path,
     entry: &LauncherEntry,
     host: Host<'_>,
-) -> Result<ConformanceReport, String> {
+) -> Result<ConformanceReport, CheckError> {
     match &args.oracle {
         None => Ok(ConformanceReport::without_oracle(file, entry)),
         Some(name) => {
-            let toolchain = find_toolchain(name).map_err(|error| format!("error: {error}"))?;
-            compare_launcher(file, entry, &toolchain, host)
+            let toolchain = find_toolchain(name)?;
+            Ok(compare_launcher(file, entry, &toolchain, host)?)
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use cerith_report::event::VerdictKind;
 use cerith_report::{Junit, Palette, Remarks};
 
+use super::error::CheckError;
 use crate::args::{CheckArgs, CheckFormat};
 use cerith_check::conformance::{ConformanceReport, ConformanceVerdict};
 use cerith_check::finding::{Finding, Summary};
@@ -84,21 +85,27 @@ impl Reports {
     /// Writes the reports that are requested, and returns the one to print. The second part is whether it has commands of a workflow.
     ///
     /// # Errors
-    /// The message of a file that cannot be written.
-    pub fn write(mut self, args: &CheckArgs) -> Result<(String, bool), String> {
+    /// A file cannot be written.
+    pub fn write(mut self, args: &CheckArgs) -> Result<(String, bool), CheckError> {
         self.remarks.end();
         self.junit.end();
-        let failed = |path: &Path, error: &dyn std::fmt::Display| {
-            format!("error: failed to write {}: {error}", path.display())
+        let write = |path: &Path, text: &str| {
+            cerith_files::write(path, text).map_err(|error| CheckError::Write {
+                path: path.to_owned(),
+                error,
+            })
         };
         let output = Path::new("standard output");
         let mut printed = (String::new(), false);
         if args.sarif.is_some() || args.format == CheckFormat::Sarif {
             let path = args.sarif.as_deref();
             let text = self.remarks.clone().sarif();
-            let text = text.map_err(|error| failed(path.unwrap_or(output), &error))?;
+            let text = text.map_err(|error| CheckError::Sarif {
+                path: path.unwrap_or(output).to_owned(),
+                error,
+            })?;
             if let Some(path) = path {
-                cerith_files::write(path, &text).map_err(|error| failed(path, &error))?;
+                write(path, &text)?;
             }
             if args.format == CheckFormat::Sarif {
                 printed = (text, false);
@@ -107,7 +114,7 @@ impl Reports {
         if args.github.is_some() || args.format == CheckFormat::Github {
             let text = self.remarks.github();
             if let Some(path) = &args.github {
-                cerith_files::write(path, &text).map_err(|error| failed(path, &error))?;
+                write(path, &text)?;
             }
             if args.format == CheckFormat::Github {
                 printed = (text, true);
@@ -116,9 +123,12 @@ impl Reports {
         if args.junit.is_some() || args.format == CheckFormat::Junit {
             let path = args.junit.as_deref();
             let xml = self.junit.finish();
-            let xml = xml.map_err(|error| failed(path.unwrap_or(output), &error))?;
+            let xml = xml.map_err(|error| CheckError::Junit {
+                path: path.unwrap_or(output).to_owned(),
+                error,
+            })?;
             if let Some(path) = path {
-                cerith_files::write(path, &xml).map_err(|error| failed(path, &error))?;
+                write(path, &xml)?;
             }
             if args.format == CheckFormat::Junit {
                 printed = (xml, false);

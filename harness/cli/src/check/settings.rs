@@ -8,6 +8,7 @@ use cerith_check::config::{Config as Configuration, NAMES};
 use cerith_check::subject::FilesRead;
 use cerith_engine::EngineId;
 
+use super::error::SettingsError;
 use crate::args::CheckArgs;
 
 /// Everything that the configuration and the command line decide together.
@@ -22,8 +23,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Fails with the message for the user. The configuration and the baseline are added to `read`.
-    pub fn read(args: &CheckArgs, read: &FilesRead) -> Result<Self, String> {
+    /// Reads the configuration and the baseline, which are added to `read`.
+    ///
+    /// # Errors
+    /// A file cannot be read, or there is nothing to check.
+    pub fn read(args: &CheckArgs, read: &FilesRead) -> Result<Self, SettingsError> {
         // These decide the result even if they are wrong, or do not exist yet.
         for name in NAMES.iter().filter(|_| !args.no_config && args.config.is_none()) {
             read.add(Path::new(name));
@@ -40,11 +44,7 @@ impl Settings {
             read.add(Path::new(&config.name));
         }
         if args.oracle.is_some() && args.launcher.is_none() && config.launchers.is_empty() {
-            return Err(
-                "error: `--oracle` has nothing to compare\n  = help: name a launcher and its reference function, `--launcher softmax --like \
-                 ref.py:softmax`, or write `[[launcher]]` into `cerith.toml`"
-                    .to_owned(),
-            );
+            return Err(SettingsError::NoLauncher);
         }
         let kernels = if args.kernels.is_empty() {
             let paths = config.paths.iter();
@@ -53,11 +53,7 @@ impl Settings {
             args.kernels.clone()
         };
         if kernels.is_empty() {
-            return Err(
-                "error: there is nothing to check\n  = help: name a file or a folder, `cerith check softmax.py`, or write `paths` \
-                 into `cerith.toml`"
-                    .to_owned(),
-            );
+            return Err(SettingsError::NoFile);
         }
         // A baseline does not hide findings from the run that writes it.
         let baseline = match args.baseline.as_ref().or(config.baseline.as_ref()) {

@@ -9,6 +9,7 @@ use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::error::{Choice, ToolError};
 use crate::confinement::find_path;
 
 /// The most bytes of a kernel's text in a request.
@@ -20,20 +21,20 @@ const MAX_WORD: usize = 4 << 10;
 /// Parses the arguments of a tool.
 ///
 /// # Errors
-/// The message for the client.
-pub fn parse_arguments<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, String> {
+/// An argument is long, or does not fit the schema.
+pub fn parse_arguments<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
     let is_long = |(name, value): &(&String, &Value)| {
         let limit = if *name == "text" { MAX_INLINE } else { MAX_WORD };
         value.as_str().is_some_and(|text| text.len() > limit)
     };
     if let Some((name, _)) = arguments.iter().find(is_long) {
         let limit = if name == "text" { MAX_INLINE } else { MAX_WORD };
-        return Err(format!(
-            "error: `{name}` has more than {limit} bytes\n  = help: name a file with `path`"
-        ));
+        return Err(ToolError::LongArgument {
+            name: name.clone(),
+            limit,
+        });
     }
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| format!("error: bad arguments: {error}\n  = help: `tools/list` has their schema"))
+    serde_json::from_value(Value::Object(arguments)).map_err(ToolError::BadArguments)
 }
 
 /// The schema of an object with these properties, and no others.
@@ -57,21 +58,18 @@ pub struct NamedKernels {
 /// Finds the kernels that a request names.
 ///
 /// # Errors
-/// The message for the client.
+/// No file or several are named, or the file may not be named.
 pub fn find_named(
     root: &Path,
     path: Option<&str>,
     text: Option<String>,
     kernel: Option<&str>,
-) -> Result<NamedKernels, String> {
+) -> Result<NamedKernels, ToolError> {
     let mut named = match (path, text) {
         (Some(path), None) => {
-            let path = find_path(root, path).map_err(|error| format!("error: {error}"))?;
+            let path = find_path(root, path)?;
             if kernel.is_some() && path.is_dir() {
-                return Err(format!(
-                    "error: `kernel` names a kernel of a file, and {} is a folder\n  = help: name the file with `path`",
-                    path.display()
-                ));
+                return Err(ToolError::Folder(path));
             }
             let name = match kernel {
                 Some(kernel) => format!("{}:{kernel}", path.display()),
@@ -90,12 +88,7 @@ pub fn find_named(
             }],
             text: Some(text),
         },
-        _ => {
-            return Err(
-                "error: name the kernels with either `path` or `text`\n  = help: `path` is a file or a folder, `text` is Python"
-                    .to_owned(),
-            );
-        }
+        _ => return Err(ToolError::Choice(Choice::Kernels)),
     };
     for target in &mut named.targets {
         if let Ok(short) = target.file.strip_prefix(".") {
@@ -104,7 +97,7 @@ pub fn find_named(
     }
     // A case file names files too.
     for target in named.targets.iter().filter(|_| named.text.is_none()) {
-        find_path(root, &target.file.to_string_lossy()).map_err(|error| format!("error: {error}"))?;
+        find_path(root, &target.file.to_string_lossy())?;
     }
     Ok(named)
 }
@@ -112,20 +105,19 @@ pub fn find_named(
 /// Opens the corpus in a folder, `cases` by default, with the cases that a filter selects.
 ///
 /// # Errors
-/// The message for the client.
-pub fn open_corpus(root: &Path, folder: Option<&str>, filter: Option<&str>) -> Result<Selected, String> {
+/// The folder may not be named, or is not a corpus, or the filter selects no case.
+pub fn open_corpus(root: &Path, folder: Option<&str>, filter: Option<&str>) -> Result<Selected, ToolError> {
     let folder = folder.unwrap_or("cases");
-    let path = find_path(root, folder).map_err(|error| {
-        format!("error: {error}\n  = help: `cases` names a folder with case files; `check` needs none")
-    })?;
+    let path = find_path(root, folder).map_err(ToolError::CorpusPath)?;
     let patterns: Vec<String> = filter.map(str::to_owned).into_iter().collect();
-    let selected = Selected::open(Some(&path), &patterns).map_err(|error| error.to_string())?;
+    let selected = Selected::open(Some(&path), &patterns)?;
     let problems = selected.unmatched();
     if problems.is_empty() {
         return Ok(selected);
     }
     let all = selected.problems().into_iter().chain(problems);
-    Err(all.map(|problem| problem.rendered).collect::<Vec<_>>().join("\n"))
+    let shown: Vec<String> = all.map(|problem| problem.rendered).collect();
+    Err(ToolError::Broken(shown.join("\n")))
 }
 
 #[cfg(test)]
@@ -147,7 +139,7 @@ mod tests {
     fn check(arguments: &Value, expected: &str) {
         let object = arguments.as_object().expect("an object").clone();
         let parsed = parse_arguments::<Arguments>(object);
-        let message = parsed.map_or_else(|message| message, |_| String::new());
+        let message = parsed.map_or_else(|error| error.to_string(), |_| String::new());
         assert_eq!(message.lines().next().unwrap_or_default(), expected);
     }
 

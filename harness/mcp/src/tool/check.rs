@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cerith_check::baseline::Baseline;
 use cerith_check::checker::{Checker, build_reference};
 use cerith_check::config::Config;
+use cerith_check::error::SubjectError;
 use cerith_check::line::Line;
 use cerith_check::report::{KernelReport, Standing};
 use cerith_check::subject::{FilesRead, Subject};
@@ -19,6 +20,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{NamedKernels, build_schema, find_named, parse_arguments};
+use super::error::ToolError;
 use super::text::{MAX_ANSWER, MAX_FINDING, cut_text};
 use super::{Answer, Request, ToolEntry};
 use crate::confinement::find_path;
@@ -80,7 +82,7 @@ pub struct Means<'a> {
     pub is_verbose: bool,
 }
 
-fn check(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String> {
+fn check(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, ToolError> {
     let arguments: Arguments = parse_arguments(arguments)?;
     let named = find_named(
         request.root,
@@ -94,10 +96,7 @@ fn check(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String>
         Config::find_here()?
     };
     let baseline = match (&arguments.baseline, &config.baseline) {
-        (Some(path), _) => {
-            let path = find_path(request.root, path).map_err(|error| format!("error: {error}"))?;
-            Baseline::read(&path)?
-        }
+        (Some(path), _) => Baseline::read(&find_path(request.root, path)?)?,
         (None, Some(path)) => Baseline::read(path)?,
         (None, None) => Baseline::default(),
     };
@@ -116,11 +115,11 @@ fn check(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String>
         let done = check_target(request, &means, &named, target, &mut |_, _, report| {
             reports.add(report);
         });
-        if let Err(message) = done {
+        if let Err(error) = done {
             if named.targets.len() == 1 {
-                return Err(message);
+                return Err(error.into());
             }
-            errors.push((target.file.display().to_string(), message));
+            errors.push((target.file.display().to_string(), error.to_string()));
         }
         if request.host.is_stopped() {
             break;
@@ -132,14 +131,14 @@ fn check(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String>
 /// Checks the kernels of one target with the reference.
 ///
 /// # Errors
-/// The message for the client.
+/// The file cannot be read, or is wrong.
 pub fn check_target(
     request: &Request<'_>,
     means: &Means<'_>,
     named: &NamedKernels,
     target: &CheckTarget,
     report: &mut dyn FnMut(&Subject, &Survey, &KernelReport<'_>),
-) -> Result<(), String> {
+) -> Result<(), SubjectError> {
     let threads = pipeline::count_threads(pipeline::count_jobs(request.jobs), u64::MAX);
     let panel = Arc::new(build_panel(threads));
     request.host.stop_on_interrupt(&panel);

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{build_schema, open_corpus, parse_arguments};
+use super::error::{Choice, ToolError};
 use super::text::cut_text;
 use super::{Answer, Request, ToolEntry};
 
@@ -54,7 +55,7 @@ struct Arguments {
     cases: Option<String>,
 }
 
-fn explain(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String> {
+fn explain(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, ToolError> {
     let arguments: Arguments = parse_arguments(arguments)?;
     match (arguments.code, arguments.case) {
         (Some(code), None) => explain_code(&code),
@@ -62,20 +63,18 @@ fn explain(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, Strin
             let selected = open_corpus(request.root, arguments.cases.as_deref(), Some(&case))?;
             explain_cases(request, &selected)
         }
-        _ => Err(
-            "error: name either `code` or `case`\n  = help: `check` reports codes, `list` shows cases"
-                .to_owned(),
-        ),
+        _ => Err(ToolError::Choice(Choice::Explain)),
     }
 }
 
-fn explain_code(code: &str) -> Result<Answer, String> {
+fn explain_code(code: &str) -> Result<Answer, ToolError> {
     let Some(page) = code::find_page(code) else {
         let codes: Vec<&str> = code::list_codes().collect();
         let help = code::suggest(code).unwrap_or_else(|| format!("the codes are {}", codes.join(", ")));
-        return Err(format!(
-            "error: no finding has the code `{code}`\n  = help: {help}"
-        ));
+        return Err(ToolError::UnknownCode {
+            code: code.to_owned(),
+            help,
+        });
     };
     Ok(Answer {
         blocks: vec![format!("{code}\n\n{page}\n")],
@@ -83,7 +82,7 @@ fn explain_code(code: &str) -> Result<Answer, String> {
     })
 }
 
-fn explain_cases(request: &Request<'_>, selected: &Selected) -> Result<Answer, String> {
+fn explain_cases(request: &Request<'_>, selected: &Selected) -> Result<Answer, ToolError> {
     let entries: Vec<Entry> = selected.entries(Shard::ALL).take(MAX_CASES + 1).collect();
     let mut panel = super::check::build_panel(1);
     if selected.is_recording() {
@@ -100,8 +99,8 @@ fn explain_cases(request: &Request<'_>, selected: &Selected) -> Result<Answer, S
                 verdicts.push(verdict);
             }
             Ok(None) => break,
-            Err(message) if entries.len() == 1 => return Err(message),
-            Err(message) => answer.blocks.push(cut_text(&message, MAX_CASE)),
+            Err(error) if entries.len() == 1 => return Err(error),
+            Err(error) => answer.blocks.push(cut_text(&error.to_string(), MAX_CASE)),
         }
     }
     if entries.len() > MAX_CASES {
@@ -118,13 +117,13 @@ fn explain_case(
     selected: &Selected,
     entry: &Entry,
     panel: &Arc<Panel>,
-) -> Result<Option<(String, Value)>, String> {
+) -> Result<Option<(String, Value)>, ToolError> {
     let sources = selected.corpus.sources();
     let case = entry.resolve().map_err(|problems| {
         let shown = problems
             .iter()
             .map(|problem| describe::to_problem(problem, sources).rendered);
-        shown.collect::<Vec<_>>().join("\n")
+        ToolError::Broken(shown.collect::<Vec<_>>().join("\n"))
     })?;
     let trial = match try_case(&case, panel) {
         Ok(trial) => trial,

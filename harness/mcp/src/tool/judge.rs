@@ -10,8 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{build_schema, parse_arguments};
+use super::error::{Choice, ToolError};
 use super::{Answer, Request, ToolEntry};
-use crate::confinement::find_path;
+use crate::confinement::{PathError, find_path};
 
 pub const TOOL: ToolEntry = ToolEntry {
     name: "judge",
@@ -27,9 +28,6 @@ pub const TOOL: ToolEntry = ToolEntry {
     build_schema: build_own_schema,
     run: judge,
 };
-
-/// The message if the server was started without it.
-const OFF: &str = "error: `judge` executes files, and this server starts no processes\n  = help: start the server with `cerith mcp --judge`";
 
 fn build_own_schema() -> Value {
     build_schema(
@@ -57,8 +55,8 @@ struct Arguments {
     no_tf32: bool,
 }
 
-fn judge(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String> {
-    let service = request.judge.ok_or(OFF)?;
+fn judge(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, ToolError> {
+    let service = request.judge.ok_or(ToolError::JudgeOff)?;
     let arguments: Arguments = parse_arguments(arguments)?;
     let task = read_source(request.root, &arguments.task)?;
     let kernel = match (arguments.path, arguments.text) {
@@ -67,11 +65,7 @@ fn judge(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String>
             name: "submission.py".to_owned(),
             text,
         },
-        _ => {
-            return Err(
-                "error: name the submission with either `path` or `text`\n  = help: `path` is a file, `text` is Python".to_owned(),
-            );
-        }
+        _ => return Err(ToolError::Choice(Choice::Submission)),
     };
     let order = JudgeRequest {
         task,
@@ -82,10 +76,8 @@ fn judge(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String>
     };
     let judgement = service.judge(order, &|| request.host.is_stopped(), request.progress);
     let judgement = judgement.map_err(|error| match error {
-        ServiceError::Cancelled => {
-            "error: `judge` was stopped\n  = help: start the server with a higher `--timeout` if it took too long".to_owned()
-        }
-        error => error.to_string(),
+        ServiceError::Cancelled => ToolError::JudgeStopped,
+        error => ToolError::Judge(error),
     })?;
     Ok(Answer {
         blocks: vec![judgement.write_text()],
@@ -94,10 +86,12 @@ fn judge(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String>
 }
 
 /// The text of a file in the server's folder. The process that judges gets no path that it could follow out of it.
-fn read_source(root: &Path, name: &str) -> Result<SourceText, String> {
-    let path = find_path(root, name).map_err(|error| format!("error: {error}"))?;
-    let text = cerith_files::read_text(&path, MAX_FILE)
-        .map_err(|error| format!("error: failed to read `{name}`: {error}"))?;
+fn read_source(root: &Path, name: &str) -> Result<SourceText, ToolError> {
+    let path = find_path(root, name)?;
+    let text = cerith_files::read_text(&path, MAX_FILE).map_err(|source| PathError::Unreadable {
+        path: name.to_owned(),
+        source,
+    })?;
     Ok(SourceText {
         name: path.display().to_string(),
         text,

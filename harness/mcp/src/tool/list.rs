@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{build_schema, find_named, open_corpus, parse_arguments};
+use super::error::{Choice, ToolError};
 use super::{Answer, Request, ToolEntry};
 
 /// The most names of an answer.
@@ -45,21 +46,17 @@ struct Arguments {
     filter: Option<String>,
 }
 
-fn list(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String> {
+fn list(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, ToolError> {
     let arguments: Arguments = parse_arguments(arguments)?;
-    let (key, names) =
-        match (&arguments.path, &arguments.cases) {
-            (Some(path), None) => ("kernels", list_kernels_of(request, path)?),
-            (None, Some(cases)) => {
-                let selected = open_corpus(request.root, Some(cases), arguments.filter.as_deref())?;
-                let entries = selected.entries(Shard::ALL).take(MAX_NAMES + 1);
-                ("cases", entries.map(|entry| entry.id).collect())
-            }
-            _ => return Err(
-                "error: name either `path` or `cases`\n  = help: `path` lists kernels, `cases` lists cases"
-                    .to_owned(),
-            ),
-        };
+    let (key, names) = match (&arguments.path, &arguments.cases) {
+        (Some(path), None) => ("kernels", list_kernels_of(request, path)?),
+        (None, Some(cases)) => {
+            let selected = open_corpus(request.root, Some(cases), arguments.filter.as_deref())?;
+            let entries = selected.entries(Shard::ALL).take(MAX_NAMES + 1);
+            ("cases", entries.map(|entry| entry.id).collect())
+        }
+        _ => return Err(ToolError::Choice(Choice::List)),
+    };
     let shown: Vec<&String> = names.iter().take(MAX_NAMES).collect();
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -79,7 +76,7 @@ fn list(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String> 
 }
 
 /// The kernels of files, as `FILE:KERNEL`. Files that cannot be read or parsed are skipped if they were found in a folder.
-fn list_kernels_of(request: &Request<'_>, path: &str) -> Result<Vec<String>, String> {
+fn list_kernels_of(request: &Request<'_>, path: &str) -> Result<Vec<String>, ToolError> {
     let named = find_named(request.root, Some(path), None, None)?;
     let mut names = Vec::new();
     for target in &named.targets {
@@ -88,7 +85,10 @@ fn list_kernels_of(request: &Request<'_>, path: &str) -> Result<Vec<String>, Str
         }
         let file = target.file.display().to_string();
         let kernels = CheckedText::read(&target.file)
-            .map_err(|error| format!("error: failed to read {file}: {error}"))
+            .map_err(|error| ToolError::Read {
+                file: file.clone(),
+                error,
+            })
             .and_then(|read| {
                 let text = rename_jit(&read.text).into_owned();
                 let mut sources = Sources::default();
@@ -97,12 +97,12 @@ fn list_kernels_of(request: &Request<'_>, path: &str) -> Result<Vec<String>, Str
                     let shown = problems
                         .iter()
                         .map(|problem| cerith_report::describe::to_problem(problem, &sources).rendered);
-                    shown.collect::<Vec<_>>().join("\n")
+                    ToolError::Broken(shown.collect::<Vec<_>>().join("\n"))
                 })
             });
         match kernels {
             Ok(kernels) => names.extend(kernels.iter().map(|kernel| format!("{file}:{kernel}"))),
-            Err(message) if target.explicit => return Err(message),
+            Err(error) if target.explicit => return Err(error),
             Err(_) => {}
         }
     }

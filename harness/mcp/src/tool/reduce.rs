@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{build_schema, find_named, open_corpus, parse_arguments};
 use super::check::{Means, build_panel, check_target};
+use super::error::{Choice, ToolError};
 use super::text::cut_text;
 use super::{Answer, Request, ToolEntry};
 
@@ -63,15 +64,13 @@ struct Arguments {
     seconds: Option<u64>,
 }
 
-fn reduce(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String> {
+fn reduce(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, ToolError> {
     let arguments: Arguments = parse_arguments(arguments)?;
     let (case, version) = match &arguments.case {
         Some(id) if arguments.path.is_none() && arguments.text.is_none() => {
             (find_case(request, arguments.cases.as_deref(), id)?, None)
         }
-        Some(_) => {
-            return Err("error: name either a finding or `case`\n  = help: `path` and `text` name the kernels of a finding".to_owned());
-        }
+        Some(_) => return Err(ToolError::Choice(Choice::Reduce)),
         None => find_finding(request, &arguments)?,
     };
     let panel = build_panel(1);
@@ -83,7 +82,10 @@ fn reduce(request: &Request<'_>, arguments: JsonObject) -> Result<Answer, String
         host: request.host,
         keeps: None,
     };
-    let smaller = reduce_fault(&case, &panel, bounds).map_err(|why| format!("error: {}: {why}", case.id))?;
+    let smaller = reduce_fault(&case, &panel, bounds).map_err(|error| ToolError::Reduce {
+        case: case.id.clone(),
+        error,
+    })?;
     Ok(describe_smaller(&smaller))
 }
 
@@ -111,7 +113,7 @@ fn describe_smaller(smaller: &Smaller) -> Answer {
 }
 
 /// The one case of a corpus that an id names.
-fn find_case(request: &Request<'_>, folder: Option<&str>, id: &str) -> Result<Case, String> {
+fn find_case(request: &Request<'_>, folder: Option<&str>, id: &str) -> Result<Case, ToolError> {
     let selected = open_corpus(request.root, folder, Some(id))?;
     let mut entries = selected.entries(Shard::ALL);
     match (entries.next(), entries.next()) {
@@ -119,20 +121,19 @@ fn find_case(request: &Request<'_>, folder: Option<&str>, id: &str) -> Result<Ca
             let shown = problems
                 .iter()
                 .map(|one| cerith_report::describe::to_problem(one, selected.corpus.sources()).rendered);
-            shown.collect::<Vec<_>>().join("\n")
+            ToolError::Broken(shown.collect::<Vec<_>>().join("\n"))
         }),
-        (Some(first), Some(second)) => Err(format!(
-            "error: `{id}` selects more than one case\n  = help: name one of them by its id: {}, {}, …",
-            first.id, second.id
-        )),
-        _ => Err(format!(
-            "error: no case matches `{id}`\n  = help: `list` shows all cases"
-        )),
+        (Some(first), Some(second)) => Err(ToolError::SeveralCases {
+            filter: id.to_owned(),
+            first: first.id,
+            second: second.id,
+        }),
+        _ => Err(ToolError::NoCase(id.to_owned())),
     }
 }
 
 /// The case of the first launch that shows a finding, and the version of the language that it is judged by.
-fn find_finding(request: &Request<'_>, arguments: &Arguments) -> Result<(Case, Option<Version>), String> {
+fn find_finding(request: &Request<'_>, arguments: &Arguments) -> Result<(Case, Option<Version>), ToolError> {
     let named = find_named(
         request.root,
         arguments.path.as_deref(),
@@ -161,13 +162,9 @@ fn find_finding(request: &Request<'_>, arguments: &Arguments) -> Result<(Case, O
         }
     }
     found.ok_or_else(|| match &arguments.finding {
-        Some(finding) => format!("error: `check` has no finding `{finding}` that a launch shows\n  = help: `check` reports ids and codes"),
-        None if conditions > 0 => {
-            "error: `check` reports preconditions alone, which no single launch shows\n  = help: guard the kernel, or declare them: \
-             `# cerith: requires …`"
-                .to_owned()
-        }
-        None => "error: `check` finds nothing to reduce\n  = help: name the file and the kernel of a finding".to_owned(),
+        Some(finding) => ToolError::NoFinding(finding.clone()),
+        None if conditions > 0 => ToolError::OnlyPreconditions,
+        None => ToolError::NothingFound,
     })
 }
 
