@@ -13,6 +13,7 @@ use cerith_toolchain::{Limits, ProgramRequest, Programs, ToolchainId, WorkerFail
 use serde_json::json;
 
 use crate::calls::{Judging, Summary};
+use crate::error::JudgeError;
 use crate::judgement::{Failure, Judgement, Verdict};
 use crate::task::{Task, read_task};
 use cerith_runner::host::Host;
@@ -59,12 +60,11 @@ pub(super) struct Terms {
 /// Programs of a toolchain, by default the newest one with torch. No process is started yet.
 ///
 /// # Errors
-/// The message for the user.
-pub(super) fn start_programs(toolchain: Option<&ToolchainId>) -> Result<Programs, String> {
+/// There is no such toolchain, or no folder for programs.
+pub(super) fn start_programs(toolchain: Option<&ToolchainId>) -> Result<Programs, JudgeError> {
     let name = toolchain.map(ToString::to_string).unwrap_or_default();
-    let toolchain = find_toolchain(&name).map_err(|error| format!("error: {error}"))?;
-    Programs::new(toolchain, 1, (PACKAGE, &program_files()))
-        .map_err(|error| format!("error: failed to make a temporary folder: {error}"))
+    let toolchain = find_toolchain(&name)?;
+    Programs::new(toolchain, 1, (PACKAGE, &program_files())).map_err(JudgeError::TemporaryFolder)
 }
 
 /// A fresh seed.
@@ -103,14 +103,14 @@ impl Bench {
     /// Makes the trials of a task.
     ///
     /// # Errors
-    /// The message for the user.
+    /// The task cannot be judged.
     pub fn read_task(
         &self,
         file: &SourceFile,
         seed: u64,
         terms: Terms,
         host: Host<'_>,
-    ) -> Result<Task, String> {
+    ) -> Result<Task, JudgeError> {
         let contract = |own: Contract| Contract {
             accumulate: terms.accumulate.unwrap_or(own.accumulate),
             tf32: own.tf32 && !terms.no_tf32,

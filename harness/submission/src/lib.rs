@@ -7,6 +7,7 @@
 
 mod bench;
 mod calls;
+mod error;
 mod evidence;
 mod judgement;
 mod launch_plan;
@@ -26,6 +27,7 @@ use cerith_toolchain::ToolchainId;
 pub use self::judgement::{Finding, Judgement, Verdict};
 
 use self::bench::{Bench, Judge, SourceFile, Terms, make_seed, start_programs};
+use self::error::JudgeError;
 use cerith_runner::exit::Exit;
 use cerith_runner::host::Host;
 
@@ -59,8 +61,8 @@ pub fn judge(options: &JudgeOptions, host: Host<'_>) -> Exit {
         print_judgement(options, host, judgement);
     }) {
         Ok(accepted) => Exit::unexpected_if(!accepted),
-        Err(message) => {
-            host.console.note(&message);
+        Err(error) => {
+            host.console.note(&error.to_string());
             Exit::Wrong
         }
     }
@@ -78,12 +80,12 @@ fn print_judgement(options: &JudgeOptions, host: Host<'_>, judgement: &Judgement
 /// Judges all submissions. Returns whether all were accepted.
 ///
 /// # Errors
-/// The message for the user: the task or a file cannot be read.
+/// The task or a file cannot be read.
 fn judge_all(
     options: &JudgeOptions,
     host: Host<'_>,
     report: &(dyn Fn(&Judgement) + Sync),
-) -> Result<bool, String> {
+) -> Result<bool, JudgeError> {
     let file = read_file(&options.task)?;
     let kernels = options.kernels.iter().map(|kernel| read_file(kernel));
     let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
@@ -150,8 +152,11 @@ fn judge_all(
     Ok(accepted.into_inner().unwrap_or(false))
 }
 
-fn read_file(path: &Path) -> Result<SourceFile, String> {
-    let failed = |error: std::io::Error| format!("error: failed to read {}: {error}", path.display());
+fn read_file(path: &Path) -> Result<SourceFile, JudgeError> {
+    let failed = |error| JudgeError::Read {
+        path: path.to_owned(),
+        error,
+    };
     let real = path.canonicalize().map_err(failed)?;
     Ok(SourceFile {
         name: path.display().to_string(),

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::bench::{Bench, Judge, SourceFile, Terms, make_seed, start_programs};
+use crate::error::JudgeError;
 use crate::judgement::Judgement;
 use cerith_runner::exit::Exit;
 use cerith_runner::host::{Host, SilentConsole};
@@ -238,7 +239,7 @@ pub fn serve(input: impl Read + Send, output: impl Write + Send, host: Host<'_>)
             let progress = |done, total| answer(&Answer::Progress(done, total));
             answer(&match server.judge(&request, host, &progress) {
                 Ok(judgement) => Answer::Judged(Box::new(judgement)),
-                Err(message) => Answer::Failed(message),
+                Err(error) => Answer::Failed(error.to_string()),
             });
         }
     });
@@ -306,25 +307,22 @@ impl Server {
         request: &JudgeRequest,
         host: Host<'_>,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Judgement, String> {
+    ) -> Result<Judgement, JudgeError> {
         self.count += 1;
         let bench = match self.bench.take() {
             Some(bench) => bench,
             None => Bench::new(start_programs(None)?.with_readable(self.folder.path())),
         };
         let bench = self.bench.insert(bench);
-        let accumulate = request.accumulate.as_deref().map(|name| {
-            name.parse::<DType>()
-                .map_err(|error| format!("error: `accumulate`: {error}"))
-        });
+        let accumulate = request.accumulate.as_deref().map(str::parse::<DType>);
         let terms = Terms {
-            accumulate: accumulate.transpose()?,
+            accumulate: accumulate.transpose().map_err(JudgeError::Accumulate)?,
             no_tf32: request.no_tf32,
         };
         // Each request has paths of its own, so that no program meets the text of an earlier one.
         let folder = self.folder.path().join(self.count.to_string());
-        let failed = |error: io::Error| format!("error: failed to write a temporary file: {error}");
-        let write = |kind: &str, source: &SourceText| -> Result<SourceFile, String> {
+        let failed = JudgeError::TemporaryFile;
+        let write = |kind: &str, source: &SourceText| -> Result<SourceFile, JudgeError> {
             let own = folder.join(kind);
             std::fs::create_dir_all(&own).map_err(failed)?;
             let path = own.join(find_file_name(&source.name)?);
@@ -356,11 +354,11 @@ impl Server {
 }
 
 /// The last part of a file's name.
-fn find_file_name(name: &str) -> Result<&str, String> {
+fn find_file_name(name: &str) -> Result<&str, JudgeError> {
     let path = Path::new(name);
     let last = path.file_name().and_then(|last| last.to_str());
     last.filter(|last| path.extension().is_some_and(|extension| extension == "py") && !last.starts_with('.'))
-        .ok_or_else(|| format!("error: `{name}` is not the name of a Python file"))
+        .ok_or_else(|| JudgeError::FileName(name.to_owned()))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use cerith_toolchain::{Limits, ProgramRequest, Programs};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use crate::error::{JudgeError, MessageError, TaskFault};
 use crate::trial::{Expected, Interface, Trial, list_views, make_key};
 use cerith_runner::oracle::message::{Output, find_dtype};
 use cerith_runner::oracle::session::{ExpectedValues, Session};
@@ -115,26 +116,25 @@ struct Conversation<'a> {
     interface: Option<Interface>,
     trials: Vec<Trial>,
     skipped: Vec<String>,
-    failed: Option<String>,
+    failed: Option<MessageError>,
     launches: Option<ReferenceLaunches>,
 }
 
 /// Makes the trials of a task.
 ///
 /// # Errors
-/// The message for the user.
+/// The task cannot be judged.
 pub(super) fn read_task(
     name: &str,
     module: Module,
     programs: &Programs,
     seed: u64,
     contract: &dyn Fn(Contract) -> Contract,
-) -> Result<Task, String> {
-    let failed = |error: std::io::Error| format!("error: failed to make a temporary folder: {error}");
+) -> Result<Task, JudgeError> {
     let folder = tempfile::Builder::new()
         .prefix("cerith-")
         .tempdir()
-        .map_err(failed)?;
+        .map_err(JudgeError::TemporaryFolder)?;
     let readable = Some(vec![module.path.clone()]);
     let request = ProgramRequest {
         module,
@@ -161,27 +161,25 @@ pub(super) fn read_task(
         failed,
         ..
     } = conversation;
-    if let Some(reason) = failed {
-        return Err(format!("error: the task cannot be judged: {reason}\n --> {name}"));
-    }
-    match ended {
-        Err(failure) => return Err(format!("error: failed to read the task: {failure}\n --> {name}")),
-        Ok(ending) => {
-            if let Err(raised) = ending.result {
-                let raised = raised.root();
-                return Err(format!(
-                    "error: failed to read the task: {}: {}\n --> {name}",
-                    raised.kind, raised.message
-                ));
-            }
-        }
-    }
-    let Some(interface) = interface else {
-        return Err(format!("error: the task's process ended early\n --> {name}"));
+    let wrong = |fault| JudgeError::Task {
+        task: name.to_owned(),
+        fault,
     };
+    if let Some(error) = failed {
+        return Err(wrong(error.into()));
+    }
+    let ending = ended.map_err(|failure| wrong(TaskFault::Worker(failure)))?;
+    if let Err(raised) = ending.result {
+        let raised = raised.root();
+        return Err(wrong(TaskFault::Raised {
+            kind: raised.kind.clone(),
+            message: raised.message.clone(),
+        }));
+    }
+    let interface = interface.ok_or_else(|| wrong(TaskFault::Ended))?;
     if trials.is_empty() {
-        let reason = skipped.first().map_or("it has no inputs", String::as_str);
-        return Err(format!("error: the task cannot be judged: {reason}\n --> {name}"));
+        let first = skipped.into_iter().next();
+        return Err(wrong(first.map_or(TaskFault::NoInputs, TaskFault::Skipped)));
     }
     let own = interface.contract.as_ref().and_then(|own| {
         Some(Contract {
@@ -202,8 +200,8 @@ impl Conversation<'_> {
         if kind == Some("oracle") {
             return self.launch(question);
         }
-        if let Err(reason) = self.take(question) {
-            self.failed.get_or_insert(reason);
+        if let Err(error) = self.take(question) {
+            self.failed.get_or_insert(error);
         }
         let next = self.remaining.pop_front().filter(|_| self.failed.is_none());
         let Some((sizes, kind)) = next else {
@@ -215,16 +213,16 @@ impl Conversation<'_> {
         Reply::from(json!({"make": {"kind": kind, "seed": seed, "sizes": sizes}}))
     }
 
-    fn take(&mut self, question: &Question<'_>) -> Result<(), String> {
-        let TaskQuestion { message, files } = TaskQuestion::deserialize(&question.header)
-            .map_err(|error| format!("its message is not a task's: {error}"))?;
+    fn take(&mut self, question: &Question<'_>) -> Result<(), MessageError> {
+        let TaskQuestion { message, files } =
+            TaskQuestion::deserialize(&question.header).map_err(MessageError::Form)?;
         match message {
             TaskMessage::Task(interface) => self.interface = Some(interface),
-            TaskMessage::Failed(reason) => return Err(reason),
+            TaskMessage::Failed(reason) => return Err(MessageError::Failed(reason)),
             TaskMessage::Skipped(reason) => self.skipped.push(reason),
             TaskMessage::Trial(text) => {
                 let sizes: Vec<usize> = files.iter().map(|file| file.bytes).collect();
-                let blobs = split_blobs(question.blobs, &sizes).ok_or("its files and their sizes differ")?;
+                let blobs = split_blobs(question.blobs, &sizes).ok_or(MessageError::FileSizes)?;
                 let names = files.into_iter().map(|file| file.name);
                 let files: Vec<(String, Vec<u8>)> =
                     names.zip(blobs.iter().map(|blob| blob.to_vec())).collect();
@@ -241,7 +239,7 @@ impl Conversation<'_> {
         &mut self,
         text: TrialText,
         files: Vec<(String, Vec<u8>)>,
-    ) -> Result<Option<Trial>, String> {
+    ) -> Result<Option<Trial>, MessageError> {
         let mut outputs = Vec::with_capacity(text.outputs.len());
         let expected: HashSet<String> = text
             .outputs
@@ -259,7 +257,7 @@ impl Conversation<'_> {
             .into_iter()
             .filter(|(name, _)| !expected.contains(name))
             .collect();
-        let views = list_views(&call, &storages).ok_or("a tensor of a trial leaves its storage")?;
+        let views = list_views(&call, &storages).ok_or(MessageError::Storage)?;
         Ok(Some(Trial {
             kind: self.current.1.to_owned(),
             sizes: text.sizes,
@@ -275,12 +273,12 @@ impl Conversation<'_> {
         &self,
         output: ExpectedText,
         files: &[(String, Vec<u8>)],
-    ) -> Result<Option<Expected>, String> {
-        let dtype: DType = find_dtype(&output.dtype).map_err(|error| error.to_string())?;
+    ) -> Result<Option<Expected>, MessageError> {
+        let dtype: DType = find_dtype(&output.dtype)?;
         let values = match (&output.file, output.launch, output.storage) {
             (Some(name), ..) => {
                 let found = files.iter().find(|(file, _)| file == name);
-                let (_, bytes) = found.ok_or("an output of a trial has no file")?;
+                let (_, bytes) = found.ok_or(MessageError::NoFile)?;
                 ExpectedValues::Numbers(bytes.clone())
             }
             (None, Some(launch), Some(storage)) => {
@@ -294,20 +292,13 @@ impl Conversation<'_> {
                     offset: output.offset,
                     expected: PathBuf::new(),
                 };
-                let launches = self
-                    .launches
-                    .as_ref()
-                    .ok_or("an output names a launch that was not made")?;
-                let values = launches
-                    .session
-                    .read_formula(&view)
-                    .map_err(|error| error.to_string())?;
-                match values {
+                let launches = self.launches.as_ref().ok_or(MessageError::NoLaunch)?;
+                match launches.session.read_formula(&view)? {
                     Some(values) => values,
                     None => return Ok(None),
                 }
             }
-            _ => return Err("an output of a trial has neither a file nor a launch".to_owned()),
+            _ => return Err(MessageError::NoValues),
         };
         Ok(Some(Expected {
             name: output.name,
