@@ -282,7 +282,9 @@ impl Engine for Executed {
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
         let outcome = match self.results.get(&case.id) {
             Some(RemoteResult::Ran(ran)) => build_outcome(case, ran)?,
-            Some(RemoteResult::Decided(record)) => record.to_outcome(case).unwrap_or_else(build_unavailable),
+            Some(RemoteResult::Decided(record)) => record
+                .to_outcome(case)
+                .unwrap_or_else(|error| build_unavailable(error.to_string())),
             None => build_unavailable("the results do not have it".to_owned()),
         };
         Ok(Preparation::Ended(outcome))

@@ -17,7 +17,7 @@ use cerith_toolchain::conversation::frame::{self, BadFrame, NoFrame};
 use rustix::io::Errno;
 
 use super::device::{Code, Device, Work};
-use super::driver::{self, Error, Gpu};
+use super::driver::{self, Error, Gpu, OpenError};
 use super::wire::{self, Answer, Batch, GpuHeader, RanHeader};
 use cerith_engine::job::{BadJob, Ran};
 
@@ -83,12 +83,12 @@ fn redirect_stdout() -> Result<std::fs::File, ChildError> {
 fn serve_orders(index: usize, out: &mut std::fs::File) -> Result<(), ChildError> {
     let opened = Gpu::open(index).and_then(|gpu| {
         let description = gpu.description.clone();
-        let device = Device::new(gpu).map_err(|error| format!("{}: {}", error.name, error.message))?;
+        let device = Device::new(gpu).map_err(OpenError::Device)?;
         Ok((device, description))
     });
     let (mut device, description) = match opened {
         Ok(opened) => opened,
-        Err(reason) => return answer(out, &Answer::Unavailable(reason), &[]),
+        Err(error) => return answer(out, &Answer::Unavailable(error.to_string()), &[]),
     };
     let hello = GpuHeader {
         name: description.name,

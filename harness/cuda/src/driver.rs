@@ -93,6 +93,23 @@ fn check(code: CUresult) -> Result<()> {
     })
 }
 
+/// Why a GPU cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The machine has no driver.
+    #[error("CUDA's driver library (libcuda.so.1) is not on this machine")]
+    NoLibrary,
+    /// The driver has no GPU.
+    #[error("CUDA's driver sees no GPU")]
+    NoGpu,
+    /// The driver fails.
+    #[error("CUDA's driver does not start: {}, {}", .0.name, .0.message)]
+    Start(Error),
+    /// The GPU has no memory for launches.
+    #[error("{}: {}", .0.name, .0.message)]
+    Device(Error),
+}
+
 /// The properties of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
@@ -119,15 +136,18 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Loads the library and opens the GPU of an index. The error is a sentence for people.
-    pub fn open(index: usize) -> std::result::Result<Self, String> {
+    /// Loads the library and opens the GPU of an index.
+    ///
+    /// # Errors
+    /// There is no library or no such GPU.
+    pub fn open(index: usize) -> std::result::Result<Self, OpenError> {
         // SAFETY: loads and unloads the library; that runs the driver's own initialisers, as every CUDA program does.
         if !unsafe { sys::is_culib_present() } {
-            return Err("CUDA's driver library (libcuda.so.1) is not on this machine".to_owned());
+            return Err(OpenError::NoLibrary);
         }
         Self::open_device(index).map_err(|error| match error.name.as_str() {
-            "CUDA_ERROR_NO_DEVICE" => "CUDA's driver sees no GPU".to_owned(),
-            _ => format!("CUDA's driver does not start: {}, {}", error.name, error.message),
+            "CUDA_ERROR_NO_DEVICE" => OpenError::NoGpu,
+            _ => OpenError::Start(error),
         })
     }
 

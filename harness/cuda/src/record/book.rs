@@ -79,6 +79,15 @@ pub(super) struct Malformed {
     pub reason: String,
 }
 
+/// Why a record of an older format has no release.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum OriginError {
+    #[error("the record has no provenance")]
+    NoProvenance,
+    #[error(transparent)]
+    Version(#[from] BadVersion),
+}
+
 impl Line {
     fn has(&self, release: Release) -> Option<&Origin> {
         self.of.iter().find(|origin| origin.release == release)
@@ -133,10 +142,13 @@ impl Book {
                 line.agreed.get_or_insert(unsaid);
                 if line.of.is_empty() {
                     let record: Record = serde_json::from_str(text).map_err(wrong)?;
-                    line.of.push(book.only_release(record).map_err(malformed)?);
+                    line.of.push(
+                        book.only_release(record)
+                            .map_err(|error| malformed(error.to_string()))?,
+                    );
                 }
                 if line.of.iter().any(|origin| origin.by >= book.by.len()) {
-                    return Err(malformed("the record has no provenance".to_owned()));
+                    return Err(malformed(OriginError::NoProvenance.to_string()));
                 }
                 let mut of = Vec::with_capacity(line.of.len());
                 for origin in std::mem::take(&mut line.of) {
@@ -166,9 +178,9 @@ impl Book {
     }
 
     /// The release of a record in a file that holds one release: the Triton version of its provenance.
-    fn only_release(&self, record: Record) -> Result<Origin, String> {
-        let by = self.by.get(record.by).ok_or("the record has no provenance")?;
-        let triton: Version = by.triton.parse().map_err(|error: BadVersion| error.to_string())?;
+    fn only_release(&self, record: Record) -> Result<Origin, OriginError> {
+        let by = self.by.get(record.by).ok_or(OriginError::NoProvenance)?;
+        let triton: Version = by.triton.parse()?;
         Ok(Origin {
             release: triton.into(),
             cubin: record.cubin,

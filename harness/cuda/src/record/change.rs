@@ -84,22 +84,42 @@ fn read_back(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-pub(super) fn apply(changed: &[Change], memory: &mut Memory) -> Result<(), String> {
+/// Why changes do not fit a memory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// There is no such storage.
+    #[error("no storage `{0}`")]
+    NoStorage(String),
+    /// The bytes are not in the form of changes.
+    #[error("bytes of `{0}` that cannot be read")]
+    Unreadable(String),
+    /// The bytes begin before the memory.
+    #[error("bytes before `{0}`")]
+    Before(String),
+    /// The bytes end after the memory.
+    #[error("bytes after `{0}`")]
+    After(String),
+    /// Bytes change twice.
+    #[error("bytes of `{0}` twice")]
+    Twice(String),
+}
+
+pub(super) fn apply(changed: &[Change], memory: &mut Memory) -> Result<(), ChangeError> {
     let mut ranges = Vec::with_capacity(changed.len());
     for Change(name, start, bytes) in changed {
         let id = memory
             .ids()
             .find(|&id| memory.name(id) == name)
-            .ok_or_else(|| format!("no storage `{name}`"))?;
-        let bytes = read_back(bytes).ok_or_else(|| format!("bytes of `{name}` that cannot be read"))?;
+            .ok_or_else(|| ChangeError::NoStorage(name.clone()))?;
+        let bytes = read_back(bytes).ok_or_else(|| ChangeError::Unreadable(name.clone()))?;
         let first = ((memory.address(id) - ORIGIN) as i64).checked_add(*start);
         let first = first.and_then(|first| usize::try_from(first).ok());
-        let first = first.ok_or_else(|| format!("bytes before `{name}`"))?;
+        let first = first.ok_or_else(|| ChangeError::Before(name.clone()))?;
         let range = first..first.saturating_add(bytes.len());
         let (arena, _) = memory.arena_mut();
         arena
             .get_mut(range.clone())
-            .ok_or_else(|| format!("bytes after `{name}`"))?
+            .ok_or_else(|| ChangeError::After(name.clone()))?
             .copy_from_slice(&bytes);
         ranges.push((range.start, range.end, name));
     }
@@ -108,7 +128,7 @@ pub(super) fn apply(changed: &[Change], memory: &mut Memory) -> Result<(), Strin
         .windows(2)
         .find(|pair| matches!(pair, [(_, end, _), (start, ..)] if start < end));
     match twice {
-        Some([_, (_, _, name)]) => Err(format!("bytes of `{name}` twice")),
+        Some([_, (_, _, name)]) => Err(ChangeError::Twice((*name).clone())),
         _ => Ok(()),
     }
 }

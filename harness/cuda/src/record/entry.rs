@@ -4,7 +4,7 @@ use cerith_case::Case;
 use cerith_tile::fault::{Fault, is_planted};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Change, apply, find_changes};
+use super::change::{Change, ChangeError, apply, find_changes};
 use cerith_engine::{Complaint, Finished, Outcome, Position, Remembered, Trap, extract_compiler_cause};
 
 /// Which GPU, driver and Triton a record is of, and when.
@@ -188,8 +188,8 @@ impl Record {
     /// The outcome, laid out for a case.
     ///
     /// # Errors
-    /// It is of another case, in words.
-    pub fn to_outcome(&self, case: &Case) -> Result<Outcome, String> {
+    /// It is of another case.
+    pub fn to_outcome(&self, case: &Case) -> Result<Outcome, ChangeError> {
         let complaint = |words: &Words| {
             let kernels = &case.module.file;
             Box::new(Complaint {

@@ -27,9 +27,10 @@ mod release;
 mod selfcheck;
 mod shelf;
 
+pub use self::change::ChangeError;
 pub use self::entry::{Provenance, Record, normalize_message};
 pub use self::release::{BadRelease, Release};
-pub use self::selfcheck::check_records;
+pub use self::selfcheck::{RecordsError, check_records};
 pub use self::shelf::{Filed, Missing, Shelf, ShelfError};
 
 #[cfg(test)]

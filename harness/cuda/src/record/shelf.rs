@@ -13,6 +13,7 @@ use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Kernel, Target};
 
 use super::book::Book;
+use super::change::ChangeError;
 use super::entry::{Agreed, Provenance, Record, shorten_hash};
 use super::release::Release;
 use cerith_engine::job::digest;
@@ -168,7 +169,7 @@ impl Shelf {
         }
         match record.to_outcome(case) {
             Ok(outcome) => Ok(Ok((outcome, by))),
-            Err(reason) => Err(report_malformed(&path, Some(book), release, case, &reason)),
+            Err(error) => Err(report_malformed(&path, Some(book), release, case, &error)),
         }
     }
 
@@ -202,7 +203,8 @@ impl Shelf {
         if record.find_mismatch(case).is_some() {
             return Ok(None);
         }
-        let wrong = |reason: String| report_malformed(&path, book.as_ref().as_ref(), release, case, &reason);
+        let wrong =
+            |error: ChangeError| report_malformed(&path, book.as_ref().as_ref(), release, case, &error);
         record.to_outcome(case).map(Some).map_err(wrong)
     }
 
@@ -322,13 +324,13 @@ fn report_malformed(
     book: Option<&Book>,
     release: Release,
     case: &Case,
-    reason: &str,
+    error: &ChangeError,
 ) -> ShelfError {
     let line = book.and_then(|book| book.place(release, &case.id));
     ShelfError::Malformed {
         path: path.display().to_string(),
         line: line.unwrap_or_default(),
-        reason: format!("the record of `{}`: {reason}", case.id),
+        reason: format!("the record of `{}`: {error}", case.id),
     }
 }
 
