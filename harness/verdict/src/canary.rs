@@ -119,7 +119,7 @@ fn check_engine(engine: &dyn Engine) -> Option<String> {
 fn check_guard_stores(engine: &dyn Engine) -> Option<String> {
     let case = match load_case(OUTSIDE) {
         Ok(case) => case,
-        Err(why) => return Some(why),
+        Err(error) => return Some(error.to_string()),
     };
     let rules = engine
         .id()
@@ -136,7 +136,7 @@ fn check_guard_stores(engine: &dyn Engine) -> Option<String> {
 fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
     let case = match load_case(file) {
         Ok(case) => case,
-        Err(why) => return Some(why),
+        Err(error) => return Some(error.to_string()),
     };
     let rules = engine
         .id()
@@ -161,16 +161,23 @@ fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
     })
 }
 
-fn load_case(file: &str) -> Result<Case, String> {
+/// Why a canary has no case: a bug of ours.
+#[derive(Debug, thiserror::Error)]
+enum CanaryError {
+    #[error("the case file of a canary cannot be read")]
+    File,
+    #[error("the case of a canary cannot be made")]
+    Case,
+}
+
+fn load_case(file: &str) -> Result<Case, CanaryError> {
     let corpus = Corpus::load([
         Input::from_text("canary.yaml", file.to_owned()),
         Input::from_text("kernels.py", KERNELS),
     ]);
     let entry = corpus.entries().next();
-    let entry = entry.ok_or("the case file of a canary cannot be read")?;
-    entry
-        .resolve()
-        .map_err(|_| "the case of a canary cannot be made".to_owned())
+    let entry = entry.ok_or(CanaryError::File)?;
+    entry.resolve().map_err(|_| CanaryError::Case)
 }
 
 #[cfg(test)]

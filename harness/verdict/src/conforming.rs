@@ -10,11 +10,25 @@ use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::rules::Rules;
 
 use crate::difference::Tolerance;
-use crate::interval;
+use crate::interval::{self, OutsideInterval};
 use crate::panel::EngineRun;
 
-/// Rules, and the reference's outcome under them once it ran, or Cerith's own failure as text.
-type RulesAnswer<T> = (Rules, OnceCell<Result<T, String>>);
+/// Cerith's own failure in the reference.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum ReferenceError {
+    /// It panicked, with the message of the panic.
+    #[error("{0}")]
+    Panic(String),
+    /// It failed.
+    #[error("failed to {0}")]
+    Failure(#[from] Failure),
+    /// It does not accept its own bytes.
+    #[error(transparent)]
+    Outside(Box<OutsideInterval>),
+}
+
+/// Rules, and the reference's outcome under them once it ran.
+type RulesAnswer<T> = (Rules, OnceCell<Result<T, ReferenceError>>);
 
 /// The results of conforming implementations, computed by the reference when bits differ for the first time. If several
 /// sets of rules produce the same bits, a result that any of them allows is allowed.
@@ -68,14 +82,14 @@ impl<'a> ByReference<'a> {
     }
 
     /// Cerith's own failure in the reference, if there was one.
-    pub(crate) fn failure(&self) -> Option<&str> {
+    pub(crate) fn failure(&self) -> Option<&ReferenceError> {
         let mut given = self.answers.iter().filter_map(|(_, answer)| answer.get());
         let bounds = given.find_map(|answer| answer.as_ref().err());
         let as_numpy = self.as_numpy.as_ref().and_then(|(_, answer)| answer.get());
-        bounds.or_else(|| as_numpy?.as_ref().err()).map(String::as_str)
+        bounds.or_else(|| as_numpy?.as_ref().err())
     }
 
-    fn answers(&self) -> impl Iterator<Item = &Result<Conforming, String>> {
+    fn answers(&self) -> impl Iterator<Item = &Result<Conforming, ReferenceError>> {
         let asked = self
             .reference
             .map(|reference| self.answers.iter().map(move |asked| (reference, asked)));
@@ -89,13 +103,13 @@ impl<'a> ByReference<'a> {
         })
     }
 
-    fn ask(&self, reference: &Reference, rules: Rules) -> Result<Conforming, String> {
+    fn ask(&self, reference: &Reference, rules: Rules) -> Result<Conforming, ReferenceError> {
         let conforming = run_guarded(|| reference.find_conforming(self.case, rules))?;
         let own = self.reference_outcome.and_then(Outcome::finished);
-        match (own, &conforming) {
-            (Some(own), Conforming::Known(map)) => interval::holds(&own.memory, map).map(|()| conforming),
-            _ => Ok(conforming),
+        if let (Some(own), Conforming::Known(map)) = (own, &conforming) {
+            interval::holds(&own.memory, map).map_err(|error| ReferenceError::Outside(Box::new(error)))?;
         }
+        Ok(conforming)
     }
 }
 
@@ -163,7 +177,7 @@ impl Tolerance for ByReference<'_> {
     }
 }
 
-/// The reference's outcome, or Cerith's own failure as text.
-fn run_guarded<T>(ask: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
-    catch_panic(ask)?.map_err(|failure| format!("failed to {failure}"))
+/// The reference's outcome, or Cerith's own failure.
+fn run_guarded<T>(ask: impl FnOnce() -> Result<T, Failure>) -> Result<T, ReferenceError> {
+    Ok(catch_panic(ask).map_err(ReferenceError::Panic)??)
 }

@@ -4,7 +4,39 @@
 
 use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_memory::{ByteState, Memory};
-use cerith_tile::numeric;
+use cerith_tile::{DType, numeric};
+
+/// An element whose own bytes the reference does not accept: a bug of ours.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "the reference does not hold to its own intervals: storage `{storage}`, element {element} ({dtype}, byte {byte}): the \
+     reference gives {} (0x{bits:0width$x}), outside of {low:?} to {high:?}, which is what it accepts there{}",
+    numeric::format(*dtype, *bits),
+    describe_others(*other_count),
+    width = size * 2
+)]
+pub(crate) struct OutsideInterval {
+    storage: String,
+    element: usize,
+    dtype: DType,
+    /// The element's first byte.
+    byte: usize,
+    /// Its bytes.
+    size: usize,
+    bits: u64,
+    low: f64,
+    high: f64,
+    /// How many more elements are not accepted.
+    other_count: usize,
+}
+
+fn describe_others(others: usize) -> String {
+    if others > 0 {
+        format!(" (and {others} more)")
+    } else {
+        String::new()
+    }
+}
 
 /// The accepted values of an element under either of two sets of rules: from the lower to the upper end of both.
 pub(crate) fn merge_accepted(one: (usize, Accepted), other: (usize, Accepted)) -> (usize, Accepted) {
@@ -52,8 +84,8 @@ pub(crate) fn merge_accepted(one: (usize, Accepted), other: (usize, Accepted)) -
 /// Checks that the reference's own bytes lie inside the intervals that it accepts, in every element with an interval.
 ///
 /// # Errors
-/// They do not, which is a bug of ours: storage, element, value and interval in words.
-pub(crate) fn holds(own: &Memory, map: &AcceptanceMap) -> Result<(), String> {
+/// They do not, which is a bug of ours.
+pub(crate) fn holds(own: &Memory, map: &AcceptanceMap) -> Result<(), OutsideInterval> {
     let unsettled = map.without_held(|storage| own.bytes(storage));
     let mut outside = unsettled.filter_map(|(storage, byte, size, accepted)| {
         let Accepted::Within { dtype, low, high, .. } = accepted else {
@@ -68,27 +100,23 @@ pub(crate) fn holds(own: &Memory, map: &AcceptanceMap) -> Result<(), String> {
             .iter()
             .rev()
             .fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
-        (accepted.check_bits(bits) == Some(false)).then(|| {
-            format!(
-                "storage `{}`, element {} ({dtype}, byte {byte}): the reference gives {} (0x{bits:0width$x}), outside of \
-                 {low:?} to {high:?}, which is what it accepts there",
-                own.name(storage),
-                byte / size.max(1),
-                numeric::format(dtype, bits),
-                width = size * 2,
-            )
+        (accepted.check_bits(bits) == Some(false)).then(|| OutsideInterval {
+            storage: own.name(storage).to_owned(),
+            element: byte / size.max(1),
+            dtype,
+            byte,
+            size,
+            bits,
+            low,
+            high,
+            other_count: 0,
         })
     });
     let Some(first) = outside.next() else {
         return Ok(());
     };
-    let more = outside.count();
-    let more = if more > 0 {
-        format!(" (and {more} more)")
-    } else {
-        String::new()
-    };
-    Err(format!(
-        "the reference does not hold to its own intervals: {first}{more}"
-    ))
+    Err(OutsideInterval {
+        other_count: outside.count(),
+        ..first
+    })
 }

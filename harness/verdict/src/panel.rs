@@ -298,10 +298,10 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         return Err(Stopped);
     }
     for tolerance in &acceptances {
-        if let Some(message) = tolerance.failure() {
+        if let Some(error) = tolerance.failure() {
             failed.push(Failed {
                 engine: EngineId::Reference,
-                message: message.to_owned(),
+                message: error.to_string(),
             });
         }
     }

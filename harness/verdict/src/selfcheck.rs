@@ -344,26 +344,41 @@ pub fn run_selfcheck() -> Vec<String> {
             let wrong = run(known).err()?;
             Some(format!("the verdict on {}: {wrong}", known.name))
         })
-        .chain(record)
+        .chain(record.map(|error| error.to_string()))
         .chain(arithmetic)
         .collect()
 }
 
-fn run(known: &KnownTrial) -> Result<(), String> {
+/// Why a trial with a known verdict fails: a bug of ours.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum TrialError {
+    #[error("its case file cannot be read")]
+    File,
+    #[error("its case cannot be made")]
+    Case,
+    #[error("`{0}` is not an engine")]
+    Engine(&'static str),
+    #[error("it was stopped")]
+    Stopped,
+    #[error("{engine} failed: {message}")]
+    Failed { engine: EngineId, message: String },
+    #[error("{actual} instead of {expected}")]
+    Verdict { actual: String, expected: String },
+}
+
+fn run(known: &KnownTrial) -> Result<(), TrialError> {
     let file = format!("{}{}\n", STORAGES.replace("KERNEL", known.kernel), known.says);
     let corpus = Corpus::load([
         Input::from_text("trial.yaml", file),
         Input::from_text("kernels.py", KERNELS),
     ]);
-    let entry = corpus.entries().next().ok_or("its case file cannot be read")?;
-    let case = entry
-        .resolve()
-        .map_err(|_| "its case cannot be made".to_owned())?;
+    let entry = corpus.entries().next().ok_or(TrialError::File)?;
+    let case = entry.resolve().map_err(|_| TrialError::Case)?;
     let reference = Arc::new(Reference::default());
     let others = [(INTERPRET, known.interpret), (CUDA, known.cuda)]
         .into_iter()
         .map(|(id, told)| {
-            let id = id.parse().map_err(|_| format!("`{id}` is not an engine"))?;
+            let id = id.parse().map_err(|_| TrialError::Engine(id))?;
             let reference = Arc::clone(&reference);
             Ok(Arc::new(Teller {
                 id,
@@ -371,11 +386,14 @@ fn run(known: &KnownTrial) -> Result<(), String> {
                 reference,
             }) as Arc<dyn Engine>)
         })
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, TrialError>>()?;
     let panel = Panel::new(Some(reference), others);
-    let trial = try_case(&case, &panel).map_err(|_| "it was stopped".to_owned())?;
+    let trial = try_case(&case, &panel).map_err(|_| TrialError::Stopped)?;
     if let Some(failed) = trial.failed.first() {
-        return Err(format!("{} failed: {}", failed.engine, failed.message));
+        return Err(TrialError::Failed {
+            engine: failed.engine.clone(),
+            message: failed.message.clone(),
+        });
     }
     let verdict = &trial.verdict;
     let blame: Vec<String> = verdict.blame.iter().map(ToString::to_string).collect();
@@ -398,11 +416,10 @@ fn run(known: &KnownTrial) -> Result<(), String> {
     if found == right {
         Ok(())
     } else {
-        Err(format!(
-            "{} instead of {}",
-            describe_end(&found),
-            describe_end(&right)
-        ))
+        Err(TrialError::Verdict {
+            actual: describe_end(&found),
+            expected: describe_end(&right),
+        })
     }
 }
 
@@ -559,7 +576,10 @@ mod tests {
         };
         assert_eq!(
             run(&wrong),
-            Err("differ by interpret@3.9.0, not as expected instead of agree".to_owned())
+            Err(TrialError::Verdict {
+                actual: "differ by interpret@3.9.0, not as expected".to_owned(),
+                expected: "agree".to_owned(),
+            })
         );
     }
 }

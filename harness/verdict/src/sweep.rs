@@ -165,8 +165,8 @@ pub fn try_sweep(
         };
         causes.note(samples, &mut verdict);
     }
-    if let Some(message) = tolerance.failure() {
-        fail(message.to_owned());
+    if let Some(error) = tolerance.failure() {
+        fail(error.to_string());
     }
     let assessment = assess_sweep(&verdict, samples, engine, rules, &case.expectations);
     Ok(SweepTrial {
