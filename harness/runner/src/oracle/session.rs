@@ -13,7 +13,8 @@ use std::sync::Arc;
 use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_case::{Case, Corpus};
 use cerith_engine::{
-    Engine as _, Finished, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules, reject_sparse,
+    Engine as _, Failure, Finished, FormulaMemory, FormulaRun, Outcome, Reference, Trap, infer_rules,
+    reject_sparse,
 };
 use cerith_interp::value::read;
 use cerith_memory::{ByteState, Memory, StorageId, Tensor};
@@ -46,10 +47,21 @@ pub struct Executed {
     sources: Vec<Source>,
     /// The memory as the kernel left it.
     pub kernel: Memory,
-    /// The memory as its formula left it, or why that has no bounds.
-    formula: Result<Box<FormulaMemory>, String>,
+    /// The memory as its formula left it.
+    formula: Result<Box<FormulaMemory>, FormulaError>,
     /// A storage with floats that the program computed itself, which some output may depend on.
     computed: Option<String>,
+}
+
+/// Why the formula of a launch has no bounds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum FormulaError {
+    /// The kernel has an operation without bounds, as the reference describes it.
+    #[error("{0}")]
+    Unbounded(String),
+    /// The reference failed.
+    #[error("failed to {0}")]
+    Reference(Failure),
 }
 
 /// The origin of a storage's contents.
@@ -286,7 +298,7 @@ impl Session {
         })
     }
 
-    fn run_formula(&self, case: &Case, sources: &[Source]) -> Result<Box<FormulaMemory>, String> {
+    fn run_formula(&self, case: &Case, sources: &[Source]) -> Result<Box<FormulaMemory>, FormulaError> {
         self.run_formula_with(case, sources, AcceptanceMap::default(), self.contract)
     }
 
@@ -296,7 +308,7 @@ impl Session {
         sources: &[Source],
         ranges: AcceptanceMap,
         contract: Contract,
-    ) -> Result<Box<FormulaMemory>, String> {
+    ) -> Result<Box<FormulaMemory>, FormulaError> {
         let mut start = FormulaMemory {
             memory: case.memory(),
             ranges,
@@ -321,8 +333,8 @@ impl Session {
             .run_formulas(case, infer_rules(case), contract, start)
         {
             Ok(FormulaRun::Finished(formula)) => Ok(formula),
-            Ok(FormulaRun::Unbounded(reason)) => Err(reason),
-            Err(failure) => Err(format!("failed to {failure}")),
+            Ok(FormulaRun::Unbounded(reason)) => Err(FormulaError::Unbounded(reason)),
+            Err(failure) => Err(FormulaError::Reference(failure)),
         }
     }
 
@@ -400,7 +412,7 @@ impl Session {
             worst,
         } = comparison;
         let mut verdict = Verdict::from(comparison.finding());
-        let mut reason = executed.formula.as_ref().err().cloned();
+        let mut reason = executed.formula.as_ref().err().map(ToString::to_string);
         if verdict > Verdict::Undecided
             && tolerance.is_none()
             && let Some(computed) = &executed.computed
