@@ -106,7 +106,7 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
     match function.verify() {
         Ok(()) => Ok(function),
         Err(error) => {
-            let message = format!("{}, in `{}`", error.message, error.operation);
+            let message = format!("{}, in `{}`", error.violation, error.operation);
             Err(Refused {
                 diagnostic: Box::new(Diagnostic::error("unsupported", error.span, message)),
                 sources: Box::new(function.sources),

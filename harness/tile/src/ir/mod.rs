@@ -17,6 +17,7 @@ mod printer;
 mod signature;
 mod types;
 mod verifier;
+mod violation;
 
 pub use choice::Choice;
 pub use foreign::Foreign;
@@ -29,6 +30,7 @@ pub use operator::{
 };
 pub use types::{Elem, Shape, Type};
 pub use verifier::{MAX_NUMEL, VerifyError};
+pub use violation::Violation;
 
 #[cfg(test)]
 mod tests;

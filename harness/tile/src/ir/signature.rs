@@ -1,31 +1,26 @@
 //! Checks the operand and result types of each operation without regions.
 
 use super::verifier::{Signature, count, is_int, same_types};
+use super::violation::{Check, Violation, copy, ensure};
 use super::{AtomicOp, CastKind, Elem, OpKind, Shape, Type};
 use crate::DType;
 use crate::numeric;
 
-type Check = Result<(), String>;
-
-fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
-    if holds { Ok(()) } else { Err(message()) }
-}
-
 impl<'a> Signature<'a> {
-    fn takes<const N: usize>(self) -> Result<[&'a Type; N], String> {
+    fn takes<const N: usize>(self) -> Check<[&'a Type; N]> {
         self.operands
             .try_into()
             .map_err(|_| count("operand", N, self.operands.len()))
     }
 
-    fn makes<const N: usize>(self) -> Result<[&'a Type; N], String> {
+    fn makes<const N: usize>(self) -> Check<[&'a Type; N]> {
         self.results
             .try_into()
             .map_err(|_| count("result", N, self.results.len()))
     }
 
     /// Operands of one numeric type, which is also the result's.
-    fn elementwise<const N: usize>(self) -> Result<DType, String> {
+    fn elementwise<const N: usize>(self) -> Check<DType> {
         let operands = self.takes::<N>()?;
         let [result] = self.makes()?;
         for ty in operands {
@@ -35,30 +30,45 @@ impl<'a> Signature<'a> {
     }
 }
 
-fn is(what: &str, got: &Type, wanted: &Type) -> Check {
-    ensure(got == wanted, || format!("{what} is {got}, not {wanted}"))
-}
-
-fn expect_dtype(ty: &Type) -> Result<DType, String> {
-    ty.elem.num().ok_or_else(|| format!("{ty} holds no numbers"))
-}
-
-fn same_shape(what: &str, got: &Type, wanted: &Type) -> Check {
-    ensure(got.shape == wanted.shape, || {
-        format!("the {what} is {got}, whose shape differs from {wanted}")
+fn is(part: &'static str, got: &Type, wanted: &Type) -> Check {
+    ensure(got == wanted, || Violation::Type {
+        part,
+        actual: copy(got),
+        expected: copy(wanted),
     })
 }
 
-fn is_mask(what: &str, got: &Type, lanes: &Type) -> Check {
-    is(what, got, &lanes.with_elem(Elem::Num(DType::I1)))
+fn expect_dtype(ty: &Type) -> Check<DType> {
+    ty.elem.num().ok_or_else(|| Violation::NoNumbers(copy(ty)))
 }
 
-fn check_defined(defined: bool, name: &str, dtype: DType) -> Check {
-    ensure(defined, || format!("{name} means nothing for {dtype}"))
+fn same_shape(part: &'static str, got: &Type, wanted: &Type) -> Check {
+    ensure(got.shape == wanted.shape, || Violation::Shape {
+        part,
+        actual: copy(got),
+        expected: copy(wanted),
+    })
 }
 
-fn expect_pointee(ty: &Type) -> Result<Elem, String> {
-    ty.elem.pointee().ok_or_else(|| format!("{ty} holds no pointers"))
+/// Checks an element type that must be of integers. `part` is the beginning of the message: `the index is`.
+fn expect_integers(part: &'static str, holds: bool, ty: &Type) -> Check {
+    ensure(holds, || Violation::Integers {
+        part,
+        actual: copy(ty),
+    })
+}
+
+fn is_mask(part: &'static str, got: &Type, lanes: &Type) -> Check {
+    is(part, got, &lanes.with_elem(Elem::Num(DType::I1)))
+}
+
+fn check_defined(defined: bool, operation: &'static str, dtype: DType) -> Check {
+    let elem = Elem::Num(dtype);
+    ensure(defined, || Violation::Undefined { operation, elem })
+}
+
+fn expect_pointee(ty: &Type) -> Check<Elem> {
+    ty.elem.pointee().ok_or_else(|| Violation::NoPointers(copy(ty)))
 }
 
 /// Checks operands and results; operations with regions are the verifier's.
@@ -123,8 +133,9 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
             let [] = signature.takes()?;
             let [result] = signature.makes()?;
             let width = result.elem.num().map_or(64, DType::bits);
-            ensure(width == 64 || bits >> width == 0, || {
-                format!("{bits:#x} is too wide for {}", result.elem)
+            ensure(width == 64 || bits >> width == 0, || Violation::Wide {
+                bits: *bits,
+                elem: result.elem,
             })
         }
         OpKind::Poison => {
@@ -134,14 +145,14 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
         OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) => {
             let [] = signature.takes()?;
             let [result] = signature.makes()?;
-            ensure(*axis < 3, || format!("a grid has no axis {axis}"))?;
+            ensure(*axis < 3, || Violation::GridAxis(*axis))?;
             is("the result", result, &Type::num(DType::I32))
         }
         OpKind::Range { start, end } => {
             let [] = signature.takes()?;
             let [result] = signature.makes()?;
             let extent = usize::try_from(i64::from(*end) - i64::from(*start)).unwrap_or(0);
-            ensure(extent > 0, || "the range is empty".to_owned())?;
+            ensure(extent > 0, || Violation::EmptyRange)?;
             is(
                 "the result",
                 result,
@@ -191,7 +202,7 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
             let [result] = signature.makes()?;
             is("the result", result, operand)?;
             ensure(values.len() == operand.shape.len().max(1), || {
-                format!("{} promises for {operand}", values.len())
+                Violation::Promises(values.len(), copy(operand))
             })
         }
         OpKind::Unsupported(_) => Ok(()),
@@ -200,7 +211,7 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
         | OpKind::Scan { .. }
         | OpKind::For { .. }
         | OpKind::If { .. }
-        | OpKind::While { .. } => Err("its regions were not looked at".to_owned()),
+        | OpKind::While { .. } => Err(Violation::Regions),
     }
 }
 
@@ -218,16 +229,18 @@ fn cast(kind: CastKind, signature: Signature<'_>) -> Check {
             matches!(number, DType::I64 | DType::U64)
         }
     };
-    ensure(fits, || {
-        format!("there is no {} from {operand} to {result}", kind.name())
+    ensure(fits, || Violation::Cast {
+        kind: kind.name(),
+        from: copy(operand),
+        to: copy(result),
     })
 }
 
 fn check_movement(kind: &OpKind, signature: Signature<'_>) -> Check {
     if *kind == OpKind::Split {
         let [operand] = signature.takes()?;
-        let (last, rest) = operand.shape.split_last().ok_or("a scalar cannot be split")?;
-        ensure(*last == 2, || format!("the last extent of {operand} is not 2"))?;
+        let (last, rest) = operand.shape.split_last().ok_or(Violation::ScalarSplit)?;
+        ensure(*last == 2, || Violation::SplitExtent(copy(operand)))?;
         let half = Type::block(operand.elem, rest);
         return same_types("result", signature.results, &[half.clone(), half]);
     }
@@ -242,18 +255,18 @@ fn check_movement(kind: &OpKind, signature: Signature<'_>) -> Check {
             match (kind, shape.first_mut()) {
                 (OpKind::Join, _) => shape.push(2),
                 (_, Some(first)) => *first = first.saturating_mul(2),
-                (_, None) => return Err("scalars cannot be put one after the other".to_owned()),
+                (_, None) => return Err(Violation::ScalarCat),
             }
             is("the result", result, &Type::block(left.elem, shape))
         };
     }
     let [operand] = signature.takes()?;
     ensure(operand.elem == result.elem, || {
-        format!("{operand} becomes {result}")
+        Violation::Element(copy(operand), copy(result))
     })?;
     match kind {
         OpKind::Splat => ensure(operand.is_scalar() && !result.is_scalar(), || {
-            format!("a splat makes {result} of {operand}")
+            Violation::Splat(copy(operand), copy(result))
         }),
         OpKind::Broadcast => {
             let fits = operand.shape.len() == result.shape.len()
@@ -262,14 +275,15 @@ fn check_movement(kind: &OpKind, signature: Signature<'_>) -> Check {
                     .iter()
                     .zip(&result.shape)
                     .all(|(from, to)| from == to || *from == 1);
-            ensure(fits, || format!("{operand} cannot be broadcast to {result}"))
+            ensure(fits, || Violation::Broadcast(copy(operand), copy(result)))
         }
         OpKind::Trans { order } => {
             let mut seen = order.clone();
             seen.sort_unstable();
             let permutation = seen.iter().copied().eq(0..operand.shape.len());
-            ensure(permutation, || {
-                format!("{:?} does not permute {operand}", order.as_slice())
+            ensure(permutation, || Violation::Order {
+                order: order.to_vec(),
+                operand: copy(operand),
             })?;
             let shape: Shape = order
                 .iter()
@@ -278,15 +292,15 @@ fn check_movement(kind: &OpKind, signature: Signature<'_>) -> Check {
             is("the result", result, &Type::block(operand.elem, shape))
         }
         _ => ensure(operand.numel() == result.numel(), || {
-            format!("{operand} and {result} have different numbers of lanes")
+            Violation::Reshape(copy(operand), copy(result))
         }),
     }
 }
 
 fn gather(axis: usize, source: &Type, index: &Type, result: &Type) -> Check {
-    ensure(is_int(index.elem), || format!("the index is {index}"))?;
+    expect_integers("the index is", is_int(index.elem), index)?;
     ensure(axis < source.shape.len(), || {
-        format!("{source} has no axis {axis}")
+        Violation::NoAxis(copy(source), axis)
     })?;
     let others = source.shape.len() == index.shape.len()
         && source
@@ -295,13 +309,13 @@ fn gather(axis: usize, source: &Type, index: &Type, result: &Type) -> Check {
             .zip(&index.shape)
             .enumerate()
             .all(|(at, (from, to))| at == axis || from == to);
-    ensure(others, || format!("{source} and {index} differ off axis {axis}"))?;
+    ensure(others, || Violation::Gather(copy(source), copy(index), axis))?;
     is("the result", result, &index.with_elem(source.elem))
 }
 
 fn check_memory(kind: &OpKind, signature: Signature<'_>) -> Check {
     let Some(&pointer) = signature.operands.first() else {
-        return Err("it has no pointer".to_owned());
+        return Err(Violation::NoPointer);
     };
     let value = pointer.with_elem(expect_pointee(pointer)?);
     let mask = pointer.with_elem(Elem::Num(DType::I1));
@@ -310,7 +324,7 @@ fn check_memory(kind: &OpKind, signature: Signature<'_>) -> Check {
         OpKind::AddPtr => {
             let [_, offset] = signature.takes()?;
             same_shape("offset", offset, pointer)?;
-            ensure(is_int(offset.elem), || format!("the offset is {offset}"))?;
+            expect_integers("the offset is", is_int(offset.elem), offset)?;
             wanted.push(offset.clone());
             Some(pointer.clone())
         }
@@ -319,9 +333,7 @@ fn check_memory(kind: &OpKind, signature: Signature<'_>) -> Check {
             has_other: other,
             ..
         } => {
-            ensure(*masked || !*other, || {
-                "a load without a mask has another value".to_owned()
-            })?;
+            ensure(*masked || !*other, || Violation::UnmaskedOther)?;
             if *masked {
                 wanted.push(mask);
             }
@@ -331,7 +343,7 @@ fn check_memory(kind: &OpKind, signature: Signature<'_>) -> Check {
             Some(value)
         }
         OpKind::AtomicPoll { .. } => {
-            ensure(is_int(value.elem), || format!("it waits for {}", value.elem))?;
+            ensure(is_int(value.elem), || Violation::Poll(value.elem))?;
             wanted.push(value);
             Some(mask)
         }
@@ -349,13 +361,16 @@ fn check_memory(kind: &OpKind, signature: Signature<'_>) -> Check {
                     let bitwise = matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
                     let fits =
                         *op == AtomicOp::Xchg || value.elem.num().is_some_and(|d| d.is_int() || !bitwise);
-                    ensure(fits, || format!("{} means nothing for {}", op.name(), value.elem))?;
+                    ensure(fits, || Violation::Undefined {
+                        operation: op.name(),
+                        elem: value.elem,
+                    })?;
                     Some(value)
                 }
                 _ => None,
             }
         }
-        _ => return Err("it does not touch memory".to_owned()),
+        _ => return Err(Violation::NoMemory),
     };
     same_types("operand", signature.operands, &wanted)?;
     same_types("result", signature.results, result.as_slice())
@@ -373,7 +388,9 @@ fn dot(signature: Signature<'_>) -> Check {
         ([p, m, k], [q, k2, n], [r, m2, n2]) => p == q && p == r && m == m2 && n == n2 && k == k2,
         _ => false,
     };
-    ensure(fits, || format!("{a} times {b} is not {accumulator}"))
+    ensure(fits, || {
+        Violation::Dot(Box::new([a, b, accumulator].map(Type::clone)))
+    })
 }
 
 fn histogram(mask: bool, signature: Signature<'_>) -> Check {
@@ -386,10 +403,7 @@ fn histogram(mask: bool, signature: Signature<'_>) -> Check {
         let [values] = signature.takes()?;
         values
     };
-    ensure(is_int(values.elem) && values.shape.len() == 1, || {
-        format!("the values are {values}")
-    })?;
-    ensure(is_int(result.elem) && result.shape.len() == 1, || {
-        format!("the counts are {result}")
-    })
+    let is_row = |ty: &Type| is_int(ty.elem) && ty.shape.len() == 1;
+    expect_integers("the values are", is_row(values), values)?;
+    expect_integers("the counts are", is_row(result), result)
 }

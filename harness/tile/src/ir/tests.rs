@@ -444,7 +444,7 @@ fn library_functions_are_checked_against_their_symbols() {
         "{text}"
     );
     let error = made(DType::I64).verify().expect_err("an exponent of 64 bits");
-    assert_eq!(error.message, "operand 1 is i64, not i32");
+    assert_eq!(error.violation.to_string(), "operand 1 is i64, not i32");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! The frontend checks the rules of Triton that execution doesn't need, such as extents that are powers of two.
 
 use super::printer::DEEPEST;
+use super::violation::{Check, Violation, copy, ensure};
 use super::{Block, Elem, Function, LocId, OpKind, Operation, Type, ValueId};
 use crate::DType;
 use crate::source::Span;
@@ -14,10 +15,10 @@ pub const MAX_NUMEL: usize = 1 << 20;
 
 /// A malformed function. It is a bug of its creator, not of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("malformed IR at {position}: {message}, in `{operation}`")]
+#[error("malformed IR at {position}: {violation}, in `{operation}`")]
 pub struct VerifyError {
-    /// The message.
-    pub message: String,
+    /// The rule that it violates.
+    pub violation: Violation,
     /// The operation as text, with values by number; the function's name outside of operations.
     pub operation: String,
     /// `file:line:column` of the Python source.
@@ -33,8 +34,8 @@ impl Function {
             function: self,
             state: vec![State::Undefined; self.values.len()],
         };
-        verifier.header().map_err(|message| VerifyError {
-            message,
+        verifier.header().map_err(|violation| VerifyError {
+            violation,
             operation: format!("func @{}", self.name),
             position: self.sources.describe_position(self.span(LocId(0))),
             span: self.span(LocId(0)),
@@ -46,7 +47,7 @@ impl Function {
             .iter()
             .find(|operation| operation.kind == OpKind::Yield)
         {
-            Some(operation) => Err(verifier.build_error(operation, "the function's body yields".to_owned())),
+            Some(operation) => Err(verifier.build_error(operation, Violation::BodyYield)),
             None => Ok(()),
         }
     }
@@ -65,17 +66,11 @@ struct Verifier<'a> {
     state: Vec<State>,
 }
 
-type Check = Result<(), String>;
-
-fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
-    if holds { Ok(()) } else { Err(message()) }
-}
-
 impl<'a> Verifier<'a> {
-    fn build_error(&self, operation: &Operation, message: String) -> VerifyError {
+    fn build_error(&self, operation: &Operation, violation: Violation) -> VerifyError {
         let span = self.function.span(operation.loc);
         VerifyError {
-            message,
+            violation,
             operation: self.function.operation_text(operation),
             position: self.function.sources.describe_position(span),
             span,
@@ -84,33 +79,31 @@ impl<'a> Verifier<'a> {
 
     fn header(&mut self) -> Check {
         for (at, info) in self.function.values.iter().enumerate() {
-            well_formed(&info.ty).map_err(|message| format!("value {at}: {message}"))?;
+            well_formed(&info.ty).map_err(|violation| Violation::Value(at, Box::new(violation)))?;
         }
         for (at, loc) in self.function.locs.iter().enumerate() {
             // Callers come first, so that following them ends.
             ensure(loc.caller.is_none_or(|caller| (caller.0 as usize) < at), || {
-                format!("place {at} is called from a later one")
+                Violation::CallOrder(at)
             })?;
         }
         for param in &self.function.params {
             self.define(param.value)?;
             let scalar = self.find_type(param.value)?.is_scalar();
-            ensure(scalar, || format!("parameter `{}` is a block", param.name))?;
+            ensure(scalar, || Violation::BlockParameter(param.name.clone()))?;
         }
-        ensure(self.function.body.args.is_empty(), || {
-            "the body takes arguments".to_owned()
-        })
+        ensure(self.function.body.args.is_empty(), || Violation::BodyArguments)
     }
 
-    fn find_type(&self, value: ValueId) -> Result<&'a Type, String> {
+    fn find_type(&self, value: ValueId) -> Check<&'a Type> {
         self.function
             .values
             .get(value.0 as usize)
             .map(|info| &info.ty)
-            .ok_or_else(|| format!("there is no value {}", value.0))
+            .ok_or(Violation::NoValue(value.0))
     }
 
-    fn find_types(&self, values: &[ValueId]) -> Result<Vec<&'a Type>, String> {
+    fn find_types(&self, values: &[ValueId]) -> Check<Vec<&'a Type>> {
         values.iter().map(|&value| self.find_type(value)).collect()
     }
 
@@ -118,10 +111,8 @@ impl<'a> Verifier<'a> {
         let state = self
             .state
             .get_mut(value.0 as usize)
-            .ok_or_else(|| format!("there is no value {}", value.0))?;
-        ensure(*state == State::Undefined, || {
-            format!("value {} is defined twice", value.0)
-        })?;
+            .ok_or(Violation::NoValue(value.0))?;
+        ensure(*state == State::Undefined, || Violation::DefinedTwice(value.0))?;
         *state = State::Visible;
         Ok(())
     }
@@ -129,20 +120,18 @@ impl<'a> Verifier<'a> {
     fn check_ops(&mut self, block: &'a Block, depth: usize) -> Result<(), VerifyError> {
         for operation in &block.ops {
             self.check_uses(operation)
-                .map_err(|message| self.build_error(operation, message))?;
+                .map_err(|violation| self.build_error(operation, violation))?;
             self.check(operation)
-                .map_err(|message| self.build_error(operation, message))?;
+                .map_err(|violation| self.build_error(operation, violation))?;
             for region in operation.kind.regions() {
                 if depth >= DEEPEST {
-                    return Err(
-                        self.build_error(operation, format!("regions are nested more than {DEEPEST} deep"))
-                    );
+                    return Err(self.build_error(operation, Violation::Nested));
                 }
                 self.check_region(operation, region, depth + 1)?;
             }
             for &result in &operation.results {
                 self.define(result)
-                    .map_err(|message| self.build_error(operation, message))?;
+                    .map_err(|violation| self.build_error(operation, violation))?;
             }
         }
         Ok(())
@@ -156,7 +145,7 @@ impl<'a> Verifier<'a> {
     ) -> Result<(), VerifyError> {
         for &arg in &region.args {
             self.define(arg)
-                .map_err(|message| self.build_error(owner, message))?;
+                .map_err(|violation| self.build_error(owner, violation))?;
         }
         self.check_ops(region, depth)?;
         let early = region
@@ -166,7 +155,7 @@ impl<'a> Verifier<'a> {
             .skip(1)
             .find(|operation| operation.kind == OpKind::Yield);
         if let Some(operation) = early {
-            return Err(self.build_error(operation, "a yield is not the last of its region".to_owned()));
+            return Err(self.build_error(operation, Violation::EarlyYield));
         }
         for &arg in &region.args {
             self.hide(arg);
@@ -187,17 +176,17 @@ impl<'a> Verifier<'a> {
 
     fn check_uses(&self, operation: &Operation) -> Check {
         ensure((operation.loc.0 as usize) < self.function.locs.len(), || {
-            "it has no place".to_owned()
+            Violation::NoLocation
         })?;
         for &operand in &operation.operands {
             match self.state.get(operand.0 as usize) {
-                None => return Err(format!("there is no value {}", operand.0)),
+                None => return Err(Violation::NoValue(operand.0)),
                 Some(State::Visible) => {}
                 Some(State::Undefined) => {
-                    return Err(format!("value {} is used before it is defined", operand.0));
+                    return Err(Violation::UsedBefore(operand.0));
                 }
                 Some(State::Hidden) => {
-                    return Err(format!("value {} is used outside of its region", operand.0));
+                    return Err(Violation::UsedOutside(operand.0));
                 }
             }
         }
@@ -232,9 +221,9 @@ impl<'a> Verifier<'a> {
                 let [condition] = operands[..] else {
                     return Err(count("operand", 1, operands.len()));
                 };
-                is_scalar_bool("condition", condition)?;
+                check_condition(condition)?;
                 for region in [then_block, else_block] {
-                    ensure(region.args.is_empty(), || "a branch takes arguments".to_owned())?;
+                    ensure(region.args.is_empty(), || Violation::BranchArguments)?;
                     check_types("yielded value", &self.find_yield_types(region)?, &results)?;
                 }
                 Ok(())
@@ -244,10 +233,10 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn find_yield_types(&self, region: &'a Block) -> Result<Vec<&'a Type>, String> {
+    fn find_yield_types(&self, region: &'a Block) -> Check<Vec<&'a Type>> {
         match region.ops.last() {
             Some(last) if last.kind == OpKind::Yield => self.find_types(&last.operands),
-            _ => Err("a region does not end with a yield".to_owned()),
+            _ => Err(Violation::NoYield),
         }
     }
 
@@ -270,7 +259,7 @@ impl<'a> Verifier<'a> {
         };
         let number = lower.is_scalar() && is_int(lower.elem);
         ensure(number && lower == upper && lower == step, || {
-            format!("bounds and step are {lower}, {upper} and {step}, not scalar integers of one type")
+            Violation::Bounds(Box::new([lower, upper, step].map(|ty| (*ty).clone())))
         })?;
         let mut taken = vec![*lower];
         taken.extend(initial);
@@ -287,9 +276,9 @@ impl<'a> Verifier<'a> {
         )?;
         let yields = self.find_yield_types(before)?;
         let [condition, passed @ ..] = &yields[..] else {
-            return Err("the test yields no condition".to_owned());
+            return Err(Violation::NoCondition);
         };
-        is_scalar_bool("condition", condition)?;
+        check_condition(condition)?;
         check_types("region argument", &self.find_types(&after.args)?, passed)?;
         check_types(
             "yielded value",
@@ -308,19 +297,17 @@ pub(super) struct Signature<'a> {
 }
 
 fn well_formed(ty: &Type) -> Check {
-    ensure(ty.block != ty.shape.is_empty(), || {
-        "a block has extents, and a scalar has none".to_owned()
-    })?;
+    ensure(ty.block != ty.shape.is_empty(), || Violation::Extents)?;
     let lanes = ty
         .shape
         .iter()
         .try_fold(1usize, |lanes, &extent| lanes.checked_mul(extent));
     ensure(
         lanes.is_some_and(|lanes| (1..=MAX_NUMEL).contains(&lanes)),
-        || format!("{ty} does not have 1 to {MAX_NUMEL} lanes"),
+        || Violation::Lanes(copy(ty)),
     )?;
     ensure(!matches!(ty.elem, Elem::Ptr { depth: 0, .. }), || {
-        "a pointer points to nothing".to_owned()
+        Violation::NoPointee
     })
 }
 
@@ -328,7 +315,7 @@ fn check_pure(region: &Block, depth: usize) -> Check {
     for operation in &region.ops {
         let touches =
             operation.kind.accesses_memory() || matches!(operation.kind, OpKind::Barrier | OpKind::Acquire);
-        ensure(!touches, || "a combine region touches memory".to_owned())?;
+        ensure(!touches, || Violation::ImpureCombine)?;
         if depth < DEEPEST {
             for inner in operation.kind.regions() {
                 check_pure(inner, depth + 1)?;
@@ -339,16 +326,16 @@ fn check_pure(region: &Block, depth: usize) -> Check {
 }
 
 /// The types that a reduction leaves.
-fn reduce_types(signature: Signature<'_>, axis: usize) -> Result<Vec<Type>, String> {
+fn reduce_types(signature: Signature<'_>, axis: usize) -> Check<Vec<Type>> {
     let Some(first) = signature.operands.first() else {
-        return Err("it has no operands".to_owned());
+        return Err(Violation::NoOperands);
     };
     for ty in signature.operands {
         ensure(ty.shape == first.shape, || {
-            format!("operands of {first} and {ty} lanes")
+            Violation::OperandLanes(copy(first), copy(ty))
         })?;
     }
-    ensure(axis < first.shape.len(), || format!("{first} has no axis {axis}"))?;
+    ensure(axis < first.shape.len(), || Violation::NoAxis(copy(first), axis))?;
     let mut shape = first.shape.clone();
     shape.remove(axis);
     Ok(signature
@@ -358,18 +345,27 @@ fn reduce_types(signature: Signature<'_>, axis: usize) -> Result<Vec<Type>, Stri
         .collect())
 }
 
-pub(super) fn count(what: &str, wanted: usize, got: usize) -> String {
-    format!("{got} {what}s where {wanted} belong")
+pub(super) const fn count(part: &'static str, expected: usize, actual: usize) -> Violation {
+    Violation::Count {
+        part,
+        actual,
+        expected,
+    }
 }
 
-pub(super) fn same_types(what: &str, got: &[&Type], wanted: &[Type]) -> Check {
-    check_types(what, got, &wanted.iter().collect::<Vec<_>>())
+pub(super) fn same_types(part: &'static str, got: &[&Type], wanted: &[Type]) -> Check {
+    check_types(part, got, &wanted.iter().collect::<Vec<_>>())
 }
 
-fn check_types(what: &str, got: &[&Type], wanted: &[&Type]) -> Check {
-    ensure(got.len() == wanted.len(), || count(what, wanted.len(), got.len()))?;
+fn check_types(part: &'static str, got: &[&Type], wanted: &[&Type]) -> Check {
+    ensure(got.len() == wanted.len(), || count(part, wanted.len(), got.len()))?;
     for (nth, (got, wanted)) in got.iter().zip(wanted).enumerate() {
-        ensure(got == wanted, || format!("{what} {nth} is {got}, not {wanted}"))?;
+        ensure(got == wanted, || Violation::NthType {
+            part,
+            nth,
+            actual: copy(got),
+            expected: copy(wanted),
+        })?;
     }
     Ok(())
 }
@@ -378,8 +374,11 @@ pub(super) fn is_int(elem: Elem) -> bool {
     elem.num().is_some_and(DType::is_int)
 }
 
-fn is_scalar_bool(what: &str, ty: &Type) -> Check {
-    ensure(*ty == Type::num(DType::I1), || {
-        format!("the {what} is {ty}, not i1")
+fn check_condition(ty: &Type) -> Check {
+    let expected = Type::num(DType::I1);
+    ensure(*ty == expected, || Violation::Type {
+        part: "the condition",
+        actual: copy(ty),
+        expected: Box::new(expected),
     })
 }
