@@ -71,10 +71,10 @@ pub(crate) fn find_tracked(folder: &Path) -> Tracking {
                 }
                 // An empty folder has nothing to execute.
                 Err(_) if is_empty(folder) => {}
-                Err(reason) => {
+                Err(error) => {
                     return Tracking::Unknown {
                         tree: tree.to_owned(),
-                        reason,
+                        reason: error.to_string(),
                     };
                 }
             }
@@ -98,28 +98,41 @@ fn resolve_links(path: &Path) -> PathBuf {
     }
 }
 
+/// Why the index of a work tree cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum IndexError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("`.git` names no repository")]
+    NoRepository,
+    #[error("it is too long")]
+    TooLong,
+    #[error("it is not an index of version 2 to 4 with whole entries")]
+    Format,
+}
+
 /// The first file of a work tree's index that lies in a folder of it, or is the folder or a link on the way to it.
-fn first_tracked(tree: &Path, inside: &Path) -> Result<Option<PathBuf>, String> {
+fn first_tracked(tree: &Path, inside: &Path) -> Result<Option<PathBuf>, IndexError> {
     let dot_git = tree.join(".git");
     let git = if dot_git.is_dir() {
         dot_git
     } else {
         // A linked work tree, or a submodule.
-        let text = fs::read_to_string(&dot_git).map_err(|error| error.to_string())?;
-        let named = text.strip_prefix("gitdir:").ok_or("`.git` names no repository")?;
+        let text = fs::read_to_string(&dot_git)?;
+        let named = text.strip_prefix("gitdir:").ok_or(IndexError::NoRepository)?;
         tree.join(named.trim())
     };
     let index = git.join("index");
     let metadata = match fs::metadata(&index) {
         // Nothing was added yet.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && git.is_dir() => return Ok(None),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(error.into()),
         Ok(metadata) => metadata,
     };
     if metadata.len() > MAX_INDEX {
-        return Err("it is too long".to_owned());
+        return Err(IndexError::TooLong);
     }
-    let bytes = fs::read(&index).map_err(|error| error.to_string())?;
+    let bytes = fs::read(&index)?;
     let prefix = inside
         .components()
         .filter_map(|part| match part {
@@ -138,7 +151,7 @@ fn first_tracked(tree: &Path, inside: &Path) -> Result<Option<PathBuf>, String> 
             found = Some(PathBuf::from(String::from_utf8_lossy(name).into_owned()));
         }
     })
-    .ok_or("it is not an index of version 2 to 4 with whole entries")?;
+    .ok_or(IndexError::Format)?;
     Ok(found)
 }
 

@@ -84,9 +84,9 @@ pub(crate) fn check(toolchain: &Toolchain, depth: Depth) -> Result<Hash, Damage>
     {
         return result.clone();
     }
-    let result = compare(root, depth).map_err(|what| Damage {
+    let result = compare(root, depth).map_err(|error| Damage {
         id: toolchain.contents.id.clone(),
-        description: what,
+        description: error.to_string(),
     });
     checked.insert(root.to_owned(), result.clone());
     result
@@ -112,7 +112,45 @@ pub(crate) fn renew_settings(root: &Path) {
     forget(root);
 }
 
-fn compare(root: &Path, depth: Depth) -> Result<Hash, String> {
+/// Why the files of a toolchain are not those that were installed. Paths start from the folder of the packages.
+#[derive(Debug, thiserror::Error)]
+enum CompareError {
+    #[error("{first}{}", describe_others(*other_count))]
+    Files {
+        first: FileDamage,
+        /// How many more files are damaged.
+        other_count: usize,
+    },
+    #[error("`{path}` cannot be read: {error}")]
+    Read { path: String, error: io::Error },
+    #[error("its packages are gone")]
+    NoPackages,
+    #[error("`{path}`: {error}")]
+    Record { path: String, error: io::Error },
+    #[error("nothing says what was installed of {0}")]
+    NoRecord(&'static str),
+}
+
+/// The damage of one file.
+#[derive(Debug, thiserror::Error)]
+enum FileDamage {
+    #[error("`{0}` is missing")]
+    Missing(String),
+    #[error("`{0}` was added")]
+    Added(String),
+    #[error("`{0}` was changed")]
+    Changed(String),
+}
+
+fn describe_others(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => ", and another file is not what was installed".to_owned(),
+        others => format!(", and {others} more files are not what was installed"),
+    }
+}
+
+fn compare(root: &Path, depth: Depth) -> Result<Hash, CompareError> {
     let found = list_files(root);
     let (mut manifest, is_new) = match read(root) {
         Some(manifest) => (manifest, false),
@@ -134,7 +172,7 @@ fn compare(root: &Path, depth: Depth) -> Result<Hash, String> {
         in_hand
             .into_iter()
             .filter(|path| !found.contains_key(*path) && !is_bytecode(path))
-            .map(|path| format!("`{}` is missing", shorten(path))),
+            .map(|path| FileDamage::Missing(shorten(path).to_owned())),
     );
     let unsure: Vec<(&String, &Stamp)> = found
         .iter()
@@ -146,25 +184,31 @@ fn compare(root: &Path, depth: Depth) -> Result<Hash, String> {
     let mut updated: Vec<(String, Entry)> = Vec::new();
     for ((path, stamp), hash) in unsure.iter().zip(hash_files(root, &unsure)) {
         let may_be_new = is_new && (is_bytecode(path) || is_unlisted(path));
-        let hash = hash.map_err(|error| format!("`{}` cannot be read: {error}", shorten(path)))?;
+        let hash = hash.map_err(|error| CompareError::Read {
+            path: shorten(path).to_owned(),
+            error,
+        })?;
         match expected(path) {
             Some(known) if *known == hash => {}
             None if may_be_new => {}
             // Python makes it again from the source, which is checked.
             _ if is_bytecode(path) && fs::remove_file(root.join(path)).is_ok() => continue,
             known => {
-                let how = known.map_or("was added", |_| "was changed");
-                damage.push(format!("`{}` {how}", shorten(path)));
+                let path = shorten(path).to_owned();
+                damage.push(match known {
+                    Some(_) => FileDamage::Changed(path),
+                    None => FileDamage::Added(path),
+                });
                 continue;
             }
         }
         updated.push(((*path).clone(), Entry(hash, **stamp)));
     }
-    if let Some(first) = damage.first() {
-        return Err(match damage.len() - 1 {
-            0 => first.clone(),
-            1 => format!("{first}, and another file is not what was installed"),
-            more => format!("{first}, and {more} more files are not what was installed"),
+    let mut damage = damage.into_iter();
+    if let Some(first) = damage.next() {
+        return Err(CompareError::Files {
+            first,
+            other_count: damage.len(),
         });
     }
     if is_new || !updated.is_empty() {
@@ -273,15 +317,21 @@ fn visit(root: &Path, folder: &str, depth: usize, found: &mut BTreeMap<String, S
 }
 
 /// The hashes that the wheels' records have.
-fn read_records(root: &Path, found: &BTreeMap<String, Stamp>) -> Result<BTreeMap<String, String>, String> {
-    let folder = find_packages(root).ok_or("its packages are gone")?;
+fn read_records(
+    root: &Path,
+    found: &BTreeMap<String, Stamp>,
+) -> Result<BTreeMap<String, String>, CompareError> {
+    let folder = find_packages(root).ok_or(CompareError::NoPackages)?;
     let mut recorded = BTreeMap::new();
     let mut packages = Vec::new();
     // Packages may have copies of others in them, whose records name files that were left out.
     let is_record =
         |path: &&String| shorten(path).matches('/').count() == 1 && path.ends_with(".dist-info/RECORD");
     for path in found.keys().filter(is_record) {
-        let text = fs::read_to_string(root.join(path)).map_err(|error| format!("`{path}`: {error}"))?;
+        let text = fs::read_to_string(root.join(path)).map_err(|error| CompareError::Record {
+            path: path.clone(),
+            error,
+        })?;
         packages.extend(shorten(path).split('-').next());
         for line in text.lines() {
             let mut parts = line.rsplitn(3, ',');
@@ -296,7 +346,7 @@ fn read_records(root: &Path, found: &BTreeMap<String, Stamp>) -> Result<BTreeMap
         }
     }
     match ["triton", "numpy"].iter().find(|name| !packages.contains(name)) {
-        Some(name) => Err(format!("nothing says what was installed of {name}")),
+        Some(name) => Err(CompareError::NoRecord(name)),
         None => Ok(recorded),
     }
 }
