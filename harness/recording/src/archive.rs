@@ -37,8 +37,25 @@ pub enum Content {
     Zeros,
     /// It is in an archive: `data.zip/0123…`.
     Entry(String),
-    /// It is not available, for this reason.
-    Lost(String),
+    /// It is not available.
+    Lost(ContentError),
+}
+
+/// Why the bytes of a hash are not available.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContentError {
+    /// They were not recorded.
+    #[error("its bytes are not in the part file")]
+    NotRecorded,
+    /// There is no such part file.
+    #[error("its part file is gone")]
+    NoFile,
+    /// There are more or fewer than recorded.
+    #[error("its bytes are not as many as they say")]
+    Length,
+    /// They are damaged: the message of the decoder.
+    #[error("its bytes cannot be unpacked: {0}")]
+    Damaged(String),
 }
 
 impl Contents {
@@ -56,12 +73,12 @@ impl Contents {
     }
 
     /// The bytes of a hash, or why there are none.
-    fn read(&self, hash: &str) -> io::Result<Result<Vec<u8>, String>> {
+    fn read(&self, hash: &str) -> io::Result<Result<Vec<u8>, ContentError>> {
         let Some(place) = self.contents.get(hash) else {
-            return Ok(Err("its bytes are not in the part file".to_owned()));
+            return Ok(Err(ContentError::NotRecorded));
         };
         let Some(path) = self.files.get(place.file) else {
-            return Ok(Err("its part file is gone".to_owned()));
+            return Ok(Err(ContentError::NoFile));
         };
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(place.payload.offset))?;
@@ -73,8 +90,8 @@ impl Contents {
             .read_to_end(&mut bytes);
         Ok(match unpacked {
             Ok(_) if bytes.len() as u64 == place.size => Ok(bytes),
-            Ok(_) => Err("its bytes are not as many as they say".to_owned()),
-            Err(error) => Err(format!("its bytes cannot be unpacked: {error}")),
+            Ok(_) => Err(ContentError::Length),
+            Err(error) => Err(ContentError::Damaged(error.to_string())),
         })
     }
 }
@@ -126,7 +143,7 @@ impl<'c> Archive<'c> {
         let content = match self.contents.read(hash)? {
             Ok(bytes) if zeros && bytes.iter().all(|&byte| byte == 0) => Content::Zeros,
             Ok(bytes) => Content::Entry(self.write(hash, &bytes)?),
-            Err(reason) => Content::Lost(reason),
+            Err(error) => Content::Lost(error),
         };
         self.written.insert(hash.to_owned(), content.clone());
         Ok(content)

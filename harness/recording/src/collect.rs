@@ -1,5 +1,6 @@
 //! Makes a recording on disk from part files. See `case_text` for the text of a case file, and `archive` for the archives.
 
+mod error;
 pub(crate) mod launches;
 pub(crate) mod verify;
 
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use self::error::StorageError;
 use self::launches::{Gathered, Kernel, RecordedLaunch};
 use crate::archive::Archive;
 use crate::case_text::Text;
@@ -174,7 +176,7 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
                     collected.without_data += case.without_data;
                     cases.push(case);
                 }
-                Err(why) => skip(&mut skipped, &kernel.function, why, 1),
+                Err(error) => skip(&mut skipped, &kernel.function, error.to_string(), 1),
             }
         }
         archive.close().map_err(CollectError::io_error_at(&folder))?;
@@ -258,10 +260,10 @@ pub(crate) fn write_case<'a>(
     launch: &'a RecordedLaunch,
     options: &Options,
     archive: &mut Archive<'_>,
-) -> io::Result<Result<CaseFile<'a>, String>> {
+) -> io::Result<Result<CaseFile<'a>, StorageError>> {
     let storages = match launch.declare_storages(kernel, archive)? {
         Ok(storages) => storages,
-        Err(why) => return Ok(Err(why)),
+        Err(error) => return Ok(Err(error)),
     };
     let made_up: Vec<String> = storages
         .iter()

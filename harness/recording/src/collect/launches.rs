@@ -12,6 +12,7 @@ use cerith_toolchain::ToolchainId;
 use cerith_toolchain::request::Value;
 use serde_json::Value as Json;
 
+use super::error::{KernelError, StorageError, UnknownValue};
 use super::{CollectError, Collected, FORMAT, Options, Reasons, skip};
 use crate::archive::{Archive, Content, Contents};
 use crate::case_text::{self, FillText, HowEnded, RecordedOutcome, StorageText, Text};
@@ -227,8 +228,8 @@ impl Reader {
                     Ok(index) => {
                         reading.kernels.insert(number, index);
                     }
-                    Err(note) => {
-                        let note = format!("{}: {note}", reading.name);
+                    Err(error) => {
+                        let note = format!("{}: {error}", reading.name);
                         self.gathered.collected.notes.push(note);
                     }
                 }
@@ -292,7 +293,7 @@ impl Reader {
     }
 
     /// The index of a kernel.
-    fn intern_kernel(&mut self, frame: KernelFrame) -> Result<usize, String> {
+    fn intern_kernel(&mut self, frame: KernelFrame) -> Result<usize, KernelError> {
         let KernelFrame {
             function,
             mut files,
@@ -314,13 +315,11 @@ impl Reader {
             hasher.update(text.as_bytes());
         }
         if files.is_empty() {
-            return Err(format!("kernel `{function}` without a file"));
+            return Err(KernelError::NoFile(function));
         }
         if let Some(file) = files.iter().find(|file| !is_module(&file.name)) {
-            return Err(format!(
-                "kernel `{function}`: `{}` is not a valid name for a separate file",
-                file.name
-            ));
+            let file = file.name.clone();
+            return Err(KernelError::FileName { function, file });
         }
         let hash = *hasher.finalize().as_bytes();
         if let Some(&index) = self.by_text.get(&hash) {
@@ -372,14 +371,14 @@ impl Reader {
                 .map(|(name, json)| {
                     Value::from_json(json)
                         .map(|value| (name.clone(), value))
-                        .ok_or_else(|| format!("parameter `{name}` has a value of an unknown kind"))
+                        .ok_or_else(|| UnknownValue(name.clone()))
                 })
-                .collect::<Result<Vec<_>, String>>()
+                .collect::<Result<Vec<_>, UnknownValue>>()
         };
         let (args, options) = match (read(&frame.args), read(&frame.options)) {
             (Ok(args), Ok(options)) => (args, options),
-            (Err(why), _) | (_, Err(why)) => {
-                skip(&mut self.gathered.skipped, &function, why, 1);
+            (Err(error), _) | (_, Err(error)) => {
+                skip(&mut self.gathered.skipped, &function, error.to_string(), 1);
                 return None;
             }
         };
@@ -538,7 +537,7 @@ impl RecordedLaunch {
         &self,
         kernel: &Kernel,
         archive: &mut Archive<'_>,
-    ) -> io::Result<Result<Vec<StorageText>, String>> {
+    ) -> io::Result<Result<Vec<StorageText>, StorageError>> {
         let mut storages: Vec<StorageText> = Vec::with_capacity(self.frame.storages.len());
         for (index, frame) in self.frame.storages.iter().enumerate() {
             let (dtype, shape) = if frame.addresses.is_empty() {
@@ -548,16 +547,21 @@ impl RecordedLaunch {
             {
                 case_text::declared_for_addresses(frame.size)
             } else {
-                return Ok(Err(format!("`{}` holds addresses at odd places", frame.name)));
+                return Ok(Err(StorageError::OddAddresses(frame.name.clone())));
             };
-            let lost = |why: &str| Ok(Err(format!("storage `{}`: {why}", frame.name)));
+            let lost = |error| {
+                Ok(Err(StorageError::Content {
+                    storage: frame.name.clone(),
+                    error,
+                }))
+            };
             let after = self.hash_after(index);
             if [frame.before.as_ref(), after]
                 .into_iter()
                 .flatten()
                 .any(|hash| archive.size(hash) != Some(frame.size))
             {
-                return lost("its bytes are not there, or not as many as it has");
+                return Ok(Err(StorageError::Length(frame.name.clone())));
             }
             let fill = match &frame.before {
                 _ if frame.size == 0 => FillText::Zeros,
@@ -572,7 +576,7 @@ impl RecordedLaunch {
                             .map(|&(at, to, offset)| (at / 8, to, offset));
                         FillText::Bytes(entry, words.collect())
                     }
-                    Content::Lost(why) => return lost(&why),
+                    Content::Lost(error) => return lost(error),
                 },
             };
             let after = match after {
@@ -580,7 +584,7 @@ impl RecordedLaunch {
                     match archive.put(hash, false)? {
                         Content::Entry(entry) => Some(entry),
                         Content::Zeros => None,
-                        Content::Lost(why) => return lost(&why),
+                        Content::Lost(error) => return lost(error),
                     }
                 }
                 _ => None,
