@@ -132,7 +132,7 @@ impl<'a> Machine<'a> {
                 };
                 let mut items = match self.iterate(&items)? {
                     Ok(items) => items.into_iter(),
-                    Err(reason) => return Ok(Value::unknown(reason)),
+                    Err(error) => return Ok(Value::unknown(error.to_string())),
                 };
                 let first = args.positional.get(2).cloned().or_else(|| items.next());
                 let mut all = first.unwrap_or_else(|| Value::unknown("`reduce` of nothing"));
@@ -239,7 +239,7 @@ impl<'a> Machine<'a> {
                 },
                 other => match self.iterate(other)? {
                     Ok(values) => Value::int(values.len() as i64),
-                    Err(reason) => Value::unknown(reason),
+                    Err(error) => Value::unknown(error.to_string()),
                 },
             },
             ("int" | "float" | "round" | "abs" | "bool", Some(value)) => {
@@ -285,7 +285,7 @@ impl<'a> Machine<'a> {
                 } else {
                     match self.iterate(&value)? {
                         Ok(values) => values,
-                        Err(reason) => return Ok(Some(Value::unknown(reason))),
+                        Err(error) => return Ok(Some(Value::unknown(error.to_string()))),
                     }
                 };
                 for one in &all {
@@ -301,7 +301,7 @@ impl<'a> Machine<'a> {
                     }
                     all
                 }
-                Err(reason) => Value::unknown(reason),
+                Err(error) => Value::unknown(error.to_string()),
             },
             ("all" | "any", Some(value)) => match self.iterate(&value)? {
                 Ok(values) => {
@@ -317,7 +317,7 @@ impl<'a> Machine<'a> {
                     }
                     result
                 }
-                Err(reason) => Value::unknown(reason),
+                Err(error) => Value::unknown(error.to_string()),
             },
             ("divmod", Some(a)) => {
                 let b = args.positional.get(1).cloned().unwrap_or(Value::NONE);
@@ -369,7 +369,7 @@ impl<'a> Machine<'a> {
                             Value::list(values)
                         }
                     }
-                    Err(reason) => Value::unknown(reason),
+                    Err(error) => Value::unknown(error.to_string()),
                 },
             },
             ("dict", _) => {
@@ -388,14 +388,14 @@ impl<'a> Machine<'a> {
                             .collect(),
                     )
                 }
-                Err(reason) => Value::unknown(reason),
+                Err(error) => Value::unknown(error.to_string()),
             },
             ("zip", _) => {
                 let mut columns = Vec::new();
                 for one in &args.positional {
                     match self.iterate(one)? {
                         Ok(values) => columns.push(values),
-                        Err(reason) => return Ok(Some(Value::unknown(reason))),
+                        Err(error) => return Ok(Some(Value::unknown(error.to_string()))),
                     }
                 }
                 let rows = columns.iter().map(Vec::len).min().unwrap_or(0);

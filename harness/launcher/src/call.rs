@@ -21,7 +21,7 @@ impl<'a> Machine<'a> {
             if one.is_starred_expr() {
                 match self.iterate(&value)? {
                     Ok(values) => args.positional.extend(values),
-                    Err(reason) => args.positional.push(Value::unknown(reason)),
+                    Err(error) => args.positional.push(Value::unknown(error.to_string())),
                 }
             } else {
                 args.positional.push(value);

@@ -13,6 +13,20 @@ use super::value::{Body, Closure, Dtype, Frame, Number, Scope, Slice, Value, is_
 /// Maximum number of elements of a comprehension.
 const MAX_ELEMENTS: usize = 256;
 
+/// Why a comparison has no known result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ComparisonError {
+    /// A parameter cannot have the other value.
+    #[error("a comparison with a parameter")]
+    Parameter,
+    /// A value is not known, for this reason.
+    #[error("{0}")]
+    Unknown(String),
+    /// Values of these kinds are not compared.
+    #[error("a comparison of {0} with {1}")]
+    Kinds(&'static str, &'static str),
+}
+
 impl<'a> Machine<'a> {
     pub fn eval(&mut self, expr: &'a Expr, scope: &Scope<'a>) -> Eval<'a> {
         self.step()?;
@@ -140,7 +154,7 @@ impl<'a> Machine<'a> {
                     match self.compare(&left, *op, &right)? {
                         Ok(true) => {}
                         Ok(false) => return Ok(Value::bool(false)),
-                        Err(reason) => all = Value::unknown(reason),
+                        Err(error) => all = Value::unknown(error.to_string()),
                     }
                     left = right;
                 }
@@ -205,7 +219,7 @@ impl<'a> Machine<'a> {
                 let all = self.eval(&yielded.value, scope)?;
                 let all = self.iterate(&all)?;
                 if let Some(values) = self.yielded.last_mut() {
-                    values.extend(all.unwrap_or_else(|reason| vec![Value::unknown(reason)]));
+                    values.extend(all.unwrap_or_else(|error| vec![Value::unknown(error.to_string())]));
                 }
                 Value::NONE
             }
@@ -226,7 +240,7 @@ impl<'a> Machine<'a> {
                 }
                 match self.iterate(&value)? {
                     Ok(more) => values.extend(more),
-                    Err(reason) => values.push(Value::unknown(reason)),
+                    Err(error) => values.push(Value::unknown(error.to_string())),
                 }
             } else {
                 values.push(value);
@@ -260,7 +274,7 @@ impl<'a> Machine<'a> {
         let iterated = self.eval(&first.iter, scope)?;
         let values = match self.iterate(&iterated)? {
             Ok(values) => values,
-            Err(reason) => vec![Value::unknown(reason)],
+            Err(error) => vec![Value::unknown(error.to_string())],
         };
         let inner = Rc::new(Frame {
             names: std::cell::RefCell::default(),
@@ -392,7 +406,7 @@ impl<'a> Machine<'a> {
         left: &Value<'a>,
         op: CmpOp,
         right: &Value<'a>,
-    ) -> Eval<'a, Result<bool, String>> {
+    ) -> Eval<'a, Result<bool, ComparisonError>> {
         for (one, other) in [(left, right), (right, left)] {
             if let Value::Input(input) = one
                 && self.plan.kind(*input) == Some(&Kind::Undecided)
@@ -411,7 +425,7 @@ impl<'a> Machine<'a> {
                 };
                 let change = match to_scalar(&example) {
                     Some(scalar) => self.plan.set_scalar(*input, scalar),
-                    None => return Ok(Err("a comparison with a parameter".to_owned())),
+                    None => return Ok(Err(ComparisonError::Parameter)),
                 };
                 return self.restart(change, "a comparison with a parameter");
             }
@@ -419,8 +433,8 @@ impl<'a> Machine<'a> {
         let unknown = || {
             let reason = left.reason().or(right.reason());
             reason.map_or_else(
-                || format!("a comparison of {} with {}", left.kind(), right.kind()),
-                str::to_owned,
+                || ComparisonError::Kinds(left.kind(), right.kind()),
+                |reason| ComparisonError::Unknown(reason.to_owned()),
             )
         };
         self.observe_shapes(left);

@@ -11,6 +11,16 @@ use super::value::{Body, Closure, Scope, Source, Value};
 /// Maximum number of iterations of a loop.
 const MAX_TURNS: usize = 64;
 
+/// Why the elements of a value are not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoElements {
+    /// The value itself is not known, for this reason.
+    #[error("{0}")]
+    Unknown(String),
+    #[error("a loop over {0}")]
+    Kind(&'static str),
+}
+
 impl<'a> Machine<'a> {
     pub fn run(&mut self, body: &'a [Stmt], scope: &Scope<'a>) -> Eval<'a, Flow<'a>> {
         for stmt in body {
@@ -273,9 +283,9 @@ impl<'a> Machine<'a> {
         let values = match self.iterate(&iterated)? {
             Ok(values) => values,
             // Once, with names that are not known.
-            Err(reason) => {
+            Err(error) => {
                 self.doubts += 1;
-                vec![Value::unknown(reason)]
+                vec![Value::unknown(error.to_string())]
             }
         };
         let flow = self.run_turns(each, values, scope);
@@ -301,8 +311,8 @@ impl<'a> Machine<'a> {
         Ok(Flow::Next)
     }
 
-    /// The elements of a value that a loop goes through, or why they are not known.
-    pub fn iterate(&mut self, value: &Value<'a>) -> Eval<'a, Result<Vec<Value<'a>>, String>> {
+    /// The elements of a value that a loop goes through.
+    pub fn iterate(&mut self, value: &Value<'a>) -> Eval<'a, Result<Vec<Value<'a>>, NoElements>> {
         if let Some(elements) = value.elements() {
             return Ok(Ok(elements));
         }
@@ -323,7 +333,7 @@ impl<'a> Machine<'a> {
                 return self.restart(change, "a loop over an unknown parameter");
             }
             Value::Dict(items) => Ok(items.borrow().iter().map(|(key, _)| key.clone()).collect()),
-            Value::Unknown(reason) => Err(reason.to_string()),
+            Value::Unknown(reason) => Err(NoElements::Unknown(reason.to_string())),
             Value::Tensor(tensor) => {
                 let count = tensor
                     .shape
@@ -335,7 +345,7 @@ impl<'a> Machine<'a> {
                     .map(Value::Tensor)
                     .collect())
             }
-            other => Err(format!("a loop over {}", other.kind())),
+            other => Err(NoElements::Kind(other.kind())),
         })
     }
 
@@ -426,7 +436,8 @@ impl<'a> Machine<'a> {
         };
         let values = match self.iterate(value)? {
             Ok(values) => values,
-            Err(reason) => {
+            Err(error) => {
+                let reason = error.to_string();
                 for target in targets {
                     self.assign(target, Value::unknown(reason.as_str()), scope)?;
                 }

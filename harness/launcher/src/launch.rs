@@ -20,6 +20,22 @@ use cerith_module::usage::{Flags, Usage};
 /// The beginning of an assumption about the values in a tensor.
 pub const ELEMENTS_OF: &str = "the elements of ";
 
+/// Why a grid is not numbers of programs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum GridError {
+    /// It is not known, for this reason.
+    #[error("{0}")]
+    Unknown(String),
+    #[error("{0} is not a grid")]
+    Kind(&'static str),
+    #[error("{0} in it")]
+    Element(&'static str),
+    #[error("it has {0} axes")]
+    Axes(usize),
+    #[error("it is too large")]
+    TooLarge,
+}
+
 impl<'a> Machine<'a> {
     pub fn launch(
         &mut self,
@@ -45,7 +61,7 @@ impl<'a> Machine<'a> {
         let mut reasons = Vec::new();
         match grid {
             Ok(grid) => bindings.grid = grid,
-            Err(reason) => reasons.push(format!("the grid: {reason}")),
+            Err(error) => reasons.push(format!("the grid: {error}")),
         }
         self.decide_powers(&usage, &bindings)?;
         if reasons.is_empty() {
@@ -374,7 +390,7 @@ impl<'a> Machine<'a> {
         grid: &Value<'a>,
         def: &'a ast::StmtFunctionDef,
         bindings: &Bindings<'a>,
-    ) -> Eval<'a, Result<Vec<Number>, String>> {
+    ) -> Eval<'a, Result<Vec<Number>, GridError>> {
         let mut grid = grid.clone();
         if let Value::Closure(_) = grid {
             let meta = self.meta(def, bindings)?;
@@ -383,32 +399,29 @@ impl<'a> Machine<'a> {
         self.decide_number(&grid)?;
         let parts = match &grid {
             Value::Int(number) => return Ok(Ok(vec![*number])),
-            Value::Unknown(reason) => return Ok(Err(reason.to_string())),
+            Value::Unknown(reason) => return Ok(Err(GridError::Unknown(reason.to_string()))),
             other => other.elements(),
         };
         let Some(parts) = parts else {
-            return Ok(Err(format!("{} is not a grid", grid.kind())));
+            return Ok(Err(GridError::Kind(grid.kind())));
         };
         let mut programs = Vec::new();
         for one in &parts {
             self.decide_number(one)?;
-            match one
-                .number()
-                .or_else(|| one.float().map(|float| Number::plain(float as i64)))
-            {
-                Some(number) => programs.push(number),
-                None => {
-                    return Ok(Err(one
-                        .reason()
-                        .map_or_else(|| format!("{} in it", one.kind()), str::to_owned)));
-                }
-            }
+            let rounded = || one.float().map(|float| Number::plain(float as i64));
+            let Some(number) = one.number().or_else(rounded) else {
+                return Ok(Err(match one.reason() {
+                    Some(reason) => GridError::Unknown(reason.to_owned()),
+                    None => GridError::Element(one.kind()),
+                }));
+            };
+            programs.push(number);
         }
         if programs.is_empty() || programs.len() > 3 {
-            return Ok(Err(format!("it has {} axes", programs.len())));
+            return Ok(Err(GridError::Axes(programs.len())));
         }
         if programs.iter().any(|one| !(0..=1 << 20).contains(&one.value)) {
-            return Ok(Err("it is too large".to_owned()));
+            return Ok(Err(GridError::TooLarge));
         }
         Ok(Ok(programs))
     }

@@ -26,6 +26,16 @@ const SMALL_BLOCK: i64 = 64;
 /// The reason for an evaluation that ends without a launch.
 pub(super) const UNREACHED: &str = "the evaluation does not reach the launch";
 
+/// Why no inputs reach the launches of a launcher.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum NoInputs {
+    #[error("no inputs were found that the launcher accepts")]
+    Spent,
+    /// The evaluation stopped, for this reason.
+    #[error("{0}")]
+    Halted(String),
+}
+
 pub(super) struct Solver<'a> {
     pub module: &'a HostModule<'a>,
     pub root: Root<'a>,
@@ -69,7 +79,7 @@ impl<'a> Solver<'a> {
                 }
                 return Err(self.failure(line, reasons));
             }
-            Err(reason) => return Err(self.failure(None, vec![reason])),
+            Err(error) => return Err(self.failure(None, vec![error.to_string()])),
         };
         let choice = self.module.choice;
         let mut base = self.narrow(self.add_rows(self.resize(base)));
@@ -340,9 +350,8 @@ impl<'a> Solver<'a> {
     }
 
     /// Finds inputs with which the launcher reaches its launches.
-    fn solve(&self, plan: Plan, budget: &mut usize) -> Result<Machine<'a>, String> {
-        const SPENT: &str = "no inputs were found that the launcher accepts";
-        let (mut machine, mut result) = self.settle(plan, budget).ok_or(SPENT)?;
+    fn solve(&self, plan: Plan, budget: &mut usize) -> Result<Machine<'a>, NoInputs> {
+        let (mut machine, mut result) = self.settle(plan, budget).ok_or(NoInputs::Spent)?;
         let mut refused = 0;
         loop {
             let (conditions, reason) = match &result {
@@ -353,16 +362,18 @@ impl<'a> Solver<'a> {
                     {
                         return Ok(machine);
                     }
-                    (machine.missed.iter().rev().cloned().collect(), SPENT.to_owned())
+                    (machine.missed.iter().rev().cloned().collect(), NoInputs::Spent)
                 }
-                Err(Halt::Raised(Some(condition), reason)) => (vec![condition.clone()], reason.clone()),
+                Err(Halt::Raised(Some(condition), reason)) => {
+                    (vec![condition.clone()], NoInputs::Halted(reason.clone()))
+                }
                 Err(Halt::Raised(None, reason) | Halt::Stopped(reason)) => {
                     if machine.launches.is_empty() {
-                        return Err(reason.clone());
+                        return Err(NoInputs::Halted(reason.clone()));
                     }
                     return Ok(machine);
                 }
-                Err(Halt::Restart) => return Err(SPENT.to_owned()),
+                Err(Halt::Restart) => return Err(NoInputs::Spent),
             };
             refused += 1;
             if refused > 40 {

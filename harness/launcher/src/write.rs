@@ -200,11 +200,23 @@ fn write_fill(storage: &Storage, nth: usize, tensors: &[(&str, &Tensor)], usage:
     }
 }
 
+/// Why a value has no form in a case file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum ValueError {
+    #[error("a tensor without a storage")]
+    NoStorage,
+    #[error("{0} is not an argument of kernels")]
+    Kind(&'static str),
+    /// It is not known, for this reason.
+    #[error("{0}")]
+    Unknown(String),
+}
+
 fn write_value(
     value: &Value<'_>,
     named: &impl Fn(&Tensor) -> Option<String>,
     depth: usize,
-) -> Result<String, String> {
+) -> Result<String, ValueError> {
     Ok(match value {
         Value::None(_) => "null".to_owned(),
         Value::Bool(value, _) => value.to_string(),
@@ -212,21 +224,21 @@ fn write_value(
         Value::Float(float) => write_float(*float),
         Value::Str(text, _) if text.len() <= 200 => quote_literal(text),
         Value::Dtype(dtype, _) => dtype.long(),
-        Value::Tensor(tensor) => format!("\"{}\"", named(tensor).ok_or("a tensor without a storage")?),
+        Value::Tensor(tensor) => format!("\"{}\"", named(tensor).ok_or(ValueError::NoStorage)?),
         Value::Descriptor(tensor, block) => format!(
             "{{ descriptor: \"{}\", block_shape: {} }}",
-            named(tensor).ok_or("a tensor without a storage")?,
+            named(tensor).ok_or(ValueError::NoStorage)?,
             list(block)
         ),
         Value::Tuple(values, _) if depth < 4 => {
-            let words: Result<Vec<String>, String> = values
+            let words: Result<Vec<String>, ValueError> = values
                 .iter()
                 .map(|one| write_value(one, named, depth + 1))
                 .collect();
             format!("[{}]", words?.join(", "))
         }
         Value::Kernel(def) => format!("{{ global: {} }}", def.name),
-        Value::Unknown(reason) => return Err(reason.to_string()),
-        other => return Err(format!("{} is not an argument of kernels", other.kind())),
+        Value::Unknown(reason) => return Err(ValueError::Unknown(reason.to_string())),
+        other => return Err(ValueError::Kind(other.kind())),
     })
 }
