@@ -240,7 +240,10 @@ impl Prepared for Ready {
             let metadata = &compiled.metadata;
             let (bytes, scratch) = match encode_parameters(kernel, metadata, invocation, &memory) {
                 Ok(parameters) => parameters,
-                Err(why) => return Ok(Outcome::Unsupported(Box::new(Complaint::new("launch", why)))),
+                Err(error) => {
+                    let complaint = Complaint::new("launch", error.to_string());
+                    return Ok(Outcome::Unsupported(Box::new(complaint)));
+                }
             };
             let launch = Launch {
                 grid: invocation.grid,
@@ -407,15 +410,28 @@ fn translate_outcome(
     })
 }
 
-/// A launch's parameters as the kernel reads them, and the bytes of scratch memory that it needs; or why it cannot be launched.
+/// Why a kernel cannot be launched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum LaunchError {
+    #[error("blocks in clusters are not executed here")]
+    Clusters,
+    #[error("there is no storage {0}")]
+    NoStorage(usize),
+    #[error("descriptors of the TMA unit are Hopper's")]
+    TensorMap,
+    #[error("the PTX has {expected} parameters, and {actual} are given")]
+    Count { expected: usize, actual: usize },
+}
+
+/// A launch's parameters as the kernel reads them, and the bytes of scratch memory that it needs.
 fn encode_parameters(
     kernel: &Kernel,
     metadata: &Metadata,
     invocation: &Invocation,
     memory: &Memory,
-) -> Result<(Vec<u8>, u64), String> {
+) -> Result<(Vec<u8>, u64), LaunchError> {
     if metadata.num_ctas > 1 {
-        return Err("blocks in clusters are not executed here".to_owned());
+        return Err(LaunchError::Clusters);
     }
     let mut given: Vec<Vec<u8>> = Vec::with_capacity(invocation.params.len() + 2);
     for param in &invocation.params {
@@ -424,12 +440,12 @@ fn encode_parameters(
                 let id = memory
                     .ids()
                     .nth(*storage)
-                    .ok_or_else(|| format!("there is no storage {storage}"))?;
+                    .ok_or(LaunchError::NoStorage(*storage))?;
                 let address = memory.address(id).wrapping_add_signed(*offset);
                 address.to_le_bytes().to_vec()
             }
             Param::Bytes(bytes) => bytes.clone(),
-            Param::TensorMap(_) => return Err("descriptors of the TMA unit are Hopper's".to_owned()),
+            Param::TensorMap(_) => return Err(LaunchError::TensorMap),
         });
     }
     let mut scratch = 0u64;
@@ -451,11 +467,10 @@ fn encode_parameters(
     }
     let wanted = kernel.parameters();
     if wanted.len() != given.len() {
-        return Err(format!(
-            "the PTX has {} parameters, and {} are given",
-            wanted.len(),
-            given.len()
-        ));
+        return Err(LaunchError::Count {
+            expected: wanted.len(),
+            actual: given.len(),
+        });
     }
     let mut bytes = Vec::new();
     for (parameter, given) in wanted.iter().zip(given) {

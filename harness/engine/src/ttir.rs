@@ -254,6 +254,17 @@ impl Prepared for Ready {
     }
 }
 
+/// Why the arguments of a launch do not fit a program's parameters: a bug of ours.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum ArgumentError {
+    #[error("{actual} values are passed, and it has {expected} parameters")]
+    Count { expected: usize, actual: usize },
+    #[error("a storage that is not there")]
+    NoStorage,
+    #[error("an address is passed for `{0}`, a number")]
+    Address(String),
+}
+
 impl Ready {
     /// The values of a program's parameters.
     fn build_arguments(
@@ -261,15 +272,14 @@ impl Ready {
         program: &Program,
         invocation: &Invocation,
         memory: &Memory,
-    ) -> Result<Vec<ParamValue>, String> {
+    ) -> Result<Vec<ParamValue>, ArgumentError> {
         let passed = self.flatten_params(&invocation.params);
         let params = &program.function().params;
         if passed.len() != params.len() {
-            return Err(format!(
-                "{} values are passed, and it has {} parameters",
-                passed.len(),
-                params.len()
-            ));
+            return Err(ArgumentError::Count {
+                expected: params.len(),
+                actual: passed.len(),
+            });
         }
         let ids: Vec<StorageId> = memory.ids().collect();
         params
@@ -279,7 +289,7 @@ impl Ready {
                 let elem = program.function().ty(param.value).elem;
                 match (value, elem) {
                     (Passed::Address(storage, offset), Elem::Ptr { .. }) => {
-                        let id = *ids.get(storage).ok_or("a storage that is not there")?;
+                        let id = *ids.get(storage).ok_or(ArgumentError::NoStorage)?;
                         Ok(ParamValue::Pointer {
                             address: memory.address(id).wrapping_add_signed(offset),
                             storage: Some(id),
@@ -304,13 +314,11 @@ impl Ready {
                     }
                     // An address that the case passes as an int.
                     (Passed::Address(storage, offset), Elem::Num(dtype)) if dtype.bits() == 64 => {
-                        let id = *ids.get(storage).ok_or("a storage that is not there")?;
+                        let id = *ids.get(storage).ok_or(ArgumentError::NoStorage)?;
                         let address = memory.address(id).wrapping_add_signed(offset);
                         Ok(ParamValue::Number(address))
                     }
-                    (Passed::Address(..), Elem::Num(_)) => {
-                        Err(format!("an address is passed for `{}`, a number", param.name))
-                    }
+                    (Passed::Address(..), Elem::Num(_)) => Err(ArgumentError::Address(param.name.clone())),
                 }
             })
             .collect()
