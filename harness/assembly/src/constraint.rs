@@ -21,8 +21,13 @@ pub(crate) enum Place {
     Tied(usize),
 }
 
+/// An unsupported constraint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the constraint `{0}`")]
+pub(crate) struct UnknownConstraint(String);
+
 /// Parses constraints. The error is the first unsupported one.
-pub(crate) fn parse(text: &str) -> Result<Constraints, String> {
+pub(crate) fn parse(text: &str) -> Result<Constraints, UnknownConstraint> {
     let mut constraints = Constraints::default();
     for constraint in text
         .split(',')
@@ -32,7 +37,7 @@ pub(crate) fn parse(text: &str) -> Result<Constraints, String> {
         if constraint.starts_with("~{") {
             continue;
         }
-        let unknown = || format!("the constraint `{constraint}`");
+        let unknown = || UnknownConstraint(constraint.to_owned());
         match constraint.strip_prefix('=') {
             Some(output) => {
                 let place = place(output.trim_start_matches('&')).ok_or_else(unknown)?;
@@ -73,6 +78,6 @@ mod tests {
             Place::Tied(0),
         ];
         assert_eq!(read.inputs, inputs);
-        assert_eq!(parse("=v,v"), Err("the constraint `=v`".to_owned()));
+        assert_eq!(parse("=v,v"), Err(UnknownConstraint("=v".to_owned())));
     }
 }

@@ -50,8 +50,19 @@ pub(crate) enum Operand {
     Both(String, String),
 }
 
-/// Parses a snippet. The error is the unsupported part.
-pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
+/// An unsupported part of a snippet, shortened to one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SyntaxError {
+    /// The last statement does not end.
+    #[error("`{0}` without a `;` at the end")]
+    Unterminated(String),
+    /// A statement has another form.
+    #[error("`{0}`")]
+    Statement(String),
+}
+
+/// Parses a snippet.
+pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, SyntaxError> {
     let asm = without_comments(asm);
     let mut statements = Vec::new();
     let mut rest = asm.trim();
@@ -66,7 +77,7 @@ pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
             rest = after.trim_start();
         } else {
             let Some((statement, after)) = rest.split_once(';') else {
-                return Err(format!("`{}` without a `;` at the end", abbreviate_snippet(rest)));
+                return Err(SyntaxError::Unterminated(abbreviate_snippet(rest)));
             };
             statements.push(parse_statement(statement.trim())?);
             rest = after.trim_start();
@@ -99,8 +110,8 @@ fn without_comments(asm: &str) -> String {
     text
 }
 
-fn parse_statement(text: &str) -> Result<Statement, String> {
-    let unknown = || format!("`{}`", abbreviate_snippet(text));
+fn parse_statement(text: &str) -> Result<Statement, SyntaxError> {
+    let unknown = || SyntaxError::Statement(abbreviate_snippet(text));
     if let Some(declaration) = text.strip_prefix(".reg") {
         let declaration = declaration.trim_start();
         let (ty, names) = declaration.split_once(char::is_whitespace).ok_or_else(unknown)?;
@@ -303,7 +314,10 @@ mod tests {
 
     #[test]
     fn what_is_not_read_is_named() {
-        let check = |asm: &str, expected: &str| assert_eq!(parse(asm), Err(expected.to_owned()));
+        let check = |asm: &str, expected: &str| {
+            let error = parse(asm).expect_err("an unsupported part");
+            assert_eq!(error.to_string(), expected);
+        };
         check("mov.b32 $0, $1", "`mov.b32 $0, $1` without a `;` at the end");
         check("ld.global.b32 $0, [$1];", "`ld.global.b32 $0, [$1]`");
         check("again: bra again;", "`again: bra again`");
