@@ -29,6 +29,15 @@ const MAX_CALLS: usize = 64;
 /// Items that one function of Python's looks at and makes.
 const MAX_WORK: usize = 1 << 20;
 
+/// Why arguments do not fit the parameters of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum BindError {
+    #[error("a call with too many arguments")]
+    TooMany,
+    #[error("a call with an unexpected argument")]
+    Unexpected,
+}
+
 impl Runner<'_, '_> {
     /// Calls a value of plain Python.
     pub fn call(&mut self, callee: &Plain, arguments: Arguments, span: Span) -> Traced<Plain> {
@@ -167,9 +176,9 @@ impl Runner<'_, '_> {
         self.lo.charge(16)?;
         let scope = self.modules.new_inner_scope(function.scope);
         if let Some(parameters) = function.parameters()
-            && let Err(what) = self.bind_arguments(scope, function, parameters, arguments, span)
+            && let Err(error) = self.bind_arguments(scope, function, parameters, arguments, span)
         {
-            return Ok((Plain::new_unknown(span, what), None));
+            return Ok((Plain::new_unknown(span, error.to_string()), None));
         }
         self.modules.depth += 1;
         let result = match &function.body {
@@ -190,7 +199,7 @@ impl Runner<'_, '_> {
         parameters: &ast::Parameters,
         arguments: Arguments,
         span: Span,
-    ) -> Result<(), String> {
+    ) -> Result<(), BindError> {
         let mut positional = arguments.positional.into_iter();
         let mut keyword = arguments.keyword;
         let mut take = |name: &str| {
@@ -215,7 +224,7 @@ impl Runner<'_, '_> {
             Some(rest) => self
                 .modules
                 .bind(scope, rest.name.as_str(), Plain::Tuple(positional.collect())),
-            None if positional.next().is_some() => return Err("a call with too many arguments".to_owned()),
+            None if positional.next().is_some() => return Err(BindError::TooMany),
             None => {}
         }
         for parameter in &parameters.kwonlyargs {
@@ -236,7 +245,7 @@ impl Runner<'_, '_> {
                 self.modules
                     .bind(scope, rest.name.as_str(), Plain::Dict(Rc::new(items)));
             }
-            None if !keyword.is_empty() => return Err("a call with an unexpected argument".to_owned()),
+            None if !keyword.is_empty() => return Err(BindError::Unexpected),
             None => {}
         }
         Ok(())

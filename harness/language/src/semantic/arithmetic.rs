@@ -95,7 +95,7 @@ pub(crate) fn match_operands(
         (b, is_scalar(rhs)),
         check.div_or_mod,
     )
-    .map_err(|message| lo.reject(message))?;
+    .map_err(|error| lo.reject(error.to_string()))?;
     let block = [lhs, rhs].into_iter().find_map(|operand| match operand {
         Operand::Tensor(id) if lo.is_block(id) => Some(id),
         _ => None,
@@ -169,13 +169,13 @@ fn matched_three(
         *slot = Some(match *slot {
             None => dtype,
             Some(before) => computation_type(lo.rules, (before, is_number), (dtype, is_number), false)
-                .map_err(|message| lo.reject(message))?,
+                .map_err(|error| lo.reject(error.to_string()))?,
         });
     }
     let dtype = match (of_tensors, of_numbers) {
         (Some(tensors), Some(numbers)) => {
             computation_type(lo.rules, (tensors, false), (numbers, true), false)
-                .map_err(|message| lo.reject(message))?
+                .map_err(|error| lo.reject(error.to_string()))?
         }
         (Some(dtype), None) | (None, Some(dtype)) => dtype,
         (None, None) => return Err(lo.report_unsupported("an operation without operands")),

@@ -167,14 +167,29 @@ pub fn integer_promote(lhs: DType, rhs: DType) -> DType {
     }
 }
 
-/// The dtype in which an arithmetic operator computes, or why there is none. A scalar is a Python number, not a
+/// Why two operands of an arithmetic operator have no common dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PromotionError {
+    /// Floats without a common dtype.
+    #[error("no common type of {} and {}", describe_dtype(*.0), describe_dtype(*.1))]
+    NoCommonType(DType, DType),
+    /// A division of a signed and an unsigned integer.
+    #[error(
+        "cannot use /, // or % with {} and {} because they have different signedness; cast them to the same signedness",
+        describe_dtype(*.0),
+        describe_dtype(*.1)
+    )]
+    Signedness(DType, DType),
+}
+
+/// The dtype in which an arithmetic operator computes. A scalar is a Python number, not a
 /// tensor without dimensions.
 pub(crate) fn computation_type(
     rules: Rules,
     (mut a, a_is_scalar): (DType, bool),
     (mut b, b_is_scalar): (DType, bool),
     div_or_mod: bool,
-) -> Result<DType, String> {
+) -> Result<DType, PromotionError> {
     let division_first = rules.holds(Rule::NarrowDivisionIsF32);
     let weak = rules.holds(Rule::WeakPythonScalars) && !is_planted(Fault::NumbersAreStrong);
     if a_is_scalar != b_is_scalar && weak {
@@ -211,19 +226,10 @@ pub(crate) fn computation_type(
         return Ok(if a == b { a } else { DType::F16 });
     }
     if a.is_float() || b.is_float() {
-        return Err(format!(
-            "no common type of {} and {}",
-            describe_dtype(a),
-            describe_dtype(b)
-        ));
+        return Err(PromotionError::NoCommonType(a, b));
     }
     if div_or_mod && is_signed(a) != is_signed(b) {
-        return Err(format!(
-            "cannot use /, // or % with {} and {} because they have different signedness; cast them to the same \
-             signedness",
-            describe_dtype(a),
-            describe_dtype(b)
-        ));
+        return Err(PromotionError::Signedness(a, b));
     }
     Ok(integer_promote(a, b))
 }
