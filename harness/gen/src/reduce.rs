@@ -28,7 +28,7 @@ mod tree;
 use std::collections::HashSet;
 
 use self::candidate::Change;
-pub use self::candidate::{Candidate, Size};
+pub use self::candidate::{Candidate, ReadBackError, Size};
 use self::tree::Tree;
 
 /// The number of candidates in one query of an oracle.

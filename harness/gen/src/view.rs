@@ -276,7 +276,7 @@ pub fn check(bytes: &[u8]) -> TrialResult {
                 if y.shape.as_slice() != shape {
                     return Err(broken(&format!("its shape is {shape:?}")));
                 }
-                model::same_elements(&storages, &x, &y, &from).map_err(|why| broken(&why))?;
+                model::same_elements(&storages, &x, &y, &from).map_err(|error| broken(&error.to_string()))?;
             }
             Expected::Unknown => {}
         }

@@ -98,7 +98,9 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> TrialResult {
         )
     })?;
     match acceptance {
-        Acceptance::Known => check_accepted(&after, &exact, &map).map_err(fault)?,
+        Acceptance::Known => {
+            check_accepted(&after, &exact, &map).map_err(|error| fault(error.to_string()))?;
+        }
         // Intervals may cost more than the limits give.
         Acceptance::Inconclusive { .. } | Acceptance::Stopped(LaunchOutcome::Exhausted(_)) => {}
         Acceptance::Stopped(outcome) => return Err(fault(format!("with intervals: {outcome:?}"))),
@@ -118,8 +120,30 @@ fn is_same_memory(one: &Memory, other: &Memory, map: &AcceptanceMap) -> bool {
     })
 }
 
+/// An element that is not accepted.
+#[derive(Debug, thiserror::Error)]
+enum NotAccepted {
+    /// Only one value is accepted, and its bits differ.
+    #[error("{storage}+{byte}: {bits:#x}, exactly {expected:#x}")]
+    Exact {
+        storage: String,
+        byte: usize,
+        bits: u64,
+        expected: u64,
+    },
+    /// Its value is outside of its interval.
+    #[error("{storage}+{byte}: {value} is not in {low}..={high}")]
+    Within {
+        storage: String,
+        byte: usize,
+        value: f64,
+        low: f64,
+        high: f64,
+    },
+}
+
 /// Whether the bytes that a launch left are accepted.
-fn check_accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), String> {
+fn check_accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), NotAccepted> {
     for (id, dtype) in memory.ids().zip(DTYPES) {
         let size = dtype.size();
         for at in (0..memory.size(id)).step_by(size) {
@@ -129,20 +153,30 @@ fn check_accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Resul
             }
             let bits = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |sum, &b| sum << 8 | u64::from(b));
             let got = bits(&memory.bytes(id)[at..at + size]);
-            let name = memory.name(id);
+            let storage = || memory.name(id).to_owned();
             match map.accepted_at(id, at).1 {
                 Accepted::Unknown => {}
                 Accepted::Exact => {
                     let expected = bits(&exact.bytes(id)[at..at + size]);
                     let nans = numeric::is_nan(dtype, got) && numeric::is_nan(dtype, expected);
                     if got != expected && !nans {
-                        return Err(format!("{name}+{at}: {got:#x}, exactly {expected:#x}"));
+                        return Err(NotAccepted::Exact {
+                            storage: storage(),
+                            byte: at,
+                            bits: got,
+                            expected,
+                        });
                     }
                 }
                 within @ Accepted::Within { dtype, low, high, .. } => {
                     if within.check_bits(got) != Some(true) {
-                        let value = numeric::decode(dtype, got);
-                        return Err(format!("{name}+{at}: {value} is not in {low}..={high}"));
+                        return Err(NotAccepted::Within {
+                            storage: storage(),
+                            byte: at,
+                            value: numeric::decode(dtype, got),
+                            low,
+                            high,
+                        });
                     }
                 }
             }

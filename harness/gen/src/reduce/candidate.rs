@@ -1,7 +1,6 @@
 //! A case while it is reduced: the text of its kernels' file, its storages, its launches. See the other modules for changes.
 
 use std::collections::hash_map::DefaultHasher;
-use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use cerith_case::{ArgValue, Case, Declared, Input, Launch};
 use cerith_memory::{ByteState, NamedTensor, Pointer, Storage, StorageId, Storages, Tensor};
 use cerith_module::{Kernel, Module};
 use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::numeric;
 use ruff_text_size::{Ranged, TextRange};
 
@@ -16,6 +16,23 @@ use super::tree::{Tree, find_callee};
 
 /// The name that a reduced case's kernel file has.
 const KERNEL: &str = "kernel.py";
+
+/// Why a case differs from its texts.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadBackError {
+    /// Case files have no form for it.
+    #[error("there is no way to write it")]
+    Inexpressible,
+    /// The texts are not a corpus: the first problem.
+    #[error("{}", .0.message)]
+    Corpus(Box<Diagnostic>),
+    /// The texts have no case.
+    #[error("no case")]
+    NoCase,
+    /// The case of the texts is wrong.
+    #[error("{0:?}")]
+    Case(Vec<Diagnostic>),
+}
 
 /// A case that may become smaller.
 #[derive(Clone, Debug)]
@@ -244,11 +261,9 @@ impl Candidate {
     /// The case of the two texts, as in a corpus.
     ///
     /// # Errors
-    /// The problems of the texts in a corpus.
-    pub fn read_back(&self) -> Result<Case, String> {
-        let yaml = self
-            .case_file()
-            .ok_or_else(|| "there is no way to write it".to_owned())?;
+    /// The case cannot be written, or its texts are wrong in a corpus.
+    pub fn read_back(&self) -> Result<Case, ReadBackError> {
+        let yaml = self.case_file().ok_or(ReadBackError::Inexpressible)?;
         let beside = self
             .imported_files()
             .map(|(path, text)| Input::from_text(path, text));
@@ -258,14 +273,10 @@ impl Candidate {
         ];
         let corpus = cerith_case::Corpus::load(inputs.into_iter().chain(beside));
         if let Some(problem) = corpus.problems().first() {
-            return Err(problem.message.clone());
+            return Err(ReadBackError::Corpus(Box::new(problem.clone())));
         }
-        let entry = corpus.entries().next().ok_or_else(|| "no case".to_owned())?;
-        entry.resolve().map_err(|problems| {
-            let mut text = String::new();
-            let _ = write!(text, "{problems:?}");
-            text
-        })
+        let entry = corpus.entries().next().ok_or(ReadBackError::NoCase)?;
+        entry.resolve().map_err(ReadBackError::Case)
     }
 
     /// Files that the kernels' file imports, by the path that they must have beside it.

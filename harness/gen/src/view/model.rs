@@ -419,17 +419,31 @@ fn apply_index(x: &[i64], items: &[Index]) -> Expected {
     })
 }
 
+/// Why the elements of a tensor differ from the model's.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OtherElements {
+    #[error("{actual} elements, not {expected}")]
+    Count { actual: usize, expected: usize },
+    #[error("element {0} is of nothing")]
+    Outside(usize),
+    #[error("element {element} is not the operand's {expected}")]
+    Element { element: usize, expected: usize },
+}
+
 /// Whether the elements of `y` are these ones of `x`: the same places of one storage, or the same bytes in another.
 pub(super) fn same_elements(
     storages: &Storages,
     x: &Tensor,
     y: &Tensor,
     from: &[usize],
-) -> Result<(), String> {
+) -> Result<(), OtherElements> {
     let starts: Vec<usize> = x.element_starts().collect();
     let found: Vec<usize> = y.element_starts().collect();
     if found.len() != from.len() {
-        return Err(format!("{} elements, not {}", found.len(), from.len()));
+        return Err(OtherElements::Count {
+            actual: found.len(),
+            expected: from.len(),
+        });
     }
     let bytes = |t: &Tensor, start: usize| {
         let all = storages.get(t.storage)?.bytes();
@@ -437,7 +451,7 @@ pub(super) fn same_elements(
     };
     for (nth, (&found, &from)) in found.iter().zip(from).enumerate() {
         let Some(&wanted) = starts.get(from) else {
-            return Err(format!("element {nth} is of nothing"));
+            return Err(OtherElements::Outside(nth));
         };
         let same = if x.storage == y.storage {
             found == wanted
@@ -445,7 +459,10 @@ pub(super) fn same_elements(
             bytes(y, found) == bytes(x, wanted)
         };
         if !same {
-            return Err(format!("element {nth} is not the operand's {from}"));
+            return Err(OtherElements::Element {
+                element: nth,
+                expected: from,
+            });
         }
     }
     Ok(())
