@@ -40,6 +40,14 @@ pub(crate) fn is_of_assumption(finding: &Finding, survey: &Survey) -> bool {
     !survey.assumed.is_empty() && !shows(0) && count * 4 < survey.attempts.len()
 }
 
+/// Whether a failure is the kernel's fault, whatever else its launcher passes: an access outside of storages whose sizes the kernel gets.
+pub(crate) fn is_of_measured(code: &str, storages: &[String], survey: &Survey) -> bool {
+    let mut all = storages.iter();
+    matches!(code, "out-of-bounds" | "conflicting-lanes")
+        && !storages.is_empty()
+        && all.all(|storage| survey.measured.contains(storage))
+}
+
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,
 /// because kernels are not launched on them. A kernel may support only some flags and sizes, so a compile error with others is
 /// not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
@@ -52,20 +60,14 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     if survey.host.is_some() && list_changes(finding, survey).all(Change::is_of_layout) {
         return false;
     }
-    if !survey.assumed.is_empty() && is_all(Change::InputSize) || is_of_assumption(finding, survey) {
+    let is_measured = is_of_measured(&finding.key.code, &finding.summary.storages, survey);
+    let is_assumed = !survey.assumed.is_empty() && is_all(Change::InputSize);
+    if !is_measured && (is_assumed || is_of_assumption(finding, survey)) {
         return false;
     }
-    // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know. A kernel that gets the sizes of
-    // an input keeps to them.
+    // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.
     let mut changes = list_changes(finding, survey);
     let is_of_sizes = changes.all(|change| matches!(change, Change::InputSize | Change::Flag));
-    let is_measured = finding.key.code == "out-of-bounds"
-        && !finding.summary.storages.is_empty()
-        && finding
-            .summary
-            .storages
-            .iter()
-            .all(|storage| survey.measured.contains(storage));
     if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_of_sizes && !is_measured {
         return false;
     }

@@ -19,6 +19,7 @@ use cerith_tile::rules::{Rules, Version};
 
 use super::covered::{self, Uncovered};
 use super::declared;
+use super::doubt;
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
@@ -347,7 +348,13 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
             .attempts
             .split_first()
             .ok_or(Unfound::Final(UnusedLaunches::NotEvaluated))?;
-        let plain = rate(first);
+        let run = fitter.run_text(&first.text);
+        let is_at_fault = matches!(
+            &run,
+            Some((_, Outcome::Trapped(_, complaint)))
+                if doubt::is_of_measured(&complaint.kind, &complaint.storages, &survey)
+        );
+        let plain = fitter.rate(run);
         if plain.stage == Stage::Unfinished {
             return Err(Unfound::Final(UnusedLaunches::Unfinished(plain.failure)));
         }
@@ -364,7 +371,7 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
             version,
             ..survey.clone()
         };
-        if is_shortage(subject, draft, (&plain, &hosted)) {
+        if is_at_fault || is_shortage(subject, draft, (&plain, &hosted)) {
             return Ok(hosted);
         }
         if plain.stage != Stage::Finished {

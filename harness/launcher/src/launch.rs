@@ -15,7 +15,7 @@ use super::write;
 use crate::skeleton::guess_of;
 use cerith_module::excerpt::{is_autotune, is_heuristics, strip_arguments};
 use cerith_module::kernel::{Function, ParameterKind};
-use cerith_module::usage::{Flags, Usage};
+use cerith_module::usage::{Flags, TensorUse, Usage};
 
 /// The beginning of an assumption about the values in a tensor.
 pub const ELEMENTS_OF: &str = "the elements of ";
@@ -109,7 +109,7 @@ impl<'a> Machine<'a> {
                         tensors,
                         roomy: self.roomy.clone(),
                         fitted: self.list_fitted(&bindings),
-                        measured: list_measured(&bindings),
+                        measured: self.list_measured(&usage, &bindings),
                         assumed,
                     });
                 }
@@ -143,6 +143,44 @@ impl<'a> Machine<'a> {
                 self.change(tensor.storage, Fill::Computed);
             }
         }
+    }
+
+    /// The storages whose sizes are all passed, one by one or as their product, and in which the kernel computes every address from its
+    /// own indices. The launcher reads these sizes, or makes the tensor with them: those that it does not read are inferred. Strides
+    /// pass no size.
+    fn list_measured(&self, usage: &Usage, bindings: &Bindings<'a>) -> BTreeSet<usize> {
+        let numbers = bindings.values.iter().filter_map(|(_, value)| match value {
+            Value::Int(number) if !matches!(number.source, Source::Stride { .. }) => Some(number),
+            _ => None,
+        });
+        let passed: Vec<&Number> = numbers.collect();
+        let is_passed = |size: &Number| {
+            let is_same = |one: &&Number| one.value == size.value && one.sizes == size.sizes;
+            size.value == 1 || size.sizes != 0 && passed.iter().any(is_same)
+        };
+        let tensors = bindings.values.iter().filter_map(|(name, value)| match value {
+            Value::Tensor(tensor) => Some((name, tensor)),
+            _ => None,
+        });
+        tensors
+            .filter(|(name, tensor)| {
+                let is_placed = |known: &TensorUse| known.name == **name && known.is_placed;
+                let mut dims = 0..tensor.shape.len();
+                let is_read = match self
+                    .storages
+                    .get(tensor.storage)
+                    .and_then(|storage| storage.input)
+                {
+                    Some(input) => dims.all(|dim| self.observed.contains(&(input, dim))),
+                    None => true,
+                };
+                is_read
+                    && !tensor.shape.is_empty()
+                    && (tensor.shape.iter().all(is_passed) || is_passed(&tensor.numel()))
+                    && !usage.tensors.iter().any(is_placed)
+            })
+            .map(|(_, tensor)| tensor.storage)
+            .collect()
     }
 
     /// The storages of tensors with sizes that the kernel's accesses decide.
@@ -553,23 +591,4 @@ pub(super) fn from_words<'a>(words: &str) -> Value<'a> {
             }
         }
     }
-}
-
-/// The storages of inputs whose sizes are all passed, each as a number or in a product. Strides pass no size.
-fn list_measured(bindings: &Bindings<'_>) -> BTreeSet<usize> {
-    let passed = bindings.values.iter().fold(0, |all, (_, value)| match value {
-        Value::Int(number) if !matches!(number.source, Source::Stride { .. }) => all | number.sizes,
-        _ => all,
-    });
-    let tensors = bindings.values.iter().filter_map(|(_, value)| match value {
-        Value::Tensor(tensor) if tensor.input.is_some() => Some(tensor),
-        _ => None,
-    });
-    tensors
-        .filter(|tensor| {
-            let mut sizes = tensor.shape.iter();
-            sizes.all(|size| size.sizes != 0 && size.sizes & !passed == 0)
-        })
-        .map(|tensor| tensor.storage)
-        .collect()
 }

@@ -19,7 +19,7 @@ pub(super) struct Launched {
     pub roomy: BTreeSet<usize>,
     /// Storages with sizes that the kernel's accesses decide.
     pub fitted: BTreeSet<usize>,
-    /// Storages of inputs whose sizes are all passed.
+    /// Storages whose sizes are all passed.
     pub measured: BTreeSet<usize>,
     /// The names of inputs that nothing decides.
     pub assumed: Vec<String>,

@@ -96,7 +96,7 @@ pub struct Survey {
     pub is_searched: bool,
     /// The function of the file that launches the kernel in this way, if one was evaluated.
     pub host: Option<String>,
-    /// The storages of that function's inputs whose sizes it passes to the kernel.
+    /// The storages whose sizes that function passes to the kernel.
     pub measured: BTreeSet<String>,
     /// The inputs of that function that nothing decides: sizes that may have to be equal, numbers without a default.
     pub assumed: Vec<String>,
@@ -434,9 +434,12 @@ impl Draft {
         let first = launches().next()?;
         let mut outputs = BTreeSet::new();
         let mut storages = BTreeSet::new();
-        let mut roomy = BTreeSet::new();
+        let (mut roomy, mut unmeasured) = (BTreeSet::new(), BTreeSet::new());
         for tensor in launches().flat_map(|launch| &launch.tensors) {
             storages.insert(tensor.storage.clone());
+            if !tensor.is_measured {
+                unmeasured.insert(tensor.storage.clone());
+            }
             if !tensor.is_sized {
                 roomy.insert(tensor.storage.clone());
             }
@@ -462,15 +465,10 @@ impl Draft {
                 })
                 .collect(),
             certain: storages.difference(&roomy).cloned().collect(),
+            measured: storages.difference(&unmeasured).cloned().collect(),
             distinct: storages,
             buffers: buffers.map(|tensor| tensor.storage.clone()).collect(),
             outputs,
-            measured: first
-                .tensors
-                .iter()
-                .filter(|tensor| tensor.is_measured)
-                .map(|tensor| tensor.storage.clone())
-                .collect(),
             host: Some(first.host.clone()),
             assumed: first.assumed.clone(),
             ..self.start_survey(&Reading::ALL[0])
