@@ -1,7 +1,7 @@
 //! Whether a finding is the kernel's mistake, or may come from an inferred argument.
 
 use cerith_report::event::OutcomeKind;
-use cerith_survey::{Change, Survey};
+use cerith_survey::{CALLERS_OF, Change, Survey};
 
 use super::finding::Finding;
 use super::report::KernelFinding;
@@ -40,12 +40,17 @@ pub(crate) fn is_of_assumption(finding: &Finding, survey: &Survey) -> bool {
     !survey.assumed.is_empty() && !shows(0) && count * 4 < survey.attempts.len()
 }
 
-/// Whether a failure is the kernel's fault, whatever else its launcher passes: an access outside of storages whose sizes the kernel gets.
+/// Whether a failure is the kernel's fault, whatever else its launcher passes: an access outside of storages whose sizes the kernel gets,
+/// or a race in them, if nothing is assumed of the launch itself.
 pub(crate) fn is_of_measured(code: &str, storages: &[String], survey: &Survey) -> bool {
+    let is_called = |one: &String| one.starts_with(CALLERS_OF);
+    let is_fault = match code {
+        "out-of-bounds" | "conflicting-lanes" => true,
+        "race" => survey.assumed.iter().all(is_called),
+        _ => false,
+    };
     let mut all = storages.iter();
-    matches!(code, "out-of-bounds" | "conflicting-lanes")
-        && !storages.is_empty()
-        && all.all(|storage| survey.measured.contains(storage))
+    is_fault && !storages.is_empty() && all.all(|storage| survey.measured.contains(storage))
 }
 
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,

@@ -9,7 +9,7 @@ use super::host::Origin;
 use super::launched::{Bindings, Launched, LaunchedStorage};
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
-use super::tensor::Fill;
+use super::tensor::{Fill, Tensor};
 use super::value::{Dtype, GUESSED, Number, Source, Value};
 use super::write;
 use crate::skeleton::guess_of;
@@ -19,6 +19,12 @@ use cerith_module::usage::{Flags, TensorUse, Usage};
 
 /// The beginning of an assumption about the values in a tensor.
 pub const ELEMENTS_OF: &str = "the elements of ";
+
+/// Maximum number of passed numbers that are multiplied in search of a size: there are twice as many products for each one.
+const MAX_FACTORS: usize = 10;
+
+/// Begins what is assumed of a launcher that other functions call: how they call it.
+pub const CALLERS_OF: &str = "the callers of ";
 
 /// Why a grid is not numbers of programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -154,9 +160,22 @@ impl<'a> Machine<'a> {
             _ => None,
         });
         let passed: Vec<&Number> = numbers.collect();
+        // Half of a size is known from the size.
         let is_passed = |size: &Number| {
-            let is_same = |one: &&Number| one.value == size.value && one.sizes == size.sizes;
-            size.value == 1 || size.sizes != 0 && passed.iter().any(is_same)
+            let is_known = |one: &&Number| {
+                one.sizes == size.sizes
+                    && (one.value == size.value || one.value == size.value.saturating_mul(2))
+            };
+            size.value == 1 || size.sizes != 0 && passed.iter().any(is_known)
+        };
+        let is_product = |tensor: &Tensor| {
+            let numel = tensor.numel();
+            let factors = passed
+                .iter()
+                .filter(|one| one.sizes != 0 && one.sizes & !numel.sizes == 0);
+            let factors = factors.map(|one| one.value).filter(|value| *value > 1);
+            let factors: Vec<i64> = factors.take(MAX_FACTORS).collect();
+            has_product(&factors, numel.value)
         };
         let tensors = bindings.values.iter().filter_map(|(name, value)| match value {
             Value::Tensor(tensor) => Some((name, tensor)),
@@ -176,7 +195,7 @@ impl<'a> Machine<'a> {
                 };
                 is_read
                     && !tensor.shape.is_empty()
-                    && (tensor.shape.iter().all(is_passed) || is_passed(&tensor.numel()))
+                    && (tensor.shape.iter().all(is_passed) || is_product(tensor))
                     && !usage.tensors.iter().any(is_placed)
             })
             .map(|(_, tensor)| tensor.storage)
@@ -591,4 +610,12 @@ pub(super) fn from_words<'a>(words: &str) -> Value<'a> {
             }
         }
     }
+}
+
+/// Whether the product of some of these factors is a number.
+fn has_product(factors: &[i64], number: i64) -> bool {
+    let Some((first, others)) = factors.split_first() else {
+        return number == 1;
+    };
+    number == 1 || has_product(others, number) || number % first == 0 && has_product(others, number / first)
 }

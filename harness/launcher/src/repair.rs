@@ -29,6 +29,8 @@ impl<'a> Machine<'a> {
                 values.extend([
                     constant,
                     (now / constant + 1) * constant,
+                    // More than a limit, and no multiple of it: blocks of its size are cut off.
+                    constant + constant / 2 + 1,
                     constant * 2,
                     constant + 1,
                     constant - 1,

@@ -3,6 +3,7 @@
 use ruff_text_size::Ranged;
 
 use super::host::{Change, HostLaunch, HostTensor, is_same_launch};
+use super::launch::CALLERS_OF;
 use super::launched::Launched;
 use super::machine::{Condition, Eval, Halt, Machine};
 use super::module::{HostModule, Root, is_guarded};
@@ -185,7 +186,7 @@ impl<'a> Solver<'a> {
                     .cloned()
                     .chain(
                         self.is_called
-                            .then(|| format!("the callers of `{}`", self.root.name())),
+                            .then(|| format!("{CALLERS_OF}`{}`", self.root.name())),
                     )
                     .collect(),
             });

@@ -23,7 +23,7 @@ use self::plan::Planner;
 pub use self::reading::Reading;
 pub use self::scaled::{Scaling, Shortage};
 use cerith_launcher::skeleton::storage_name;
-pub use cerith_launcher::{Change, ELEMENTS_OF, InputChoice};
+pub use cerith_launcher::{CALLERS_OF, Change, ELEMENTS_OF, InputChoice};
 use cerith_launcher::{
     HostLaunch, HostTensor, Origin, read_launches, read_launches_after, read_launches_with,
 };
