@@ -170,7 +170,7 @@ impl<'a> Machine<'a> {
                     return self.restart(change, "");
                 }
             }
-            let indexed = tensor_use.dimensions.len();
+            let indexed = count_indices(&tensor_use.dimensions);
             let wanted = if indexed > rank {
                 // A size that is a product has several terms.
                 let most = self.find_known_rank(input).filter(|known| is_seen && *known > 2);
@@ -197,8 +197,8 @@ impl<'a> Machine<'a> {
             .iter()
             .filter(|(_, value)| matches!(value, Value::Int(_) | Value::Tuple(..)));
         let passed = passed.fold(0, |all, (_, value)| all | value.sizes());
-        let passed = bindings.grid.iter().fold(passed, |all, one| all | one.sizes);
         self.adopt_shapes(passed, usage, bindings)?;
+        let passed = bindings.grid.iter().fold(passed, |all, one| all | one.sizes);
         self.fit_views(passed, usage, bindings)?;
         for tensor_use in &usage.tensors {
             let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
@@ -313,6 +313,16 @@ impl<'a> Machine<'a> {
             tensor.is_some_and(|tensor| tensor.dims.get(*dim) == Some(&size))
         })
     }
+}
+
+/// How many dimensions have an index of their own: `program * (T + OFFSET) * D` is of one dimension and has two strides.
+fn count_indices(dimensions: &[Dimension]) -> usize {
+    let is_repeated = |(nth, dimension): &(usize, &Dimension)| {
+        let mut earlier = dimensions.iter().take(*nth);
+        matches!(dimension.bound, Bound::Programs(_)) && earlier.any(|other| other.bound == dimension.bound)
+    };
+    let repeated = dimensions.iter().enumerate().filter(is_repeated).count();
+    dimensions.len() - repeated
 }
 
 #[derive(Clone, Copy)]

@@ -326,3 +326,33 @@ fn arguments_are_sought_in_the_language_that_accepts_the_kernel() {
         &[],
     );
 }
+
+#[test]
+fn a_mask_with_the_wrong_size_does_not_decide_the_sizes_of_an_input() {
+    let kernel = "@triton.jit\ndef outer(x, y, out, M, N, B: tl.constexpr):\n    rows = tl.program_id(0) * B + tl.arange(0, B)\n    \
+                  columns = tl.program_id(1) * B + tl.arange(0, B)\n    \
+                  a = tl.load(x + rows, mask=rows < {}, other=0)\n    b = tl.load(y + columns, mask=columns < N, other=0)\n    \
+                  at = rows[:, None] * N + columns[None, :]\n    \
+                  tl.store(out + at, a[:, None] * b[None, :], mask=(rows[:, None] < M) & (columns[None, :] < N))\n";
+    let launcher = "def run(x, y):\n    x, y = x.contiguous(), y.contiguous()\n    M, N = x.shape[0], y.shape[0]\n    \
+                    out = torch.empty((M, N), dtype=x.dtype, device=x.device)\n    \
+                    outer[(triton.cdiv(M, 16), triton.cdiv(N, 16))](x, y, out, M, N, B=16)\n    return out\n";
+    for (size, code, shown) in [
+        ("M", 0, "nothing found"),
+        (
+            "N",
+            1,
+            "error[out-of-bounds]: load of 4 bytes just past the end of storage `x`",
+        ),
+    ] {
+        let text = format!("import torch\n{HEAD}{}\n\n{launcher}", kernel.replace("{}", size));
+        let host = "launched as `run` launches it";
+        check(
+            &[("k.py", &text)],
+            "k.py",
+            code,
+            &["k.py:outer  ", shown, host],
+            &["not judged: "],
+        );
+    }
+}
