@@ -446,10 +446,16 @@ impl Plan {
         used
     }
 
-    /// Whether another size that inputs have is as large as this one.
+    /// Whether another size that inputs have is as large as this one. Items of a list are alike, as callers pass them.
     pub fn is_repeated(&self, size: usize) -> bool {
-        let mut others = self.used_sizes().into_iter().filter(|other| *other != size);
-        others.any(|other| self.size(other) == self.size(size))
+        let sizes_of = |input: &usize| self.tensor(*input).map_or(&[][..], |tensor| &tensor.dims);
+        let lists = self.inputs.iter().filter_map(|input| match &input.kind {
+            Kind::Items(items) => Some(items.iter().flat_map(sizes_of).collect::<Vec<_>>()),
+            _ => None,
+        });
+        let alike: Vec<&usize> = lists.filter(|sizes| sizes.contains(&&size)).flatten().collect();
+        let mut others = self.used_sizes().into_iter();
+        others.any(|other| other != size && !alike.contains(&&other) && self.size(other) == self.size(size))
     }
 
     /// The sizes of the last dimensions of inputs.
