@@ -1,7 +1,7 @@
 //! Whether a finding is the kernel's mistake, or may come from an inferred argument.
 
 use cerith_report::event::OutcomeKind;
-use cerith_survey::{CALLERS_OF, Change, Survey};
+use cerith_survey::{Change, Survey};
 
 use super::finding::Finding;
 use super::report::KernelFinding;
@@ -40,19 +40,6 @@ pub(crate) fn is_of_assumption(finding: &Finding, survey: &Survey) -> bool {
     !survey.assumed.is_empty() && !shows(0) && count * 4 < survey.attempts.len()
 }
 
-/// Whether a failure is the kernel's fault, whatever else its launcher passes: an access outside of storages whose sizes the kernel gets,
-/// or a race in them, if nothing is assumed of the launch itself.
-pub(crate) fn is_of_measured(code: &str, storages: &[String], survey: &Survey) -> bool {
-    let is_called = |one: &String| one.starts_with(CALLERS_OF);
-    let is_fault = match code {
-        "out-of-bounds" | "conflicting-lanes" => true,
-        "race" => survey.assumed.iter().all(is_called),
-        _ => false,
-    };
-    let mut all = storages.iter();
-    is_fault && !storages.is_empty() && all.all(|storage| survey.measured.contains(storage))
-}
-
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,
 /// because kernels are not launched on them. A kernel may support only some flags and sizes, so a compile error with others is
 /// not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
@@ -65,7 +52,7 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     if survey.host.is_some() && list_changes(finding, survey).all(Change::is_of_layout) {
         return false;
     }
-    let is_measured = is_of_measured(&finding.key.code, &finding.summary.storages, survey);
+    let is_measured = survey.is_of_measured(&finding.key.code, &finding.summary.storages);
     let is_assumed = !survey.assumed.is_empty() && is_all(Change::InputSize);
     if !is_measured && (is_assumed || is_of_assumption(finding, survey)) {
         return false;

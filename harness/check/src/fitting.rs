@@ -19,7 +19,6 @@ use cerith_tile::rules::{Rules, Version};
 
 use super::covered::{self, Uncovered};
 use super::declared;
-use super::doubt;
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
@@ -352,7 +351,7 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
         let is_at_fault = matches!(
             &run,
             Some((_, Outcome::Trapped(_, complaint)))
-                if doubt::is_of_measured(&complaint.kind, &complaint.storages, &survey)
+                if survey.is_of_measured(&complaint.kind, &complaint.storages)
         );
         let plain = fitter.rate(run);
         if plain.stage == Stage::Unfinished {

@@ -19,6 +19,7 @@ mod inputs;
 mod launch;
 mod launched;
 mod machine;
+mod measured;
 mod method;
 mod module;
 mod operator;

@@ -106,6 +106,20 @@ pub struct Survey {
     pub unused_launchers: Vec<UnusedLauncher>,
 }
 
+impl Survey {
+    /// Whether a failure is the kernel's fault, whatever else its launcher passes: an access outside of storages whose sizes the kernel
+    /// gets, or a race in them, if nothing is assumed of the launch itself.
+    pub fn is_of_measured(&self, code: &str, storages: &[String]) -> bool {
+        let is_fault = match code {
+            "out-of-bounds" | "conflicting-lanes" => true,
+            "race" => self.assumed.iter().all(|one| one.starts_with(CALLERS_OF)),
+            _ => false,
+        };
+        let mut all = storages.iter();
+        is_fault && !storages.is_empty() && all.all(|storage| self.measured.contains(storage))
+    }
+}
+
 /// A function that launches a kernel in a way that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusedLauncher {

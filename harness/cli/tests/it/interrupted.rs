@@ -1,4 +1,4 @@
-//! Runs that end early or can't write: signals, a reader that goes away, a full disk. What was computed is kept.
+//! Runs that end early or can't write: signals, a reader that goes away, a full disk. Results stay.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

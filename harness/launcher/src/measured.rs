@@ -1,0 +1,73 @@
+//! Tensors whose sizes a launch passes to its kernel: the kernel can keep to them, whatever else is assumed.
+
+use std::collections::BTreeSet;
+
+use super::launched::Bindings;
+use super::machine::Machine;
+use super::tensor::Tensor;
+use super::value::{Number, Source, Value};
+use cerith_module::usage::{TensorUse, Usage};
+
+/// Maximum number of passed numbers that are multiplied in search of a size: there are twice as many products for each one.
+const MAX_FACTORS: usize = 10;
+
+impl<'a> Machine<'a> {
+    /// The storages whose sizes are all passed, one by one or as their product, and in which the kernel computes every address from its
+    /// own indices. The launcher reads these sizes, or makes the tensor with them: those that it does not read are inferred. Strides
+    /// pass no size.
+    pub fn list_measured(&self, usage: &Usage, bindings: &Bindings<'a>) -> BTreeSet<usize> {
+        let numbers = bindings.values.iter().filter_map(|(_, value)| match value {
+            Value::Int(number) if !matches!(number.source, Source::Stride { .. }) => Some(number),
+            _ => None,
+        });
+        let passed: Vec<&Number> = numbers.collect();
+        // Half of a size is known from the size.
+        let is_passed = |size: &Number| {
+            let is_known = |one: &&Number| {
+                one.sizes == size.sizes
+                    && (one.value == size.value || one.value == size.value.saturating_mul(2))
+            };
+            size.value == 1 || size.sizes != 0 && passed.iter().any(is_known)
+        };
+        let is_product = |tensor: &Tensor| {
+            let numel = tensor.numel();
+            let factors = passed
+                .iter()
+                .filter(|one| one.sizes != 0 && one.sizes & !numel.sizes == 0);
+            let factors = factors.map(|one| one.value).filter(|value| *value > 1);
+            let factors: Vec<i64> = factors.take(MAX_FACTORS).collect();
+            has_product(&factors, numel.value)
+        };
+        let tensors = bindings.values.iter().filter_map(|(name, value)| match value {
+            Value::Tensor(tensor) => Some((name, tensor)),
+            _ => None,
+        });
+        tensors
+            .filter(|(name, tensor)| {
+                let is_placed = |known: &TensorUse| known.name == **name && known.is_placed;
+                let mut dims = 0..tensor.shape.len();
+                let is_read = match self
+                    .storages
+                    .get(tensor.storage)
+                    .and_then(|storage| storage.input)
+                {
+                    Some(input) => dims.all(|dim| self.observed.contains(&(input, dim))),
+                    None => true,
+                };
+                is_read
+                    && !tensor.shape.is_empty()
+                    && (tensor.shape.iter().all(is_passed) || is_product(tensor))
+                    && !usage.tensors.iter().any(is_placed)
+            })
+            .map(|(_, tensor)| tensor.storage)
+            .collect()
+    }
+}
+
+/// Whether the product of some of these factors is a number.
+fn has_product(factors: &[i64], number: i64) -> bool {
+    let Some((first, others)) = factors.split_first() else {
+        return number == 1;
+    };
+    number == 1 || has_product(others, number) || number % first == 0 && has_product(others, number / first)
+}
