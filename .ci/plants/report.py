@@ -11,11 +11,11 @@ import json
 import sys
 from pathlib import Path
 
-from measure import HERE, REASONS, Binary, Row, cache_path, digest, list_failures, write_table
+from measure import HERE, REASONS, SLOW, Binary, Row, cache_path, digest, list_failures, write_table
 
 # The likely cause of most misses of a kind, from reading the planted changes. Few of them were debugged.
 CAUSES = {
-    "launcher": "`check` evaluates the launcher of two kernels in five, and otherwise infers the grid from the kernel, so a "
+    "launcher": "`check` evaluates the launcher of every second kernel, and otherwise infers the grid from the kernel, so a "
     "mistake in the launcher changes nothing. One program too many is masked off, and a changed grid may be another kernel's.",
     "+ 1 in an index": "The tensor's other accesses are of another shape, or it is one of several that only an index from memory "
     "bounds. Then its size is unknown.",
@@ -137,18 +137,23 @@ def list_clean(binary: Binary, rows: list[Row]) -> list[str]:
 
 def count_judged(binary: Binary) -> str:
     """The share of kernels that are judged, over the files in which mistakes are planted. Functions that kernels call do not count."""
-    judged = total = files = 0
+    judged = total = files = slow = 0
     for path in sorted((HERE / "kernels").rglob("*.py")):
         name = str(path.relative_to(HERE / "kernels"))
         stored = cache_path(digest("check", binary.hash, name, path.read_bytes(), ""))
         if not stored.exists():
             continue
         files += 1
-        for row in json.loads(stored.read_text())["rows"]:
+        said = json.loads(stored.read_text())
+        slow += said["seconds"] > SLOW
+        for row in said["rows"]:
             is_helper = row["result"] == "not-tried" and "function that kernels call" in row.get("why", "")
             total += not is_helper
             judged += row["result"] in ("clean", "found")
-    return f"{format_share(judged, total)} kernels of these {files} files are judged."
+    return (
+        f"{format_share(judged, total)} kernels of these {files} files are judged. No mistakes are planted in {slow} files that take over "
+        f"{SLOW} seconds to check."
+    )
 
 
 def main() -> None:

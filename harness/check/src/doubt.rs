@@ -57,10 +57,11 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     if !is_measured && (is_assumed || is_of_assumption(finding, survey)) {
         return false;
     }
-    // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.
+    // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know, and so may layouts.
     let mut changes = list_changes(finding, survey);
-    let is_of_sizes = changes.all(|change| matches!(change, Change::InputSize | Change::Flag));
-    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_of_sizes && !is_measured {
+    let is_of_inputs =
+        changes.all(|change| change.is_of_layout() || matches!(change, Change::InputSize | Change::Flag));
+    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_of_inputs && !is_measured {
         return false;
     }
     match finding.outcome {
