@@ -1,6 +1,6 @@
-"""Write `reports/check.md` of what `measure.py` measured: `report.py BINARY NAME… > reports/check.md`.
+"""Write `reports/check.md` from the measurements of `measure.py`: `report.py BINARY NAME… > reports/check.md`.
 
-Each NAME is a NAME.jsonl of `measure.py`; a mistake of several counts once, with the last result. Precision is measured on the unmodified kernels
+Each NAME is a NAME.jsonl of `measure.py`; a mistake in several of them counts once, with the last result. Precision is measured on the unmodified kernels
 that BINARY checked, and `read.jsonl` has the result of reading their reports.
 """
 
@@ -15,30 +15,30 @@ from measure import HERE, REASONS, SLOW, Binary, Row, cache_path, digest, list_f
 
 # The likely cause of most misses of a kind, from reading the planted changes. Few of them were debugged.
 CAUSES = {
-    "launcher": "`check` evaluates the launcher of every second kernel, and otherwise infers the grid from the kernel, so a "
+    "launcher": "`check` evaluates the launcher of about half of the kernels, and otherwise infers the grid from the kernel, so a "
     "mistake in the launcher changes nothing. One program too many is masked off, and a changed grid may be another kernel's.",
     "+ 1 in an index": "The tensor's other accesses are of another shape, or it is one of several that only an index from memory "
     "bounds. Then its size is unknown.",
     "accumulator begins with another value": "Every launch computes the same wrong value: only an oracle sees it.",
-    "block's offset lost": "The size of an output depends on the block, so that launches with other blocks are not compared.",
-    "block's size lost": "As `block's offset lost`: partial results for each block.",
+    "block's offset lost": "The size of an output depends on the block, so launches with other blocks are not compared.",
+    "block's size lost": "The same as for `block's offset lost`: the kernel writes partial results for each block.",
     "cast lost": "It shows only in a dtype or a size that is not launched.",
     "half of a mask lost": "The grid and the block divide the size that the other half bounds.",
-    "loop's bound floored": "Numbers are guessed, so that launches with other blocks are not compared.",
+    "loop's bound floored": "Numbers are guessed, so launches with other blocks are not compared.",
     "mask < made <=": "The bound is a product (`T * C`), or the comparison is of values and not of an index.",
     "mask removed": "The mask was `None` or all on, or the tensor has no other bound.",
-    "mask with the wrong size": "The mask is the only bound of the tensor, so that the wrong size is taken for its size.",
+    "mask with the wrong size": "The mask is the only bound of the tensor, so `check` takes the wrong size for its size.",
     "neighbour's program": "A number is guessed, or the kernel writes partial results.",
     "other changed": "All launches agree, because the block is covered: only an oracle sees it.",
     "other removed": "The launches are not judged, because numbers are guessed.",
     "row and column swapped": "Blocks of the same size hide it, or the kernel does not compile with the guess.",
-    "stride lost": "The last stride is lost, and inferred tensors have contiguous rows then.",
+    "stride lost": "The lost stride is the last one, and inferred tensors have contiguous rows.",
     "strides swapped": "The inferred tensor gets the shape that swapped strides suggest.",
     "wrong axis of program_id": "Both axes are named, and their grids have the same number of programs.",
 }
 
 # Findings in unmodified kernels, read by hand with the kernel and its launcher: one line per kernel, with `judgement` (true, contract:
-# only arguments that callers keep away show it, false, or unclear) and `why`.
+# it appears only with arguments that no caller passes, false, or unclear) and `why`.
 READ = Path(__file__).parent / "read.jsonl"
 
 
@@ -65,7 +65,7 @@ def is_found(row: Row) -> bool:
 
 
 def read_unmodified(binary: Binary, file: str, kernel: str) -> Row | None:
-    """What `check` reports of an unmodified kernel, if it was checked within the time limit."""
+    """The report of `check` on an unmodified kernel, if it was checked within the time limit."""
     path = Path(file)
     name = str(path.relative_to(HERE / "kernels"))
     stored = cache_path(digest("check", binary.hash, name, path.read_bytes(), kernel))
@@ -74,7 +74,7 @@ def read_unmodified(binary: Binary, file: str, kernel: str) -> Row | None:
 
 
 def select_clean(binary: Binary, rows: list[Row]) -> list[Row]:
-    """The mistakes in kernels that fail in no way unmodified."""
+    """The mistakes in kernels that have no failure when unmodified."""
     kernels = {(row["file"], row["kernel"]) for row in rows}
     unmodified = {(file, kernel): read_unmodified(binary, file, kernel) for file, kernel in kernels}
     clean = {of for of, said in unmodified.items() if said and not list_failures(said, of[1])}
@@ -124,9 +124,9 @@ def list_clean(binary: Binary, rows: list[Row]) -> list[str]:
     words = ", ".join(f"{number} {word}" for word, number in read_of_all.most_common())
     head = [
         (
-            f"{count['all']} unmodified kernels in which mistakes are planted were checked: {count['with a finding']} have a finding, and "
-            f"{count['with a precondition']} a precondition. {len(judgements)} kernels of the collection have findings, those included in which nothing is planted. They "
-            f"were read by hand: {words}. *Contract*: only arguments that callers keep away show it, so it should be a precondition."
+            f"{count['all']} kernels with planted mistakes were also checked unmodified: {count['with a finding']} have a finding, and "
+            f"{count['with a precondition']} a precondition. {len(judgements)} kernels of the whole collection have findings, including kernels without planted mistakes. These "
+            f"findings were read by hand: {words}. *Contract*: the finding appears only with arguments that no caller passes, so it should be a precondition."
         ),
         "",
         "| file | kernel | finding | read by hand | why |",
@@ -136,7 +136,7 @@ def list_clean(binary: Binary, rows: list[Row]) -> list[str]:
 
 
 def count_judged(binary: Binary) -> str:
-    """The share of kernels that are judged, over the files in which mistakes are planted. Functions that kernels call do not count."""
+    """The share of kernels that are judged, over all files that were checked. Functions that kernels call do not count."""
     judged = total = files = slow = 0
     for path in sorted((HERE / "kernels").rglob("*.py")):
         name = str(path.relative_to(HERE / "kernels"))
@@ -151,7 +151,7 @@ def count_judged(binary: Binary) -> str:
             total += not is_helper
             judged += row["result"] in ("clean", "found")
     return (
-        f"{format_share(judged, total)} kernels of these {files} files are judged. No mistakes are planted in {slow} files that take over "
+        f"`check` judges {format_share(judged, total)} kernels of {files} files. No mistakes are planted in the {slow} files that take over "
         f"{SLOW} seconds to check."
     )
 
@@ -172,9 +172,9 @@ def main() -> None:
         "# How many mistakes does `cerith check` find?",
         "",
         (
-            "`.ci/plants` plants one mistake at a time in kernels of libraries and of language models, and counts those that `cerith check` "
-            "reports with the reference alone. A mistake is found if the report fails where the unmodified kernel's does not: *at* its line, or "
-            "*caused* elsewhere in the kernel. Made with"
+            "`.ci/plants` plants one mistake at a time in kernels of libraries and of language models, and counts the mistakes that `cerith "
+            "check` reports with the reference alone. A mistake is found if the changed kernel has a failure that the unmodified kernel does not have: *at* "
+            "the line of the mistake, or *caused* by it elsewhere in the kernel. These commands write this report:"
         ),
         "",
         "```sh",
@@ -184,8 +184,8 @@ def main() -> None:
         "",
         (
             f"{len(real)} mistakes of {len({row['kind'] for row in real})} kinds in {len({(r['file'], r['kernel']) for r in rows})} kernels of "
-            f"{len(files)} files; which ones, a hash decides. Rules of `check` were built after misses of the same collection were read, so "
-            "other kernels may show less."
+            f"{len(files)} files. A hash selects the mistakes. Rules of `check` were written after reading misses of the same collection, so "
+            "`check` may find fewer mistakes in other kernels."
         ),
         "",
         "| mistakes | found |",

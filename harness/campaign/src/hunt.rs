@@ -35,11 +35,11 @@ use cerith_runner::options::EngineChoice;
 /// Options of a campaign.
 #[derive(Clone, Debug)]
 pub struct FuzzOptions {
-    /// Which engines.
+    /// The engines to compare.
     pub engines: EngineChoice,
     /// How many cases to try.
     pub count: Option<u64>,
-    /// How many seconds the campaign runs.
+    /// How long the campaign runs.
     pub time: Option<Duration>,
     /// The seed from which the cases are made.
     pub seed: Option<u64>,
@@ -49,26 +49,26 @@ pub struct FuzzOptions {
     pub jobs: Option<u16>,
     /// The campaign's folder.
     pub out: PathBuf,
-    /// Go on with the campaign in that folder; `--resume DIR` is short for `--resume --out DIR`.
+    /// Continue the campaign in this folder, or in `out`; `--resume DIR` is short for `--resume --out DIR`.
     pub resume: Option<Option<PathBuf>>,
     /// Results that `cerith exec` wrote for the campaign's bundles.
     pub results: Vec<PathBuf>,
     /// Keep findings as they were found.
     pub no_reduce: bool,
-    /// Take kernels as they come.
+    /// Do not choose kernels by the coverage so far.
     pub unsteered: bool,
 }
 
-/// How often a campaign is saved and says how far it is.
+/// The time after which a campaign is saved again and prints its progress.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// How many cases are under way for each job where a GPU is waited for.
+/// How many cases run at once for each job, if cases wait for a GPU.
 const WAITING: usize = 8;
 
-/// The word for a difference that a second try did not show again.
+/// The verdict of a case whose difference a second run did not reproduce.
 const UNREPEATED: &str = "unrepeated";
 
-/// Why a campaign cannot begin.
+/// The reason that a campaign cannot begin.
 #[derive(Debug, thiserror::Error)]
 enum HuntError {
     #[error("error: {0}")]
@@ -79,7 +79,7 @@ enum HuntError {
     Corpus(#[from] CorpusError),
 }
 
-/// Fuzzes, and answers with the exit code.
+/// Runs a campaign, and returns the exit code.
 pub fn run_campaign(options: &FuzzOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let out = options
@@ -110,7 +110,7 @@ pub fn run_campaign(options: &FuzzOptions, host: Host<'_>) -> Exit {
         return judge_results(options, out, &selected, &wanted, campaign, host);
     }
     let compilers: Vec<EngineId> = wanted.iter().filter(|id| is_compiler(id)).cloned().collect();
-    // If a rule is broken, the compiler's outcome is enough, and no GPU is needed.
+    // If cases break a rule, the compiler's outcome is enough, and no GPU is needed.
     if !compilers.is_empty() && !campaign.broken && !has_gpu() {
         if compilers.len() + 1 < wanted.len() {
             console.note(
@@ -173,7 +173,7 @@ pub fn run_campaign(options: &FuzzOptions, host: Host<'_>) -> Exit {
     Hunt::new(out, findings, campaign, host).run(options, end, &panel, jobs)
 }
 
-/// The campaign that goes on or begins, and its engines.
+/// Resumes or begins a campaign. Returns its engines and the campaign.
 fn open_campaign(options: &FuzzOptions, out: &Path) -> Result<(Vec<EngineId>, Campaign), BadFolder> {
     if options.resume.is_some() {
         let named = if options.engines.engines.is_empty() {
@@ -316,7 +316,7 @@ fn format_engines(engines: &[EngineId]) -> Vec<String> {
     engines.iter().map(ToString::to_string).collect()
 }
 
-/// A campaign under way.
+/// A running campaign.
 struct Hunt<'a> {
     began: Instant,
     /// The first case of this run.
@@ -326,13 +326,13 @@ struct Hunt<'a> {
     host: Host<'a>,
     campaign: Campaign,
     saved: Instant,
-    /// Why something could not be kept.
+    /// The error if a file could not be written.
     unwritten: Option<io::Error>,
     /// Chooses among kernels.
     steer: Option<Arc<Steer>>,
     /// How many case numbers share one kernel.
     cases_per_kernel: u64,
-    /// The panel that judges smaller cases, if it is another one.
+    /// The panel that judges smaller cases, if it differs from the campaign's.
     smaller: Option<Panel>,
 }
 
@@ -366,7 +366,8 @@ impl<'a> Hunt<'a> {
             breaks,
             ..Recipe::new(self.campaign.seed, panel.order())
         };
-        // Alone, a number is a kernel with all its twins; and what breaks a rule is a kernel by itself.
+        // Without another engine, each number is a kernel with all its twins. If cases break a rule, each number is a kernel of
+        // its own.
         self.cases_per_kernel = if alone.is_some() || breaks {
             1
         } else {
@@ -375,7 +376,7 @@ impl<'a> Hunt<'a> {
         let together = self.cases_per_kernel;
         // Threads that wait for a GPU leave the cores to the others, and fill its batches.
         let at_once = if recipe.varies { jobs * WAITING } else { jobs };
-        // Nothing that is waited for comes out any more.
+        // No further results come, so that no job may wait for them.
         let end_steering = || steer.iter().for_each(|steer| steer.end());
         let numbers = (self.first..end)
             .take_while(|_| !host.is_stopped() && time.is_none_or(|time| began.elapsed() < time));
@@ -431,7 +432,7 @@ impl<'a> Hunt<'a> {
         self.finish(host.is_stopped())
     }
 
-    /// Counts the result of a case, and keeps a difference that is news.
+    /// Counts the result of a case, and keeps a new difference.
     fn note(&mut self, number: u64, tried: FuzzResult) {
         if self.unwritten.is_some() {
             return;
@@ -504,7 +505,7 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// How far the campaign is.
+    /// The progress of the campaign, in one line.
     fn line(&self) -> String {
         let here = self.campaign.done - self.first;
         let seconds = self.began.elapsed().as_secs_f64().max(0.001);
@@ -554,7 +555,7 @@ impl<'a> Hunt<'a> {
     }
 }
 
-/// Makes a case and judges it; nothing where the run was stopped.
+/// Makes a case and judges it; `None` if the run was stopped.
 fn try_number(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
     let judged = catch_panic(|| {
         let made = match make(recipe, number, Detail::Chosen, folder) {

@@ -1,5 +1,5 @@
-//! A launcher compared with a reference function: both are executed, in a contained program of a toolchain, on arguments that the
-//! launcher's evaluation found. `cerith_triton/launchers.py` is the program.
+//! Compares a launcher with a reference function. A contained program of a toolchain executes both, on arguments that the evaluation
+//! of the launcher found. The program is `cerith_triton/launchers.py`.
 //!
 //! Python starts only with the user's `--oracle`. Without it, an entry is reported as not compared.
 
@@ -27,7 +27,7 @@ use serde_json::{Value as Json, json};
 use crate::error::ConformanceError;
 use crate::target::home_by_imports;
 
-/// The most time for one launcher. No call begins after half of it.
+/// The maximum time for one launcher. No call begins after half of it.
 const LIMITS: Limits = Limits {
     time: Duration::from_mins(2),
     ..Limits::PROGRAM
@@ -39,7 +39,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The rules of a comparison. See `cerith_triton.check`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rules {
-    /// The dtype whose rounding sums, products and functions may have.
+    /// The dtype to which sums, products and functions may round.
     pub accumulate: String,
     /// Whether a `tl.dot` of `float32` may round to TF32.
     pub tf32: bool,
@@ -47,7 +47,7 @@ pub struct Rules {
     pub rtol: Option<f64>,
     /// An absolute tolerance, in place of bounds.
     pub atol: Option<f64>,
-    /// The seed of the data; fresh without it.
+    /// The seed of the data; `None` for a new one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
 }
@@ -64,10 +64,10 @@ impl Default for Rules {
     }
 }
 
-/// A rule that is none.
+/// An invalid rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRule {
-    /// A tolerance is a number from 0 on.
+    /// The text is not a number from 0 on.
     #[error("`{0}` is not a tolerance: write a number from 0 on")]
     Tolerance(String),
     /// There is no such contract.
@@ -75,7 +75,7 @@ pub enum BadRule {
     Contract(String),
 }
 
-/// A tolerance by its text.
+/// Parses a tolerance.
 ///
 /// # Errors
 /// It is not a finite number from 0 on.
@@ -87,7 +87,7 @@ pub fn read_tolerance(text: &str) -> Result<f64, BadRule> {
     number.ok_or_else(|| BadRule::Tolerance(text.to_owned()))
 }
 
-/// The dtype of an accumulation contract, by torch's name.
+/// Parses an accumulation contract: torch's name of a dtype.
 ///
 /// # Errors
 /// There is no such contract.
@@ -121,15 +121,15 @@ pub enum ConformanceVerdict {
     /// The bounds do not decide, or an output was not compared.
     #[serde(alias = "undecided")]
     Undecided,
-    /// It computes the function, and less accurately than the contract.
+    /// It computes the function, but less accurately than the contract requires.
     Inaccurate,
-    /// An output that no launch wrote.
+    /// No launch wrote an output.
     Unwritten,
     /// It computes something else.
     Wrong,
-    /// Triton has no such kernel.
+    /// Triton rejects the kernel.
     Rejected,
-    /// A launch without a defined meaning.
+    /// The result of a launch is undefined.
     Undefined,
     /// It was not executed.
     #[serde(alias = "not judged")]
@@ -147,7 +147,7 @@ pub struct ConformanceReport {
     pub like: String,
     /// The result.
     pub verdict: ConformanceVerdict,
-    /// The text for the user: at most 80 columns and 2 KB, as far as the program keeps to it.
+    /// The text for the user: at most 80 columns and 2 KB, if the program keeps to these limits.
     pub text: String,
     /// A test that repeats a failure; empty without one.
     pub test: String,
@@ -157,7 +157,7 @@ pub struct ConformanceReport {
     pub is_requested: bool,
 }
 
-/// The answer of the program, which is the user's code's.
+/// The answer of the program. The program runs the user's code, so its answer is untrusted.
 #[derive(Deserialize)]
 struct Answer {
     verdict: ConformanceVerdict,
@@ -182,7 +182,7 @@ impl ConformanceReport {
         }
     }
 
-    /// Whether the check fails because of it: a requested comparison that found a fault, or that compared nothing.
+    /// Whether the check fails: a requested comparison found a fault, or compared nothing.
     pub fn is_failure(&self) -> bool {
         match self.verdict {
             ConformanceVerdict::Agree => false,
@@ -214,7 +214,7 @@ impl ConformanceReport {
 
     /// A line of JSON.
     pub fn line(&self) -> String {
-        // It has nothing that JSON lacks.
+        // Every field has a form in JSON, so this does not fail.
         serde_json::to_string(self).map_or_else(|_| String::new(), |line| line + "\n")
     }
 
@@ -319,8 +319,8 @@ pub fn compare_launcher(
     report_ending(file, entry, toolchain, ended)
 }
 
-/// The folder that imports start from. `None` if it is outside of the current folder: a file of a checkout may import from further
-/// out, and a program must not read there.
+/// The folder that imports start from. `None` if it is outside of the current folder: a file of a checkout may import from folders
+/// further up, which a program must not read.
 fn find_readable(file: &Path, root: &Path) -> Result<Option<PathBuf>, ConformanceError> {
     let real = |path: &Path| {
         let path = if path.as_os_str().is_empty() {
@@ -371,7 +371,7 @@ fn find_calls(file: &Path, text: &str, function: &str) -> Result<Vec<HostCall>, 
             }
         }
     }
-    // A launch that it does not reach is one of another kernel.
+    // Prefer another reason: an unreached launch may be of a kernel that the function does not launch.
     let at = problems
         .iter()
         .position(|why| *why != NoCalls::Unreached)
@@ -401,7 +401,7 @@ fn write_call(call: &HostCall) -> Json {
     json!({"name": name, "arguments": arguments.collect::<Vec<_>>()})
 }
 
-/// Tensors in lists are given by their shapes too, which the program reads.
+/// Tensors in lists have a dtype and a shape, from which the program makes them.
 fn write_value(argument: &HostArgument) -> Json {
     match argument {
         HostArgument::None => Json::Null,
@@ -478,12 +478,12 @@ fn report_ending(
     }
 }
 
-/// A text that looks like a tensor and is none.
+/// A text that looks like a tensor but is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a tensor: write a dtype and sizes, `float32[33,49]`")]
 pub struct BadArgument(String);
 
-/// An argument as `--arg` gives it: `float32[33,49]`, `1e-5`, `True`, `None`, or a text.
+/// Parses an argument of `--arg`: `float32[33,49]`, `1e-5`, `True`, `None`, or a text.
 ///
 /// # Errors
 /// A tensor of an unknown dtype, or with sizes that are not numbers.

@@ -7,7 +7,7 @@ use super::finding::Finding;
 use super::report::KernelFinding;
 use super::subject::{INDUCTOR, format_case_id};
 
-/// Traps that no tensor of another size avoids.
+/// Findings that a tensor of another size does not avoid.
 pub(crate) const SIZELESS: [(OutcomeKind, &str); 5] = [
     (OutcomeKind::Trapped, "race"),
     (OutcomeKind::Trapped, "conflicting-lanes"),
@@ -33,19 +33,19 @@ pub(crate) const DEFINITE: [(OutcomeKind, &str); 2] = [
 /// The code of a rejection of a global variable. Its module may not be installed.
 pub(crate) const UNREADABLE_GLOBAL: &str = "non-constexpr-global";
 
-/// Whether an assumed input may be the reason of a finding: the plain launch passes, and so do most others.
+/// Whether an assumed input may be the reason for a finding: the plain launch does not show it, and most others don't either.
 pub(crate) fn is_of_assumption(finding: &Finding, survey: &Survey) -> bool {
     let shows = |nth: usize| finding.is_of(&format_case_id(survey, nth));
     let count = (0..survey.attempts.len()).filter(|nth| shows(*nth)).count();
     !survey.assumed.is_empty() && !shows(0) && count * 4 < survey.attempts.len()
 }
 
-/// Whether it is the kernel's mistake. `passed` launches showed nothing. A finding only with empty tensors is not a mistake,
-/// because kernels are not launched on them. A kernel may support only some flags and sizes, so a compile error with others is
-/// not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
+/// Whether a finding is the kernel's mistake. `passed` counts the launches that showed nothing. If only empty tensors show a
+/// finding, it is not a mistake, because kernels are not launched on them. A kernel may support only some flags and sizes, so a
+/// compile error with others is not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
 pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
     let is_all = |change: Change| list_changes(finding, survey).all(|one| one == change);
-    // Callers may pass distinct indices.
+    // Callers may pass distinct indices only.
     if is_all(Change::EmptySize) || is_all(Change::EqualIndices) {
         return false;
     }
@@ -57,7 +57,7 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     if !is_measured && (is_assumed || is_of_assumption(finding, survey)) {
         return false;
     }
-    // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know, and so may layouts.
+    // Callers may have to pass equal sizes or layouts for two inputs, even if the launcher does not relate them.
     let mut changes = list_changes(finding, survey);
     let is_of_inputs =
         changes.all(|change| change.is_of_layout() || matches!(change, Change::InputSize | Change::Flag));
@@ -68,11 +68,11 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
         Some(OutcomeKind::Trapped) => {
             is_certain(finding, survey)
                 && finding.key.code != "descriptor-demand"
-                // How many times one size goes into another: each is chosen alone.
+                // The divisor may be the quotient of two sizes, and each size is chosen alone.
                 && finding.key.code != "division-by-zero"
         }
         Some(OutcomeKind::Rejected) => {
-            // Flags may exclude each other, and the text does not say which flag belongs to which dtype.
+            // Flags may exclude each other, and the text does not show which flag belongs to which dtype.
             let flags = survey
                 .attempts
                 .iter()
@@ -81,7 +81,7 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                 let is_searched = survey.is_searched && is_free_of_guesses(finding, survey);
                 return is_searched || finding.key.is_one_of(&DEFINITE);
             }
-            // Other rejections may come from a dtype of an input that its name suggests.
+            // Other rejections may come from a dtype that the name of an input suggests.
             let is_of_types = finding.key.code.ends_with("type-mismatch");
             if survey.host.is_some() && is_of_types && is_rejected_by_host(survey, launches, passed) {
                 return true;
@@ -100,8 +100,8 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     }
 }
 
-/// Whether a compiler rejects a kernel with the arguments that its launcher passes, whatever floats the inputs hold. A few launches
-/// may compile or fail otherwise, because blocks of some sizes broadcast.
+/// Whether a compiler rejects a kernel with the arguments that its launcher passes, for every float dtype of the inputs. A few
+/// launches may compile or fail differently, because blocks of some sizes broadcast.
 fn is_rejected_by_host(survey: &Survey, launches: &[&str], passed: usize) -> bool {
     let mut other_floats = survey
         .attempts
@@ -113,13 +113,13 @@ fn is_rejected_by_host(survey: &Survey, launches: &[&str], passed: usize) -> boo
         && other_floats.all(|tried| launches.contains(&tried.variant.as_str()))
 }
 
-/// Whether a failure is in the helpers that stand in for `TorchInductor`'s, whose kernels state their dtypes elsewhere.
+/// Whether a failure is in a helper that replaces one of `TorchInductor`. Kernels of `TorchInductor` state their dtypes elsewhere.
 fn is_in_standin(finding: &Finding) -> bool {
     let position = finding.summary.position.as_ref();
     position.is_some_and(|position| INDUCTOR.iter().any(|path| position.file.ends_with(path)))
 }
 
-/// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not tell.
+/// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not show.
 pub(crate) fn is_conditional(one: &KernelFinding<'_>, survey: &Survey) -> bool {
     let code = one.finding.key.code.as_str();
     let is_excused = |change: Change| matches!(change, Change::EmptySize | Change::Flag);
@@ -154,7 +154,7 @@ pub(crate) fn describe_guess(finding: &Finding, survey: &Survey) -> String {
     }
 }
 
-/// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
+/// Whether no guess can be the reason for a finding. A guessed number, or a flag that promises something, may not fit the sizes.
 pub(crate) fn is_certain(finding: &Finding, survey: &Survey) -> bool {
     let known = if finding.key.is_one_of(&SIZELESS) {
         &survey.distinct
@@ -167,12 +167,12 @@ pub(crate) fn is_certain(finding: &Finding, survey: &Survey) -> bool {
         && !list_changes(finding, survey).all(|change| change == Change::Flag)
 }
 
-/// Whether no guessed argument can be the reason.
+/// Whether no guessed argument can be the reason for a finding.
 pub(crate) fn is_free_of_guesses(finding: &Finding, survey: &Survey) -> bool {
     finding.is_independent || survey.guessed.is_empty() && survey.changed.is_empty()
 }
 
-/// The differences of the launches that show something.
+/// The changes of the launches that show a finding.
 pub(crate) fn list_changes(finding: &Finding, survey: &Survey) -> impl Iterator<Item = Change> {
     let attempts = survey.attempts.iter().enumerate();
     let shown = attempts.filter(|&(nth, _)| finding.is_of(&format_case_id(survey, nth)));

@@ -1,4 +1,4 @@
-//! Inputs that only the kernel decides: their dtypes, ranks and sizes, as far as its text shows them.
+//! Infers dtypes, ranks and sizes of a launcher's inputs from the kernel's text, if the launcher does not determine them.
 
 use super::launched::Bindings;
 use super::machine::{Condition, Eval, Halt, Machine};
@@ -8,7 +8,7 @@ use super::value::{Dtype, Number, Source, Value};
 use cerith_module::usage::polynomial::Extent;
 use cerith_module::usage::{Bound, Dimension, Stride, TensorUse, Usage};
 
-/// Elements of an input whose size nothing determines.
+/// Number of elements of an input whose size nothing determines.
 const ROOM: i64 = 1 << 14;
 
 /// Maximum number of elements of an input that is enlarged for the kernel.
@@ -27,8 +27,8 @@ impl<'a> Machine<'a> {
         Some((tensor, self.storages.get(tensor.storage)?.input?))
     }
 
-    /// Views of inputs with fewer elements than the kernel indexes: these inputs have the shape of another one with enough, unless
-    /// the launcher passes their sizes to the kernel.
+    /// Gives an input the shape of another one, if a view of the input has fewer elements than the kernel indexes and the other has
+    /// exactly as many. An input keeps its shape if the launcher reads all of its sizes and passes them to the kernel.
     fn adopt_shapes(&mut self, passed: u64, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
         for tensor_use in &usage.tensors {
             let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The dimensions before the last one of an earlier input with three or more.
+    /// All dimensions except the last one, of the first earlier input that has three or more.
     fn find_leading_dims(&self, input: usize) -> Option<Vec<usize>> {
         (0..input).find_map(|other| {
             let tensor = self.plan.tensor(other)?;
@@ -74,14 +74,15 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// How many dimensions the first other input has whose number of dimensions the launcher shows.
+    /// The number of dimensions of the first other input for which the launcher shows this number.
     fn find_known_rank(&self, input: usize) -> Option<usize> {
         let others = (0..self.plan.inputs.len()).filter(|other| *other != input);
         let mut known = others.filter_map(|other| self.plan.tensor(other).filter(|one| one.has_rank));
         known.next().map(|one| one.dims.len())
     }
 
-    /// The size of a dimension of another input with as many dimensions, if the launcher reads it: of an earlier one, if there is one.
+    /// The size of the same dimension of another input, if the launcher reads it. The other input has as many dimensions, or more if
+    /// `rank` is over 2. Earlier inputs come first.
     fn find_same_dim(&self, input: usize, rank: usize, dim: usize) -> Option<usize> {
         let later = (input + 1..self.plan.inputs.len()).filter(|other| {
             let tensor = self.plan.tensor(*other);
@@ -107,7 +108,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Inputs that the kernel uses as only integers can be are integers.
+    /// Gives inputs an integer dtype, if the kernel uses them as indices or in operations that only integers have.
     pub fn decide_dtypes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
         for tensor_use in usage.tensors.iter().filter(|one| one.indexes || one.is_whole) {
             let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
@@ -125,7 +126,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Sizes that ranges of lanes end at must be powers of two.
+    /// Sets sizes that are the ends of ranges of lanes to powers of two.
     pub fn decide_powers(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
         for name in &usage.blocks {
             let Some(Value::Int(number)) = bindings.get(name) else {
@@ -163,7 +164,7 @@ impl<'a> Machine<'a> {
             let has_rank = self.plan.tensor(input).is_some_and(|one| one.has_rank);
             let only_last = (0..rank.saturating_sub(1)).all(|dim| !self.observed.contains(&(input, dim)));
             if is_seen && only_last && !has_rank && rank == 2 {
-                // `v.shape[-1]`: the dimensions before it are those of another input.
+                // The launcher reads `v.shape[-1]`: the dimensions before it come from another input.
                 let dims = self.find_leading_dims(input);
                 let change = dims.and_then(|dims| self.plan.set_leading(input, &dims));
                 if change.is_some() {
@@ -176,7 +177,7 @@ impl<'a> Machine<'a> {
                 let most = self.find_known_rank(input).filter(|known| is_seen && *known > 2);
                 Some(most.map_or(indexed, |most| indexed.min(most))).filter(|wanted| *wanted > rank)
             } else if is_seen && rank > 2 && indexed > 1 {
-                // `v.shape[2]` of a tensor with four dimensions, as `q` has them.
+                // The launcher reads `v.shape[2]`, and `q` has four dimensions: so has `v`.
                 self.find_known_rank(input).filter(|known| *known > rank)
             } else {
                 None
@@ -189,9 +190,9 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Gives inputs whose sizes the launcher does not read the sizes that the kernel indexes.
+    /// Sets sizes of inputs that the launcher does not read to the sizes that the kernel indexes.
     pub fn fit(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
-        // A size that the launch passes is the kernel's to check. Callers make others fit.
+        // If the launch passes a size, the kernel must keep to it. Callers choose other sizes so that they fit.
         let passed = bindings
             .values
             .iter()
@@ -275,7 +276,7 @@ impl<'a> Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Makes sizes of views of inputs, as of `weight.t()`, those that the kernel indexes.
+    /// Sets sizes of views of inputs, such as `weight.t()`, to the sizes that the kernel indexes.
     fn fit_views(&mut self, passed: u64, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
         for tensor_use in &usage.tensors {
             let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
@@ -315,7 +316,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// How many dimensions have an index of their own: `program * (T + OFFSET) * D` is of one dimension and has two strides.
+/// The number of dimensions with an index of their own. `program * (T + OFFSET) * D` is one dimension with two strides.
 fn count_indices(dimensions: &[Dimension]) -> usize {
     let is_repeated = |(nth, dimension): &(usize, &Dimension)| {
         let mut earlier = dimensions.iter().take(*nth);
@@ -383,7 +384,7 @@ fn wanted_size(
     Some(WantedSize::Value(value.checked_mul(step)?.max(1)))
 }
 
-/// How many elements of a dimension the kernel indexes.
+/// The number of elements of a dimension that the kernel indexes.
 fn bound_number(dimension: &Dimension, usage: &Usage, bindings: &Bindings<'_>) -> Option<Number> {
     let lanes = |extent: &Extent| match extent {
         Extent::Number(number) => Some(Number::plain(*number)),

@@ -1,4 +1,4 @@
-//! Tensors whose sizes a launch passes to its kernel: the kernel can keep to them, whatever else is assumed.
+//! Tensors whose sizes a launch passes to its kernel. The kernel can keep to these sizes, even if other inputs are assumed.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use super::tensor::Tensor;
 use super::value::{Number, Source, Value};
 use cerith_module::usage::{TensorUse, Usage};
 
-/// Maximum number of passed numbers that are multiplied in search of a size: there are twice as many products for each one.
+/// Maximum number of passed numbers that are multiplied in search of a size: each one doubles the number of products.
 const MAX_FACTORS: usize = 10;
 
 impl<'a> Machine<'a> {
     /// The storages whose sizes are all passed, one by one or as their product, and in which the kernel computes every address from its
-    /// own indices. The launcher reads these sizes, or makes the tensor with them: those that it does not read are inferred. Strides
-    /// pass no size.
+    /// own indices. If the tensor is an input, the launcher reads all of its sizes: sizes that it does not read are inferred. A passed
+    /// stride does not count as a size.
     pub fn list_measured(&self, usage: &Usage, bindings: &Bindings<'a>) -> BTreeSet<usize> {
         let numbers = bindings.values.iter().filter_map(|(_, value)| match value {
             Value::Int(number) if !matches!(number.source, Source::Stride { .. }) => Some(number),
             _ => None,
         });
         let passed: Vec<&Number> = numbers.collect();
-        // Half of a size is known from the size.
+        // A kernel that gets twice a size can compute the size.
         let is_passed = |size: &Number| {
             let is_known = |one: &&Number| {
                 one.sizes == size.sizes

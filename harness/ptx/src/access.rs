@@ -26,7 +26,7 @@ impl Machine<'_> {
         Ok(at)
     }
 
-    /// Returns whether the addresses of these lanes are defined.
+    /// Records the first of these lanes whose address is undefined.
     fn look_at_address(&mut self, warp: &Warp, address: &Address, lanes: u32) {
         let unknown = lanes & !warp.defined[address.base as usize];
         if unknown != 0 {
@@ -213,7 +213,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// `cp.async`. The source is read now; the bytes land when the copy is waited for.
+    /// `cp.async`. Reads the source now. The bytes are written when the warp waits for the copy.
     pub(crate) fn copy(&mut self, warp: &mut Warp, copy: &Copy, lanes: u32) -> Result<(), Stop> {
         self.look_at_address(warp, &copy.from, lanes);
         self.look_at_address(warp, &copy.to, lanes);
@@ -259,7 +259,7 @@ impl Machine<'_> {
         warp.copies.push_back((lanes, group));
     }
 
-    /// `cp.async.wait_group`: lands all groups of a lane except the `left` youngest.
+    /// `cp.async.wait_group`: completes all groups of a lane except the `left` youngest ones.
     pub(crate) fn wait(&mut self, warp: &mut Warp, left: u32, lanes: u32) {
         let mut copies = std::mem::take(&mut warp.copies);
         let mut younger = [0u32; LANES];
@@ -323,7 +323,7 @@ impl Machine<'_> {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Reads the bytes of a lane at an address in any space, for foreign functions.
+    /// Reads a byte at a generic address of a lane, for foreign functions.
     pub(crate) fn bytes_at(&self, warp: &Warp, lane: usize, address: u64) -> Option<u8> {
         match self.generic_target(address)? {
             Target::Private(at) => warp.private.get(self.own_bytes(lane, at as u32)).copied(),

@@ -49,17 +49,17 @@ pub struct Collected {
     pub command: Option<Vec<String>>,
     /// The processes that launched anything.
     pub processes: Vec<Process>,
-    /// How many Pythons began with a recorder in them; known below `cerith record`.
+    /// How many Python processes began with a recorder; counted only under `cerith record`.
     pub pythons: u64,
     /// The versions of Triton that they imported.
     pub imported: Vec<String>,
-    /// Launches that were running when their process died.
+    /// Launches that were running when their process ended.
     pub running: Vec<Unfinished>,
     /// Launches that did not run, because they are undefined.
     pub refused: Vec<Unfinished>,
     /// Launches that were judged before they ran.
     pub judged: u64,
-    /// Kernels that were launched and not asked for.
+    /// Launched kernels that the user did not request.
     pub filtered_kernels: Vec<String>,
     /// Launches that were seen.
     pub launches: u64,
@@ -67,9 +67,9 @@ pub struct Collected {
     pub cases: u64,
     /// Distinct kernel texts.
     pub kernels: u64,
-    /// Launches left out because one like them is there.
+    /// Launches that were omitted because a similar one was recorded.
     pub repeated: u64,
-    /// Launches of kernels that were not asked for.
+    /// Launches of kernels that the user did not request.
     pub filtered: u64,
     /// Launches that could not become cases, by reason.
     pub skipped: Vec<Skipped>,
@@ -92,18 +92,18 @@ pub struct Unfinished {
     pub pid: u64,
 }
 
-/// Why nothing can be collected. Part files stay where they are.
+/// The reason that nothing can be collected. Part files stay where they are.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// A file or folder cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// There is something in the folder that is to be made.
+    /// The folder to make is not empty.
     #[error("{} is not empty", .0.display())]
     Occupied(PathBuf),
 }
@@ -117,7 +117,7 @@ impl CollectError {
     }
 }
 
-/// Whether a recording can be made in a folder: it is not there, or has nothing in it but what begins with a dot.
+/// Checks that a recording can be made in a folder: it is absent or empty, except for names that begin with a dot.
 ///
 /// # Errors
 /// There is something in it, or it cannot be read.
@@ -135,7 +135,7 @@ pub fn check_vacant(out: &Path) -> Result<(), CollectError> {
     Ok(())
 }
 
-/// Makes a recording of part files.
+/// Makes a recording from part files.
 ///
 /// # Errors
 /// Something cannot be read or written; part files are not touched.
@@ -206,7 +206,7 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
     Ok(collected)
 }
 
-/// Notes the launches without an end among those that became cases.
+/// Notes cases whose launches have no end or were refused.
 fn note_unfinished(
     collected: &mut Collected,
     kernel: &Kernel,
@@ -254,7 +254,7 @@ pub(crate) struct CaseFile<'a> {
     pub(crate) without_data: u64,
 }
 
-/// The case file of a launch, or why there is none. Bytes go into the archive.
+/// The case file of a launch, or the reason that there is none. Bytes go into the archive.
 pub(crate) fn write_case<'a>(
     kernel: &Kernel,
     launch: &'a RecordedLaunch,

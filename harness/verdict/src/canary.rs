@@ -1,5 +1,5 @@
-//! Launches with known results, which an engine makes before any that count. They show mistakes of ours on the way to the engine (a
-//! grid, a number, an address), so that these are not taken for mistakes of the engine.
+//! Launches with known results, which an engine runs before the user's cases. They detect bugs of Cerith in passing a grid, a number
+//! or an address to the engine, so that these bugs are not blamed on the engine.
 //!
 //! Every version of Triton's interpreter gets these launches right. Engines that replay from records execute nothing, so they
 //! get none.
@@ -85,8 +85,8 @@ launches:
   - { grid: [1], args: { out: out } }
 ";
 
-/// Tries the engines of a panel that execute something, apart from the reference. Removes those that do not give the known
-/// results, and answers with what each did.
+/// Runs these launches with the interpreters of a panel. Removes interpreters with other results than the known ones from the
+/// panel, and returns them with a description of the wrong result.
 pub fn run_canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
     let tried = panel.other_engines().iter();
     let wrong: Vec<(EngineId, String)> = tried
@@ -101,7 +101,7 @@ fn check_engine(engine: &dyn Engine) -> Option<String> {
     let EngineId::Interpret { host, torch, .. } = engine.id() else {
         return None;
     };
-    // The addresses of CUDA tensors lead nowhere in an interpreter.
+    // An interpreter cannot access the addresses of CUDA tensors.
     let files = if *host {
         &[PLACES, PASSED_ON, TABLE][..]
     } else {
@@ -109,13 +109,13 @@ fn check_engine(engine: &dyn Engine) -> Option<String> {
     };
     let wrong = files.iter().find_map(|file| check_case(engine, file));
     if *torch && !*host {
-        // Triton copies torch's CUDA tensors to the CPU and back, without what lies beside them.
+        // Triton copies torch's CUDA tensors to the CPU and back, without the bytes beside them.
         return wrong;
     }
     wrong.or_else(|| check_guard_stores(engine))
 }
 
-/// Which stores beside a storage an engine did not make, in words.
+/// Describes the stores beside a storage that an engine did not make. `None` if it made them, or did not finish.
 fn check_guard_stores(engine: &dyn Engine) -> Option<String> {
     let case = match load_case(OUTSIDE) {
         Ok(case) => case,
@@ -144,7 +144,7 @@ fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
         .map_or_else(Rules::default, Rules::from_version);
     let outcome = match engine.run(&case, rules) {
         Ok(run) => run.outcome,
-        // The cases that count fail too, and report it.
+        // The user's cases fail too, and report the error.
         Err(_) => return None,
     };
     if !matches!(outcome, Outcome::Finished(_)) {
@@ -161,7 +161,7 @@ fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
     })
 }
 
-/// Why a canary has no case: a bug of ours.
+/// The reason that a canary has no case: a bug of Cerith.
 #[derive(Debug, thiserror::Error)]
 enum CanaryError {
     #[error("the case file of a canary cannot be read")]

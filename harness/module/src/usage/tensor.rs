@@ -10,7 +10,7 @@ use super::facts::{Bound, Dimension, Stride, TensorUse, Usage};
 use super::polynomial::{Atom, Extent, Polynomial, Product};
 use super::reader::{Reader, find_sizes};
 
-/// Reads what the accesses of a tensor say about it; `None` if there are none.
+/// Infers the use of a tensor from its accesses; `None` if there are none.
 pub(super) fn read_tensor(name: &str, reader: &Reader<'_>, parameters: &[String]) -> Option<TensorUse> {
     let accesses: Vec<&Access> = reader
         .accesses
@@ -83,8 +83,9 @@ fn read_dimensions(
         .collect()
 }
 
-/// The dimensions of a tensor according to the accesses that nothing moves, if others are moved by a number of
-/// elements. `None` if these don't determine the size, or several parts of the tensor are accessed on purpose.
+/// Finds the dimensions of a tensor from the accesses without a constant offset. If every access has one, the offsets
+/// are ignored. `None` if these accesses don't determine the size, or if the kernel accesses several parts of the tensor
+/// on purpose.
 fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String]) -> Option<Vec<Dimension>> {
     let is_shifted = |access: &&&Access| access.offset.number_term() > 0;
     if accesses.iter().any(|access| is_moved_by_size(access)) {
@@ -95,7 +96,7 @@ fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String])
     if shifted.is_empty() && plain.len() < 2 {
         return None;
     }
-    // Neighbours of scalars are one table, such as the offsets of sequences.
+    // Scalar accesses to neighbouring elements read one table, such as the offsets of sequences.
     if !shifted.is_empty() && !plain.is_empty() && !shifted.iter().any(|access| has_lanes(access)) {
         return None;
     }
@@ -111,7 +112,7 @@ fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String])
         .filter(|access| !counts_twice(access) && is_bounded(access, reader))
         .collect();
     let widest = complete.iter().max_by_key(|access| access.dimensions.len())?;
-    // Accesses in other strides are of another layout.
+    // Accesses with other strides use another layout.
     let strides = |access: &Access| -> BTreeSet<(Vec<Atom>, i64)> {
         let dimensions = access.dimensions.iter();
         dimensions
@@ -127,7 +128,7 @@ fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String])
     Some(dimensions)
 }
 
-/// Finds the parameter that whole offsets of all accesses are compared with: a flat tensor has so many elements.
+/// Finds the parameter that whole offsets of all accesses are compared with: the number of elements of a flat tensor.
 fn find_flat_size(accesses: &[&Access], reader: &Reader<'_>) -> Option<String> {
     let size_of = |access: &&Access| {
         let sizes = reader.compared.iter().flat_map(|compared| {
@@ -159,8 +160,8 @@ fn find_unmasked(accesses: &[&Access], reader: &Reader<'_>) -> Option<(Extent, u
     })
 }
 
-/// Whether the accesses of a tensor determine its number of elements: every index is bounded, in the same way by
-/// every access, and none is moved by something else.
+/// Whether the accesses of a tensor determine its number of elements: every index is bounded, with the same bound in
+/// every access, and no other term moves an access.
 fn is_certain(widest: &Access, accesses: &[&Access], dimensions: &[Dimension], reader: &Reader<'_>) -> bool {
     let known = |access: &&Access| {
         !access.moved
@@ -177,14 +178,14 @@ fn is_certain(widest: &Access, accesses: &[&Access], dimensions: &[Dimension], r
             Bound::Unknown => false,
             // If each block has one access, the last block may be partial.
             Bound::Programs(_) => !is_of_blocks(&dimension.stride, reader),
-            // The rest of a program's number may be split once more.
+            // The quotient of a program's number may be split again.
             Bound::Quotient(axis) => {
                 let counted = read_axis(*axis, reader);
                 counted.blocks.is_empty()
                     && counted.sizes.len() <= 1
                     && !is_of_blocks(&dimension.stride, reader)
             }
-            // If the size is compared by `<` as well, an output is meant to have one element more than the size.
+            // If the size is compared by both `<` and `<=`, an output is meant to have one element more than the size.
             Bound::Size(name) => {
                 let stores = accesses.iter().any(|access| access.stores);
                 !(stores && reader.at_most.contains(name) && reader.below.contains(name))
@@ -198,8 +199,8 @@ fn is_of_blocks(stride: &Stride, reader: &Reader<'_>) -> bool {
     matches!(stride, Stride::Sizes(names, _) if names.iter().any(|name| reader.usage.blocks.contains(name)))
 }
 
-/// A parameter that scales an index but bounds none is a stride, whatever its name; one that bounds an index is a
-/// size. Rows may be longer than the text shows, if such a stride separates them.
+/// Turns a parameter that scales an index but bounds none into a stride, regardless of its name, and a parameter that
+/// bounds an index into a size. Rows may be longer than the text shows, if such a stride separates them.
 pub(super) fn separate_rows(usage: &mut Usage, reader: &Reader<'_>) {
     let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
     let bounds: BTreeSet<String> = dimensions
@@ -244,8 +245,8 @@ pub(super) fn separate_rows(usage: &mut Usage, reader: &Reader<'_>) {
     }
 }
 
-/// Sort key of a dimension: those with stride parameters in the order of the signature, sizes before numbers, the
-/// larger number first.
+/// The sort key of a dimension. Stride parameters come first, in the order of the signature, then sizes, then numbers,
+/// the largest first.
 fn find_place(stride: &Stride, parameters: &[String]) -> usize {
     match stride {
         Stride::Param(name) => parameters

@@ -93,7 +93,7 @@ pub enum Violation {
     #[error("it has no operands")]
     NoOperands,
 
-    // One kind of operation each.
+    // Rules of single operations.
     #[error("{operation} means nothing for {elem}")]
     Undefined { operation: &'static str, elem: Elem },
     #[error("{bits:#x} is too wide for {elem}")]
