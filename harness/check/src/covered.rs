@@ -4,7 +4,7 @@
 
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_engine::{Outcome, Reference, catch_panic};
-use cerith_survey::{CALLERS_OF, Change, Draft, ELEMENTS_OF, Survey};
+use cerith_survey::{Change, Draft, ELEMENTS_OF, Survey, is_of_callers};
 use cerith_tile::ir::OpKind;
 use cerith_tile::rules::Rules;
 
@@ -40,7 +40,7 @@ pub fn find_uncovered(
         };
         // A size that nothing decides may differ from that of the grid.
         let is_decided = |one: &String| {
-            one.starts_with(CALLERS_OF)
+            is_of_callers(one)
                 || one.starts_with(ELEMENTS_OF)
                 || case.storages.iter().any(|(_, storage)| storage.name() == one)
         };

@@ -54,14 +54,12 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     }
     let is_measured = survey.is_of_measured(&finding.key.code, &finding.summary.storages);
     let is_assumed = !survey.assumed.is_empty() && is_all(Change::InputSize);
-    if !is_measured && (is_assumed || is_of_assumption(finding, survey)) {
-        return false;
-    }
     // Callers may have to pass equal sizes or layouts for two inputs, even if the launcher does not relate them.
     let mut changes = list_changes(finding, survey);
     let is_of_inputs =
         changes.all(|change| change.is_of_layout() || matches!(change, Change::InputSize | Change::Flag));
-    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_of_inputs && !is_measured {
+    let is_rare = survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_of_inputs;
+    if !is_measured && (is_assumed || is_rare || is_of_assumption(finding, survey)) {
         return false;
     }
     match finding.outcome {

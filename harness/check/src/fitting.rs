@@ -14,7 +14,7 @@ use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
-use cerith_survey::{Attempt, CALLERS_OF, Change, Draft, ELEMENTS_OF, InputChoice, Reading, Survey};
+use cerith_survey::{Attempt, Change, Draft, ELEMENTS_OF, InputChoice, Reading, Survey, is_of_callers};
 use cerith_tile::rules::{Rules, Version};
 
 use super::covered::{self, Uncovered};
@@ -380,13 +380,14 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
             return unfit("more than half of the variants of the plain launch fail".to_owned());
         }
         // Sizes that a caller makes equal leave a part of an output out if they are not.
-        let is_called = |one: &String| one.starts_with(CALLERS_OF);
         let plain = || Survey {
             version,
             attempts: vec![first.clone()],
             ..survey.clone()
         };
-        if !survey.assumed.iter().all(is_called) && !find_unwritten(subject, draft, &plain()).is_empty() {
+        if !survey.assumed.iter().all(|one| is_of_callers(one))
+            && !find_unwritten(subject, draft, &plain()).is_empty()
+        {
             return Err(Unfound::InVersion(
                 order,
                 UnusedLaunches::Unwritten(survey.assumed.clone()),

@@ -37,8 +37,8 @@ impl<'a> Machine<'a> {
             let is_passed = |(dim, size): (usize, &usize)| {
                 passed & super::value::bit(*size) != 0 && self.observed.contains(&(input, dim))
             };
-            let dims = self.plan.tensor(input).map(|one| one.dims.iter());
-            if dims.is_some_and(|mut dims| dims.by_ref().enumerate().all(is_passed)) {
+            let plan = self.plan.tensor(input);
+            if plan.is_some_and(|one| one.dims.iter().enumerate().all(is_passed)) {
                 continue;
             }
             let rank = tensor_use.dimensions.len();

@@ -21,7 +21,12 @@ use cerith_module::usage::{Flags, Usage};
 pub const ELEMENTS_OF: &str = "the elements of ";
 
 /// Begins what is assumed of a launcher that other functions call: how they call it.
-pub const CALLERS_OF: &str = "the callers of ";
+pub(super) const CALLERS_OF: &str = "the callers of ";
+
+/// Whether an assumption is only about the callers of a launcher.
+pub fn is_of_callers(assumed: &str) -> bool {
+    assumed.starts_with(CALLERS_OF)
+}
 
 /// Why a grid is not numbers of programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -23,7 +23,7 @@ use self::plan::Planner;
 pub use self::reading::Reading;
 pub use self::scaled::{Scaling, Shortage};
 use cerith_launcher::skeleton::storage_name;
-pub use cerith_launcher::{CALLERS_OF, Change, ELEMENTS_OF, InputChoice};
+pub use cerith_launcher::{Change, ELEMENTS_OF, InputChoice, is_of_callers};
 use cerith_launcher::{
     HostLaunch, HostTensor, Origin, read_launches, read_launches_after, read_launches_with,
 };
@@ -112,7 +112,7 @@ impl Survey {
     pub fn is_of_measured(&self, code: &str, storages: &[String]) -> bool {
         let is_fault = match code {
             "out-of-bounds" | "conflicting-lanes" => true,
-            "race" => self.assumed.iter().all(|one| one.starts_with(CALLERS_OF)),
+            "race" => self.assumed.iter().all(|one| is_of_callers(one)),
             _ => false,
         };
         let mut all = storages.iter();
