@@ -219,8 +219,8 @@ impl Human {
                 text.push_str(&self.render_outcome("reference", outcome));
             }
             text.push_str(
-                "  A program without a defined answer blames no engine. If that is the point of the case, write it \
-                 down: expect: [{engine: reference, verdict: undefined, why: …}]\n",
+                "  No engine is blamed, because the program has no defined answer. If this is intended, add to the case \
+                 file: expect: [{engine: reference, verdict: undefined, why: …}]\n",
             );
         }
         if verdict.verdict != VerdictKind::Undefined {
@@ -238,7 +238,7 @@ impl Human {
             };
             let _ = writeln!(
                 text,
-                "  If that is the point of the case, write it down: expect: [{{engine: {engine}{versions}, outcome: {outcome}, \
+                "  If this is intended, add to the case file: expect: [{{engine: {engine}{versions}, outcome: {outcome}, \
                  why: …}}]"
             );
         }
@@ -491,8 +491,8 @@ impl Human {
         let engines = verdict.unexpected.join(", ");
         let reason = verdict.reason.as_deref().unwrap_or("nothing bounds it");
         format!(
-            "{} {}  nothing of a result of {engines} can be decided{place}\n  {reason}\n  If that is the point of the case, write it \
-             down: expect: [{{engine: {engines}, verdict: inconclusive, why: …}}]\n",
+            "{} {}  nothing of a result of {engines} can be decided{place}\n  {reason}\n  If this is intended, add to the case \
+             file: expect: [{{engine: {engines}, verdict: inconclusive, why: …}}]\n",
             self.paint(Tone::Bad, "UNDECIDED"),
             self.paint(Tone::Name, &verdict.case),
         )

@@ -18,12 +18,12 @@ const CORPUS: &str = "it's a corpus";
 
 /// The descriptions before the commands of `cerith_report`'s `human/next.rs`.
 const STEPS: [&str; 6] = [
-    "the first in which the reference is wrong",
-    "the first that is not as expected",
-    "one that is known",
-    "write what is right to expect into the case files",
+    "the first case in which the reference is wrong",
+    "the first unexpected case",
+    "a known difference",
+    "review the differences and write expectations",
     "remove the expectation if the bug is fixed",
-    "or all that no longer happen",
+    "or remove all that no longer happen",
 ];
 
 /// The files that print `next:`, with the number of texts. `promote.rs` asks for work without a command of Cerith's.
@@ -177,9 +177,9 @@ fn follow_to_a_run_that_passes(steps: &mut StepsRun) {
         .run(&["--cases", CORPUS])
         .assert_ends(1, &["3 unexpected"], &[]);
     shell
-        .run(&steps.take(&run, "the first that is not as expected"))
+        .run(&steps.take(&run, "the first unexpected case"))
         .assert_ends(0, &["area/bad:n=3", "out-of-bounds"], &[]);
-    let command = steps.take(&run, "write what is right to expect into the case files");
+    let command = steps.take(&run, "review the differences and write expectations");
     shell.run(&command).assert_ends(0, &["1 to review"], &[]);
     let written = shell
         .run(&format!("{command} --accept --why past"))
@@ -205,7 +205,7 @@ fn follow_to_a_run_that_passes(steps: &mut StepsRun) {
         "{location}: {expectation:?}"
     );
     shell
-        .run(&steps.take(&run, "or all that no longer happen"))
+        .run(&steps.take(&run, "or remove all that no longer happen"))
         .assert_ends(0, &["0 written, 1 removed"], &[]);
     place
         .run(&["--cases", CORPUS])
@@ -229,7 +229,7 @@ fn explain_a_wrong_reference(steps: &mut StepsRun) {
         .run_cerith(&["report", "r/events.jsonl"])
         .assert_ends(1, &[], &[]);
     shell
-        .run(&steps.take(&report, "the first in which the reference is wrong"))
+        .run(&steps.take(&report, "the first case in which the reference is wrong"))
         .assert_ends(0, &["area/bad:n=5"], &[]);
 }
 
@@ -252,7 +252,7 @@ fn explain_a_known_difference(steps: &mut StepsRun) {
             "cerith run reduction/place_of_reshaped --cases {corpus} --engine reference --engine cuda@3.9.0 --offline --out r"
         ))
         .assert_ends(0, &[], &[]);
-    shell.run(&steps.take(&run, "one that is known")).assert_ends(
+    shell.run(&steps.take(&run, "a known difference")).assert_ends(
         0,
         &["reduction/place_of_reshaped", "cuda@3.9.0"],
         &[],

@@ -252,7 +252,7 @@ def _words(told: Sequence[Mapping[str, Any]], path: Path) -> str:
     # After the first empty line comes a summary, which a report has already. Advice about case files does not
     # help a test.
     lines = text.split("\n\n", maxsplit=1)[0].splitlines()
-    return "\n".join(line for line in lines if "write it down: expect:" not in line)
+    return "\n".join(line for line in lines if "add to the case file: expect:" not in line)
 
 
 def _origins(recording: str, told: Sequence[Mapping[str, Any]]) -> list[str]:

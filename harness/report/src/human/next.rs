@@ -77,13 +77,13 @@ impl Human {
         };
         if let Some(case) = next.ours.as_ref().or(next.first.as_ref()) {
             let what = if next.ours.is_some() {
-                "the first in which the reference is wrong"
+                "the first case in which the reference is wrong"
             } else {
-                "the first that is not as expected"
+                "the first unexpected case"
             };
             line(explain(case), what);
         } else if let Some(case) = self.known_example(summary) {
-            line(explain(case), "one that is known");
+            line(explain(case), "a known difference");
         }
         let expect = |flag: &str| {
             let kept = self.reports_folder.as_ref().filter(|_| next.can_expect)?;
@@ -96,12 +96,12 @@ impl Human {
         if summary.unexpected > 0
             && let Some(command) = expect("")
         {
-            line(command, "write what is right to expect into the case files");
+            line(command, "review the differences and write expectations");
         }
         if let Some(at) = &next.stale {
             line(at.clone(), "remove the expectation if the bug is fixed");
             if let Some(command) = expect(" --prune") {
-                line(command, "or all that no longer happen");
+                line(command, "or remove all that no longer happen");
             }
         }
         text
