@@ -44,7 +44,9 @@ pub fn list(args: &ListArgs) -> Exit {
         terminal.note(&problem.rendered);
     }
     let files = selected.corpus.files().len();
-    terminal.note(&format!("{cases} cases; the corpus has {files} case files"));
+    let case = if cases == 1 { "case" } else { "cases" };
+    let file = if files == 1 { "file" } else { "files" };
+    terminal.note(&format!("{cases} {case}; the corpus has {files} case {file}"));
     match (problems.is_empty(), cases) {
         (false, _) => Exit::Wrong,
         (true, 0) => Exit::Nothing,

@@ -172,7 +172,7 @@ fn write(function: &Function, uses: &Uses, path: &str) -> String {
         (_, _, axes) => format!("{:?}", vec![1; axes.max(1)]),
     };
     let mut text = format!(
-        "# A skeleton that `cerith import` made: what is marked as guessed is to be edited, and `about` to be written.\n\
+        "# Written by `cerith import`: replace the values that are marked as guessed, and write `about`.\n\
          about: {name} as `cerith import` found it.\n\
          kernel: {path}:{name}\n",
         name = function.name

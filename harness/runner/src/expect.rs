@@ -330,8 +330,11 @@ impl OneFile<'_> {
         let said = Human::new(palette).render_event(&event);
         self.console.print(&safe::escape_lines(&said));
         if proposal.cases > 1 {
-            self.console
-                .print(&format!("  and {} more cases of the file\n", proposal.cases - 1));
+            let more = match proposal.cases - 1 {
+                1 => "1 more case".to_owned(),
+                count => format!("{count} more cases"),
+            };
+            self.console.print(&format!("  and {more} of the file\n"));
         }
         if proposal.example.unconfirmed {
             self.console

@@ -240,7 +240,7 @@ struct ImportTrial {
     cases: usize,
     /// Cases whose kernel compiles.
     compiled: usize,
-    /// Cases that it runs to their end.
+    /// Cases that it finishes.
     finished: usize,
     /// How others end, each once: the first case that ends so, the words, how many.
     endings: Vec<(String, String, usize)>,
@@ -303,7 +303,7 @@ impl ImportTrial {
                     });
                     format!(": {}{at}", complaint.message)
                 });
-                format!("the reference says {}{why}", outcome.kind())
+                format!("outcome of the reference: {}{why}", outcome.kind())
             }
             Err(failure) => format!("the reference failed to {failure}"),
         };
@@ -316,9 +316,9 @@ impl ImportTrial {
     fn describe(&self) -> String {
         let mut said = match (self.cases, self.finished) {
             (0, _) => "there is no case in it".to_owned(),
-            (1, 1) => "the reference runs it to its end".to_owned(),
+            (1, 1) => "the reference finishes it".to_owned(),
             (1, _) => String::new(),
-            (cases, finished) => format!("the reference runs {finished} of its {cases} cases to their end"),
+            (cases, finished) => format!("the reference finishes {finished} of its {cases} cases"),
         };
         for (id, words, count) in &self.endings {
             let more = if *count > 1 {

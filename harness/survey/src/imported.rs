@@ -49,7 +49,7 @@ impl Planner<'_> {
     fn render_file(&self, plan: &Plan, dtypes: &[&str], written: &LaunchText) -> String {
         let name = &self.function.name;
         let mut text = format!(
-            "# A skeleton that `cerith import` made: what is marked as guessed is to be edited, and `about` to be written.\n\
+            "# Written by `cerith import`: replace the values that are marked as guessed, and write `about`.\n\
              about: {name} as `cerith import` found it.\n\
              kernel: {}:{name}\n",
             self.path

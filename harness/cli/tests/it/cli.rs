@@ -609,7 +609,7 @@ fn a_kernel_gets_its_first_case_file_and_no_file_is_lost() {
             .run(&[&["import"], args].concat())
             .assert_ends(code, &[], &[err]);
     };
-    import(&["cases/area/k.py:add_one"], 0, "to their end");
+    import(&["cases/area/k.py:add_one"], 0, "the reference finishes");
     place
         .run(&["run", "area/add_one", "--engine", "reference"])
         .assert_ends(0, &[" cases: "], &[]);

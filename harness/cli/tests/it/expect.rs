@@ -78,7 +78,7 @@ fn what_is_accepted_is_written_for_the_cases_that_it_is_of_and_nothing_else_chan
         0,
         &[
             "UNDEFINED area/bad:n=3",
-            "and 1 more cases of the file",
+            "and 1 more case of the file",
             "+   13 expect:",
             "1 written, 0 removed",
         ],

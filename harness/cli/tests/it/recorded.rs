@@ -214,8 +214,8 @@ fn a_filter_that_is_an_area_is_no_corpus() {
     fs::write(here.join("cases/rec/k.py"), KERNEL).expect("a file");
     let plain = "about: x\nkernel: k.py:refuse\nlaunches: [{ grid: [1], args: [1] }]\n";
     fs::write(here.join("cases/rec/one.yaml"), plain).expect("a file");
-    check(here, &["list", "rec"], 0, &["rec/one", "1 cases"]);
-    check(here, &["list", "cases/rec"], 0, &["rec/one", "1 cases"]);
+    check(here, &["list", "rec"], 0, &["rec/one", "1 case;"]);
+    check(here, &["list", "cases/rec"], 0, &["rec/one", "1 case;"]);
     check(here, &["list", "./rec/scale"], 0, &["0001", "3 cases"]);
 }
 
@@ -231,7 +231,7 @@ fn what_is_no_corpus_is_said_with_a_mend() {
         &["there is no case file in empty", "cerith record --out DIR"],
     );
     // A case file is its own corpus.
-    check(here, &["list", "rec/scale/0001.yaml"], 0, &["0001", "1 cases"]);
+    check(here, &["list", "rec/scale/0001.yaml"], 0, &["0001", "1 case;"]);
     check(
         here,
         &["run", "nowhere"],
