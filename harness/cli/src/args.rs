@@ -59,7 +59,7 @@ pub use self::toolchain::{ToolchainArgs, ToolchainCommand};
   cerith check softmax.py                         try the kernels of a file of yours
   cerith run                                      run the whole corpus through the reference and the newest Triton
   cerith run alias layout --engine reference --engine interpret@3.2.0
-  cerith explain layout/split_columns:dtype=f16   show a case, and what every engine did with it
+  cerith explain layout/split_columns:dtype=f16   show a case, and the outcome of every engine
   cerith list 'dtype/*:dtype=bf16'                list the cases that a filter selects
   cerith record -- python train.py                make cases of the kernels that a program launches
   cerith toolchain add 3.1.0                      install another Triton
@@ -82,11 +82,11 @@ pub struct Cli {
 /// The commands of `cerith`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run cases through engines and judge what they did.
+    /// Run cases through engines and judge the outcomes.
     Run(RunArgs),
     /// List the cases that the filters select.
     List(ListArgs),
-    /// Try the kernels of a file with many sizes, layouts and dtypes, and say what is wrong with them.
+    /// Try the kernels of a file with many sizes, layouts and dtypes, and report their bugs.
     Check(CheckArgs),
     /// Prove for all sizes that the kernels of a file stay inside of their tensors.
     Prove(ProveArgs),
@@ -103,7 +103,7 @@ pub enum Command {
     Expect(ExpectArgs),
     /// Compare two engines exactly: outcomes, messages and every byte.
     Compare(CompareArgs),
-    /// Say what a version of Triton fixed and broke, by cause.
+    /// Report what a version of Triton fixed and broke, by cause.
     Bump(BumpArgs),
     /// Find the first version that gets a case wrong, or right.
     Bisect(BisectArgs),

@@ -165,7 +165,7 @@ fn list(terminal: &mut Terminal, home: &Home, all: &[Toolchain]) {
     terminal.print(&format!("in {}\n", home.root().display()));
     let containment = Containment::of_this_system();
     if containment.is_whole() {
-        terminal.print("workers are contained: docs/containment.md says how far\n");
+        terminal.print("workers are contained; docs/containment.md lists the restrictions and the gaps\n");
     } else {
         let missing = containment.missing.join("; ");
         terminal.print(&format!("workers are not contained in full: {missing}\n"));

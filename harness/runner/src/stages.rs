@@ -313,7 +313,7 @@ impl Stages {
         let engine = format!("cuda@{}{target}", self.toolchain);
         StageResult {
             stage: Stage::Ptxas,
-            words: format!("not asked; `--engine {engine}` asks it"),
+            words: format!("not run; `--engine {engine}` runs it"),
             engine,
             standing: Standing::Silent,
             end: None,

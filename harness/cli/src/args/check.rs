@@ -47,7 +47,7 @@ fn launcher_argument(text: &str) -> Result<(String, HostArgument), BadValue> {
   cerith check softmax.py --launcher softmax --like ref.py:softmax --oracle
                                                 does it compute this function?
 
-`check` infers what the kernel needs from its source: which parameters are tensors, strides, sizes and blocks. Then one thing is varied at a \
+`check` infers what the kernel needs from its source: which parameters are tensors, strides, sizes and blocks. Then it varies one thing at a \
 time: sizes of 0, 1, one below, at and above a block; rows that are padded, tensors that are transposed or begin inside their \
 storage; f16 and bf16; an output that is also an input.
 
@@ -57,8 +57,8 @@ Comments in the kernel's file: `# cerith: requires K % BLOCK_K == 0` (callers pr
 Exit codes: 0 nothing was found; 1 a finding or a precondition, or with --strict a kernel that was not judged; 2 the input is bad; \
 3 no kernel was judged; 130 interrupted.")]
 pub struct CheckArgs {
-    /// A file with kernels, `FILE.py`, one of its kernels, `FILE.py:KERNEL`, a case file, whose kernel is checked, or a folder, whose
-    /// kernels are all checked. Default: `paths` of the configuration.
+    /// A file with kernels (`FILE.py`), one of its kernels (`FILE.py:KERNEL`), a case file (its kernel is checked) or a folder (all
+    /// of its kernels are checked). Default: `paths` of the configuration.
     #[arg(value_name = "FILE[:KERNEL]|DIR")]
     pub kernels: Vec<String>,
 
@@ -70,11 +70,11 @@ pub struct CheckArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 
-    /// The most seconds for each kernel. Launches that are not made in this time are listed.
+    /// Maximum seconds for each kernel. Launches that are not made in this time are listed.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
 
-    /// Fail if a kernel is not judged.
+    /// Fail if a kernel is not judged, or not completely.
     #[arg(long)]
     pub strict: bool,
 

@@ -71,11 +71,11 @@ pub struct RecordArgs {
   cerith import softmax.py:softmax_kernel -o rows.yaml
 
 Parameters are read from the kernel's text. The matrix varies the sizes at and around blocks, the dtypes, and the space between rows. \
-Values that the text does not tell are guessed, and marked as guesses. Only the reference executes the kernel, and says how far the \
-guesses lead.")]
+Values that the text does not determine are guessed, and marked as guesses. Only the reference runs the cases; the output has the \
+number of cases that finish.")]
 pub struct ImportArgs {
-    /// The kernel: `file.py:function`. The function may be left out if the file has one kernel; of a case file, the kernel that it
-    /// launches is taken.
+    /// The kernel: `file.py:function`. The function may be omitted if the file has one kernel. For a case file, it is the kernel
+    /// that the file launches.
     #[arg(value_name = "FILE.py[:KERNEL]|FILE.yaml")]
     pub kernel: String,
 

@@ -27,7 +27,7 @@ pub fn render_stages(stages: &Stages, answer: &Answer, palette: Palette) -> Stri
             Standing::Differs => ("wrong", Tone::Bad),
             Standing::Nondeterministic => ("not the same each time", Tone::Warn),
             Standing::Undefined => ("has no defined answer", Tone::Dim),
-            Standing::Silent => ("says nothing", Tone::Dim),
+            Standing::Silent => ("no outcome", Tone::Dim),
         };
         let _ = writeln!(
             text,
@@ -110,7 +110,7 @@ pub fn render_passes(passes: &Passes, palette: Palette) -> String {
             );
         }
         Passes::Unasked(why) => {
-            let _ = writeln!(text, "    not asked: {why}");
+            let _ = writeln!(text, "    not run: {why}");
         }
     }
     text
