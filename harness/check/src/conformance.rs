@@ -473,7 +473,7 @@ fn report_ending(
         Err(error) => Ok(ConformanceReport::not_judged(
             file,
             entry,
-            &format!("the program answered something else: {error}"),
+            &format!("the program sent an invalid answer: {error}"),
         )),
     }
 }

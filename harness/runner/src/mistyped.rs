@@ -1,4 +1,4 @@
-//! Suggests a file for one that cannot be read: the nearest existing name, or what to name instead.
+//! Messages about files that cannot be read, with the nearest existing name as a suggestion.
 
 use std::fs;
 use std::io::{Error, ErrorKind};
@@ -16,7 +16,7 @@ pub fn describe_read_error(path: &Path, error: &Error, otherwise: &str) -> Strin
     format!("failed to read {}: {error}\n  = help: {help}", path.display())
 }
 
-/// The file beside a path whose name is nearest to its own.
+/// The file in the same folder whose name is nearest.
 pub fn find_similar(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

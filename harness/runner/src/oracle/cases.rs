@@ -30,7 +30,7 @@ pub struct CaseOracle {
 /// A case that cannot be compared, and why.
 #[derive(Debug, thiserror::Error)]
 enum NotCompared {
-    /// The launches do not finish, which the verdict says too.
+    /// The launches do not finish, which the case's verdict also reports.
     #[error("{0}")]
     Launch(String),
     /// The reference does not execute the launches.
@@ -40,7 +40,7 @@ enum NotCompared {
     Program(#[from] WorkerFailure),
     #[error("it raised {0}")]
     Raised(String),
-    #[error("the program answered something else: {0}")]
+    #[error("the program sent an invalid answer: {0}")]
     Answer(#[from] serde_json::Error),
     #[error("the program sent no results")]
     NoResults,
@@ -48,7 +48,7 @@ enum NotCompared {
     Request(#[from] RequestError),
 }
 
-/// The question with the function's results.
+/// The message of the program with the function's results.
 #[derive(Deserialize)]
 struct Results {
     outputs: Vec<ResultHeader>,
@@ -58,18 +58,18 @@ struct Results {
 #[derive(Deserialize)]
 struct ResultHeader {
     name: String,
-    /// Why it does not fit its tensor; empty if it does.
+    /// The reason why it does not fit its tensor; empty if it fits.
     problem: String,
 }
 
-/// A result: its name, and its values, or why it has none that fit.
+/// A result: its name, and its values or the reason why they do not fit its tensor.
 type ResultValues = (String, Result<Vec<u8>, String>);
 
 impl CaseOracle {
-    /// With at most `jobs` functions at once, which read files of the corpus.
+    /// Creates an oracle that calls at most `jobs` functions at once. They may read the files of the corpus.
     ///
     /// # Errors
-    /// No folder can be made for their private files.
+    /// The folder for their private files cannot be created.
     pub fn new(toolchain: Toolchain, jobs: usize, corpus: &Readable) -> std::io::Result<Self> {
         let programs = Programs::new(toolchain, jobs, (PACKAGE, &program_files()))?;
         Ok(Self {
@@ -78,7 +78,7 @@ impl CaseOracle {
         })
     }
 
-    /// Ends the functions that run.
+    /// Stops the functions that are running.
     pub fn stop(&self) {
         self.programs.stop();
         self.reference.stop();
@@ -105,7 +105,7 @@ impl CaseOracle {
     fn compare(&self, case: &Case) -> Result<LikeResult, NotCompared> {
         let mut session =
             Session::of_case(case, Arc::clone(&self.reference)).map_err(|answer| match *answer {
-                // The case's own end, which its expectations are about.
+                // The expectations of the case cover these outcomes.
                 LaunchAnswer::Undefined(_) | LaunchAnswer::Rejected(_) => {
                     NotCompared::Launch(describe(*answer))
                 }
@@ -155,12 +155,14 @@ impl CaseOracle {
                 Some(Verdict::Agree) => format!("it computes {function}"),
                 Some(worst) => {
                     let problem = match worst {
-                        Verdict::Inaccurate => "it is less accurate than the contract, and computes",
-                        Verdict::Undecided => "it is not decided whether it computes",
-                        Verdict::Wrong | Verdict::Agree => "it does not compute",
+                        Verdict::Inaccurate => {
+                            format!("it computes {function}, less accurately than the contract permits")
+                        }
+                        Verdict::Undecided => format!("it is not decided whether it computes {function}"),
+                        Verdict::Wrong | Verdict::Agree => format!("it does not compute {function}"),
                     };
                     let detail = text::describe(&answers, operation.as_ref(), contract, None);
-                    format!("{problem} {function}:\n{detail}")
+                    format!("{problem}:\n{detail}")
                 }
             },
             function,
@@ -233,7 +235,7 @@ impl CaseOracle {
     }
 }
 
-/// A result that was not compared, without a request to compare.
+/// The result of a case with a reference function, in a run without `--oracle`.
 pub fn without_oracle(case: &Case) -> Option<LikeResult> {
     let function = case.like.as_ref()?.written.to_string();
     Some(LikeResult {
