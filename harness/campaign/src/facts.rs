@@ -12,7 +12,7 @@ pub const REPRO: &str = "repro.py";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
-    /// The version of this form.
+    /// The version of this format.
     pub format: u32,
     /// Its signature.
     pub signature: Signature,
@@ -44,7 +44,7 @@ pub struct Facts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VersionResult {
-    /// Who.
+    /// The engine.
     pub engine: String,
     /// Whether its difference is the same as the finding's: the same kind, and the same kind of message.
     pub same: bool,

@@ -1,12 +1,12 @@
-//! A difference that no known bug explains, and its folder. See `signature` for its name, `repro` for the script, `page` for the
-//! page, and `hunt::smaller` for the reduction.
+//! A difference that no known bug explains, and its folder. See `signature` for its name, `repro` for the script, `page` for
+//! the report, and `hunt::smaller` for the reduction.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `case.yaml`, `kernel.py` | the case, as `cerith explain` and `cerith run` read it |
-//! | `repro.py` | a script that needs torch and triton alone |
-//! | `report.md` | what Triton's maintainers ask for |
-//! | `finding.json` | the facts about it, for Cerith |
+//! | `repro.py` | a script that needs only torch and triton |
+//! | `report.md` | a draft of an issue, in the form of Triton's template |
+//! | `finding.json` | the facts about the finding, for Cerith |
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ use crate::facts::{Facts, REPRO};
 use crate::recipe::Recipe;
 use crate::signature::Signature;
 
-/// The page's file.
+/// The file of the report.
 pub const PAGE: &str = "report.md";
 
 /// The file of the facts about a finding.
 const FACTS: &str = "finding.json";
 
-/// The version of that file's form.
+/// The version of that file's format.
 const FORMAT: u32 = 1;
 
 /// A finding with its texts.
@@ -46,16 +46,16 @@ pub struct Finding {
 /// The reason that a folder is not a finding.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFinding {
-    /// A file is not there or cannot be read.
+    /// A file is missing or cannot be read.
     #[error("failed to read {}: {source}\n  = help: name a folder in DIR/findings, which `cerith fuzz` wrote", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// It is not what Cerith writes.
-    #[error("{} is not a finding as this Cerith writes it: {why}", path.display())]
+    /// The facts are not in the format of this version.
+    #[error("{} is not a finding of this version of Cerith: {why}", path.display())]
     Strange {
         /// The file.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub fn find_unexplained(trial: &Trial) -> Option<&Difference> {
     differences.find(|one| one.explained.is_empty() && one.known_bug.is_none())
 }
 
-/// Whether a difference is there again when the case is tried once more.
+/// Whether a difference occurs again when the case is tried again. True if the second trial fails.
 pub fn is_repeatable(made: &CaseSource, trial: &Trial, panel: &Panel) -> bool {
     let again = try_case(&made.case, panel).ok();
     find_unexplained(trial).is_some_and(|first| {
@@ -79,7 +79,7 @@ pub fn is_repeatable(made: &CaseSource, trial: &Trial, panel: &Panel) -> bool {
     })
 }
 
-/// The finding in the trial of a generated case, if something in it is news.
+/// The finding in the trial of a generated case. `None` if known bugs explain every difference.
 pub fn find(
     made: &CaseSource,
     trial: &Trial,
@@ -131,7 +131,7 @@ impl Finding {
         }
     }
 
-    /// A finding in a case that breaks a rule on purpose: the expected answer, and the one that came. There is no
+    /// A finding in a case that breaks a rule on purpose, with the expected answer and the actual one. There is no
     /// script, because the results do not differ.
     pub fn of_breach(
         made: &CaseSource,
@@ -183,7 +183,7 @@ impl Finding {
         self.facts.signature.name()
     }
 
-    /// Keeps it in a folder of its own.
+    /// Writes it to a folder in `findings` that has its name.
     pub fn keep(&self, findings: &Path) -> io::Result<()> {
         self.write(&findings.join(self.name()))
     }

@@ -191,7 +191,7 @@ fn what_is_no_finding_is_refused() {
     run_cerith(folder.path(), &["fuzz", "range", "."]).assert_ends(
         2,
         &[],
-        &["is not a finding as this Cerith writes it"],
+        &["is not a finding of this version of Cerith"],
     );
 }
 
