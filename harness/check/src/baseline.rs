@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::BaselineError;
 
-/// The most bytes of a baseline.
+/// Maximum bytes of a baseline.
 const MAX_BASELINE: u64 = 1 << 26;
 
 /// The version of the format.
@@ -40,7 +40,7 @@ pub struct Entry {
     pub line: u32,
     /// The message.
     pub text: String,
-    /// The conditions of a precondition.
+    /// The conditions under which the kernel is right; empty unless this is a precondition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unless: Vec<String>,
     /// Why it is accepted.
@@ -98,7 +98,7 @@ impl Baseline {
         Some(&entry.reason)
     }
 
-    /// The known findings of a kernel that were not found now.
+    /// Counts the known findings of these kernels that this check did not find.
     pub fn count_unused(&self, kernels: &BTreeSet<(String, String)>) -> usize {
         let used = self.used.borrow();
         let is_unused = |entry: &&Entry| {
@@ -108,8 +108,8 @@ impl Baseline {
     }
 }
 
-/// Writes findings. The reasons of an existing file stay, and so do its entries that `stays` accepts: those of kernels that were not
-/// judged now.
+/// Writes findings. Keeps the reasons of an existing file, and its entries that `stays` accepts: those of kernels that this check did
+/// not judge.
 ///
 /// # Errors
 /// The existing file is not a baseline, or the file cannot be written.
@@ -149,7 +149,7 @@ pub fn write_baseline(
     Ok(count)
 }
 
-/// Numbers equal findings of a kernel, so that each has an id of its own.
+/// Numbers the equal findings of a kernel, so that each has its own id.
 #[derive(Default)]
 pub struct Ids {
     counts: BTreeMap<String, u32>,
