@@ -10,18 +10,18 @@ use super::sum::{Input, Sum, fits, is_single, lowest_bit};
 use super::wide::{BITS, INTERVAL, PRODUCT, Parts, Wide};
 use cerith_interp::dot::Extent;
 
-/// Sums beyond this are left to [`Sum::add_product`].
+/// Larger sums are computed by [`Sum::add_product`].
 const MODERATE: f64 = 1e30;
 
 /// Columns that are summed at once, in registers.
 const COLUMNS: usize = 4;
 
-/// In place of an exponent: of a lane that is not exact, and of zero. A sum with [`NONE`] is at most [`LEAST`], and any other with [`ZERO`]
-/// at least [`GREATEST`].
+/// The exponent of a lane that is not exact. Its sum with any exponent is at most [`LEAST`].
 const NONE: i16 = i16::MIN / 2;
+/// The exponent of zero. Its sum with any exponent except [`NONE`] is at least [`GREATEST`].
 const ZERO: i16 = i16::MAX / 4;
 
-/// Between these are sums of two exponents of numbers of `f32`.
+/// Sums of the exponents of two `f32` numbers are between these.
 const LEAST: i16 = -4000;
 const GREATEST: i16 = 4000;
 
@@ -33,7 +33,7 @@ const STRIDE: usize = 16;
 struct Factors {
     low: Vec<f64>,
     high: Vec<f64>,
-    /// The exponent of each lane's smallest bit; [`NONE`] of a lane that is not exact, [`ZERO`] of zero.
+    /// The exponent of each lane's smallest bit, or [`NONE`] or [`ZERO`].
     lowest: Vec<i16>,
     points: bool,
 }
@@ -97,10 +97,11 @@ struct Totals {
 /// The rounding of the steps of a sum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
-    /// Bits that each keeps.
+    /// Bits that each step keeps.
     pub bits: i32,
-    /// An error beside that, relative to the magnitude of all terms, and the bits that it leaves.
+    /// A further error, relative to the magnitude of all terms.
     pub inherited: f64,
+    /// Bits that the steps with this error keep.
     pub inherited_bits: i32,
 }
 
@@ -115,7 +116,7 @@ pub(super) struct Products {
 }
 
 impl Products {
-    /// Nothing where they have to be added up one by one.
+    /// `None` if the products must be added one by one.
     pub(super) fn new(extent: Extent, (a, b): (&Wide, &Wide), input: Input, steps: Steps) -> Option<Self> {
         let Extent { batch, m, n, k } = extent;
         let moderate = matches!(input, Input::Whole | Input::Tf32);
@@ -149,8 +150,8 @@ impl Products {
         })
     }
 
-    /// For each lane the exponent of the smallest bit of its terms, if all of them are exact. If some orders round, it may be too
-    /// large, and then it does not fit either.
+    /// The exponent of the smallest bit of each lane's terms. `None` if a term is not exact. If no sum of a row fits, the exponents of
+    /// the row may be too large, but not so large that a sum fits.
     fn quanta(&self) -> Vec<Option<i32>> {
         let Extent { m, n, k, .. } = self.extent;
         let bits = self.steps.bits.min(self.steps.inherited_bits);
@@ -193,7 +194,7 @@ impl Products {
         self.steps.bits
     }
 
-    /// The sums, to be added to one by one.
+    /// The sums, to which further terms can be added.
     pub(super) fn sums(&self) -> Vec<Sum> {
         let quanta = self.quanta();
         let sum = |lane: usize| {
@@ -210,7 +211,8 @@ impl Products {
         (0..self.totals.low.len()).filter_map(sum).collect()
     }
 
-    /// The sums with an accumulator of `f32`, equal to those of [`Sum::result`]. `None` if a lane is special.
+    /// The sums with an accumulator of `f32`, equal to those of [`Sum::result`]. `None` if an
+    /// accumulator has no interval, or a sum is too large.
     pub(super) fn add_accumulator(&self, start: impl Fn(usize) -> Option<Parts>) -> Option<Wide> {
         let Steps {
             bits,
@@ -262,7 +264,7 @@ fn order_ends(x: f64, y: f64) -> (f64, f64, f64) {
     (min(x, y), max(x, y), max(x.abs(), y.abs()))
 }
 
-/// Adds up `term` of each pair of factors, in ascending `k`. With `POINTS`, both ends are one.
+/// Adds up `term` of each pair of factors, in ascending `k`. With `POINTS`, both ends are equal.
 #[inline]
 fn sum_products<const POINTS: bool>(
     Extent { batch, m, n, k }: Extent,
@@ -308,7 +310,7 @@ fn sum_products<const POINTS: bool>(
     totals
 }
 
-/// The elements from a column on, then zeros.
+/// The elements from a column on, padded with zeros.
 #[inline]
 fn load_columns(row: &[f64], column: usize) -> [f64; COLUMNS] {
     let row = row.get(column..).unwrap_or(&[]);

@@ -17,8 +17,8 @@ pub(crate) fn apply_library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     if lanes.contains(&Lane::Poison) {
         return Lane::Poison;
     }
-    // The library is compiled in: where it adds to an operand that is a product, that may be fused into the sum. In the PTX
-    // of Triton 3.9.0: `acosh` and `normcdfinv`, which begin with `x - 1` and `1 - x`.
+    // The library's functions are inlined. If a function adds to an operand that is a product, the product may be fused into
+    // the sum. In the PTX of Triton 3.9.0, `acosh` and `normcdfinv` do, which begin with `x - 1` and `1 - x`.
     let unrounded = |(&lane, &dtype): (&Lane, &DType)| match lane {
         Lane::Product { .. } if !symbol.is_exact() => to_unrounded(dtype, lane).to_lane(dtype),
         _ => lane,
@@ -27,7 +27,7 @@ pub(crate) fn apply_library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     let lanes = lanes.as_slice();
     let exact: Option<Operands> = lanes.iter().map(|lane| lane.bits()).collect();
     if let Some(bits) = exact {
-        // Integers do not depend on what an engine flushes: the library is linked one way.
+        // Integers do not depend on flushing, because every engine links the library in the same mode.
         let settled = !symbol.result.is_float() || (symbol.is_exact() && !symbol.flushes());
         return if settled {
             convert_computed(symbol.evaluate(&bits))
@@ -44,13 +44,13 @@ pub(crate) fn apply_library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     }
 }
 
-/// Maximum numbers of a lane for calling a model's function with each of them.
-const MOST_NUMBERS: usize = 64;
-/// Maximum calls for one lane of the result.
-const MOST_ASKED: usize = 512;
+/// If a lane may have more numbers than this, a model is not called with each of them.
+const MAX_NUMBERS: usize = 64;
+/// Maximum calls of a model for one lane of the result.
+const MAX_CALLS: usize = 512;
 
-/// The results of a known bug's model. If an operand is not exact, the model is called with all its numbers, if those are few, or
-/// with the ends if it is monotone; otherwise the result is unknown.
+/// The results of a known bug's model. If an operand is not exact, the model is called with each of its numbers, if they are few, or
+/// with the two ends, if the model rises. Otherwise the result is unknown.
 pub(crate) fn apply_foreign(
     foreign: &Foreign,
     lanes: &[Lane],
@@ -68,11 +68,11 @@ pub(crate) fn apply_foreign(
         |(&bits, dtype): (&u64, &Option<DType>)| dtype.is_some_and(|dtype| numeric::is_nan(dtype, bits));
     match exact {
         Some(bits) if !bits.iter().zip(from).any(is_nan) => Lane::Bits(foreign.evaluate(&bits)),
-        _ => of_several(foreign, lanes, from, to).unwrap_or(Lane::Unknown),
+        _ => apply_each(foreign, lanes, from, to).unwrap_or(Lane::Unknown),
     }
 }
 
-/// The values of a function with bounds of its own.
+/// The results of a model that computes its own bounds.
 fn apply_bounds(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Lane {
     let range = |(&lane, dtype): (&Lane, &Option<DType>)| {
         let Interval { low, high, nan } = to_unrounded((*dtype)?, lane);
@@ -95,7 +95,7 @@ fn apply_bounds(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: O
     }
 }
 
-fn of_several(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Option<Lane> {
+fn apply_each(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Option<Lane> {
     if let (&[lane], &[dtype]) = (lanes, from) {
         let values = list_values(lane, dtype, foreign.rises())?;
         return join_results(values.iter().map(|&value| foreign.evaluate(&[value])), to);
@@ -103,7 +103,7 @@ fn of_several(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Opt
     let mut asked: Vec<Operands> = vec![Operands::new()];
     for (&lane, &dtype) in lanes.iter().zip(from) {
         let values = list_values(lane, dtype, false)?;
-        if asked.len().checked_mul(values.len())? > MOST_ASKED {
+        if asked.len().checked_mul(values.len())? > MAX_CALLS {
             return None;
         }
         let with = |operands: &Operands| {
@@ -119,7 +119,7 @@ fn of_several(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Opt
     join_results(asked.iter().map(|operands| foreign.evaluate(operands)), to)
 }
 
-/// The bits that an operand may have; of a function that rises, the ends are enough.
+/// The bits that an operand may have, or only the `ends`, which are enough for a function that rises.
 fn list_values(lane: Lane, dtype: Option<DType>, ends: bool) -> Option<Operands> {
     let mut values = match lane {
         Lane::Within { low, high, .. } => {
@@ -156,8 +156,7 @@ fn join_results(mut results: impl Iterator<Item = u64>, to: Option<DType>) -> Op
     Some(range.to_lane(to))
 }
 
-/// The numbers of a dtype between two, with both zeros; only the least and the largest if the ends are enough. `None` if there
-/// are too many, or none.
+/// The numbers of a dtype between two, with both zeros, or only the least and the largest. `None` if there are too many, or none.
 fn list_numbers(dtype: DType, low: f64, high: f64, ends: bool) -> Option<Operands> {
     let inside = |value: f64| encode(dtype, value, Rounding::NearestEven);
     let mut bits = inside(low);
@@ -174,7 +173,7 @@ fn list_numbers(dtype: DType, low: f64, high: f64, ends: bool) -> Option<Operand
     }
     let mut all = Operands::new();
     while decode(dtype, bits) <= high {
-        if all.len() >= MOST_NUMBERS {
+        if all.len() >= MAX_NUMBERS {
             return None;
         }
         all.push(bits);
@@ -193,7 +192,7 @@ fn flip_sign(dtype: DType, bits: u64) -> u64 {
     bits ^ (1 << (dtype.bits() - 1))
 }
 
-/// The next larger number of a dtype; of a zero of either sign the least positive one. `None` after the last.
+/// The next larger number of a dtype: after a zero of either sign, the least positive number. `None` after the last.
 fn next(dtype: DType, bits: u64) -> Option<u64> {
     let sign = 1u64 << (dtype.bits() - 1);
     let larger = match (bits & sign != 0, bits & (sign - 1)) {
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_is_asked_of_every_number_that_an_operand_may_be() {
+    fn a_model_is_called_with_every_number_of_an_operand() {
         let bits = Foreign::new("bits as a number", |x| {
             encode(DType::F32, x[0] as f64, Rounding::NearestEven)
         });
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn which_nan_it_is_is_not_known() {
+    fn the_bits_of_a_nan_are_unspecified() {
         let bits = Foreign::new("bits as a number", |x| {
             encode(DType::F32, x[0] as f64, Rounding::NearestEven)
         });
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_rises_is_asked_of_the_ends() {
+    fn a_model_that_rises_is_called_with_the_ends() {
         let doubled = Foreign::new_rising("twice", |x| {
             encode(DType::F32, 2.0 * decode(DType::BF16, x[0]), Rounding::NearestEven)
         });

@@ -1,9 +1,9 @@
 //! Sums that are computed in the dtype that their result is rounded to.
 //!
-//! LLVM makes `fadd` of `f16` of a sum of two numbers that were widened from `f16`, where the sum is rounded to `f16`
-//! (`InstCombine`, `visitFPTrunc`). That is the same number, as `f32` has more than twice the bits; but a product that was
-//! widened is an operand of the narrow sum then, and is fused into it: `((a * b).to(f32) + c.to(f32)).to(f16)` is one
-//! `fma.rn.f16` in Triton 3.0 to 3.9. Where the sum stays wide, the product is rounded first.
+//! If two numbers were widened from `f16` and their sum is rounded to `f16`, LLVM adds them with an `fadd` of `f16`
+//! (`InstCombine`, `visitFPTrunc`). The result is the same number, because `f32` has more than twice the bits. But if one
+//! of the two is a product that was widened, LLVM then fuses it into the narrow sum: `((a * b).to(f32) + c.to(f32)).to(f16)`
+//! is one `fma.rn.f16` in Triton 3.0 to 3.9. If the sum stays wide, the product is rounded first.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Rounding};
@@ -16,7 +16,7 @@ use super::state::Machine;
 use cerith_interp::elementwise::compute_dtype;
 use cerith_interp::program::{Slot, Step};
 
-/// Returns the same number in a narrower dtype.
+/// Converts a lane to a narrower dtype. `None` if this changes its number, or if the lane is not exact.
 fn narrow_exactly(from: DType, to: DType, lane: Lane) -> Option<Lane> {
     let value = decode(from, lane.bits()?);
     let bits = encode(to, value, Rounding::NearestEven);
@@ -48,7 +48,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Keeps what a sum is in the dtype that its operands were widened from.
+    /// Computes a sum in the dtype that its operands were widened from as well, and keeps the result.
     pub(super) fn narrowed_sum(&mut self, op: BinaryOp, step: &Step) {
         let out = step.outs[0];
         if self.narrow.0.is_empty() {
@@ -72,7 +72,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Widens a cast to a narrower dtype by what its operand is in that.
+    /// Extends the interval of a cast to a narrower dtype by the kept result of its operand in this dtype.
     pub(super) fn narrowed_cast(&mut self, step: &Step) {
         let (source, out) = (step.ins[0], step.outs[0]);
         let to = compute_dtype(self.layout(out).elem);

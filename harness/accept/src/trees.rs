@@ -1,14 +1,15 @@
 //! Bounds of reductions and scans by a combine function that rounds.
 //!
 //! No theorem bounds every order of an unknown function. So the function is evaluated with intervals in several
-//! orders, deep and shallow, regular and random. In each, every rounding goes either way, so that each order's range holds the exact
-//! result, and what the errors of that order's intermediate results may add up to. If the function is associative (and, in a
-//! reduction, commutative) on the elements, the exact results are one number, and the ranges have it in common. Then the bounds are
-//! their hull, widened by `n` roundings of the greatest intermediate result. Ranges with nothing in common show a function whose
-//! result depends on the order.
+//! orders, deep and shallow, regular and random. In each order, every rounding may go either way. The range of an order
+//! thus contains its exact result, and every result that its roundings can lead to. If the function is associative (and, in
+//! a reduction, commutative) on the elements, all orders have the same exact result, so all ranges contain it. Then the
+//! bounds are the hull of the ranges, widened by `n` roundings of the greatest intermediate result. Disjoint ranges show that
+//! the function's result depends on the order.
 //!
-//! A result that is the same bits in every order, without a rounding, is exact. Operands that a well-known operation combines alone
-//! (the count of Welford's algorithm, sums in pairs) have its bounds (`sum`, `product`), which hold for every order.
+//! A result that has the same bits in every order, without a rounding, is exact. If a known operation combines an operand
+//! independently of the others (the count of Welford's algorithm, sums in pairs), the operand has the bounds of this
+//! operation (`sum`, `product`), which hold for every order.
 
 use cerith_tile::DType;
 
@@ -26,12 +27,12 @@ const MAX_BRACKETED: usize = 1 << 16;
 /// The results of one operand, order by order.
 #[derive(Clone)]
 struct Bound {
-    /// In the reference's own order.
+    /// The result in the reference's own order.
     reference: Lane,
     hull: Interval,
     /// The intersection of the ranges of all orders.
     common: Interval,
-    /// Whether it is the same in all orders so far.
+    /// Whether the result is the same in all orders so far.
     unanimous: bool,
     /// The greatest finite intermediate result.
     greatest: f64,
@@ -76,7 +77,8 @@ impl Bound {
         if common {
             return self.hull.widen(by).to_lane(dtype);
         }
-        // Orders that exclude each other: another launch shows which bytes depend on them, beside the range of the reference's own.
+        // The orders' ranges are disjoint. Until another launch has shown which bytes depend on the order, this is the range of
+        // the reference's own order.
         if decided {
             Lane::Unknown
         } else {
@@ -85,7 +87,7 @@ impl Bound {
     }
 }
 
-/// The bounds of an element: a range for floats, and what all orders agree on for others.
+/// The bounds of an element: a range for floats, and the common result of all orders for other dtypes.
 struct Bounds<'f, 'a> {
     formula: &'f Formula<'a>,
     bounds: Vec<Result<Bound, Agreed>>,
@@ -94,7 +96,7 @@ struct Bounds<'f, 'a> {
 /// The common result of all orders, if it has no range.
 #[derive(Clone, Copy)]
 struct Agreed {
-    /// In the reference's own order.
+    /// The result in the reference's own order.
     reference: Lane,
     unanimous: bool,
 }
@@ -152,7 +154,7 @@ impl<'f, 'a> Bounds<'f, 'a> {
     }
 }
 
-/// One evaluation under way: the function, and the magnitudes that it passed.
+/// An evaluation in progress: the function, and the greatest magnitudes so far.
 struct Run<'f, 'a> {
     formula: &'f Formula<'a>,
     room: Vec<Lane>,
@@ -190,7 +192,7 @@ impl<'f, 'a> Run<'f, 'a> {
         so_far
     }
 
-    /// Neighbours, or the first half with the second, again and again.
+    /// Combines neighbours, or the first half with the second, until one element is left.
     fn fold_tree(&mut self, elements: &[Element], neighbours: bool) -> Element {
         let mut rows = elements.to_vec();
         while rows.len() > 1 {
@@ -224,7 +226,7 @@ impl<'f, 'a> Run<'f, 'a> {
     }
 }
 
-/// The result of reducing a row. `decided` is whether orders that exclude each other were checked already.
+/// The result of reducing a row. `decided` is whether a launch already showed which bytes depend on the order.
 pub(super) fn bound_reduction(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Element {
     let mut run = Run::new(formula);
     let own = run.fold(elements.iter());
