@@ -27,7 +27,7 @@ pub(crate) fn apply_library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     let lanes = lanes.as_slice();
     let exact: Option<Operands> = lanes.iter().map(|lane| lane.bits()).collect();
     if let Some(bits) = exact {
-        // Integers do not depend on flushing, because every engine links the library in the same mode.
+        // An integer result does not depend on which operands an engine flushes, because the library is linked in one mode.
         let settled = !symbol.result.is_float() || (symbol.is_exact() && !symbol.flushes());
         return if settled {
             convert_computed(symbol.evaluate(&bits))
