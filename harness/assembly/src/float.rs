@@ -1,8 +1,8 @@
 //! Lowers float instructions.
 //!
-//! A sum or product without a rounding modifier may be fused with later operations; one with a modifier is rounded
-//! once, in place (PTX ISA, `add`). So the first becomes an operation of the IR, which engines may contract, and the
-//! second an instruction of its own.
+//! A sum or product without a rounding modifier may be fused with later operations. One with a modifier is rounded on its
+//! own (PTX ISA, `add`). So the first becomes an operation of the IR, which engines may contract, and the second a call of
+//! the instruction, which they may not.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, TernaryOp, UnaryOp, ValueId};
@@ -65,7 +65,7 @@ impl<'n> Modifiers<'n> {
         Some(modifiers)
     }
 
-    /// Whether there are only modifiers of every sum: a rounding and flushing.
+    /// Whether there are no modifiers other than a rounding and `.ftz`.
     fn is_plain(self) -> bool {
         self.closeness == Closeness::Rounded && !self.nan
     }
@@ -267,7 +267,7 @@ impl Machine<'_> {
         Some(self.emit_library_call(symbol, values))
     }
 
-    /// Flushes subnormal results to zero: the product with 1 does.
+    /// Flushes a subnormal result to zero, by a multiplication with 1.
     fn flush_result(&mut self, value: ValueId, flushes: bool, dtype: DType) -> Option<ValueId> {
         if !flushes {
             return Some(value);
@@ -349,7 +349,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lowers a comparison. Float comparisons are false for a NaN, except the ones that end in `u`.
+    /// Lowers a comparison. Float comparisons are false for a NaN, except `nan` and the ones that end in `u`.
     fn lower_comparison(&mut self, name: &str, x: ValueId, y: ValueId, float: bool) -> Option<ValueId> {
         let (name, unordered) = match name {
             "num" | "nan" if float => (name, false),

@@ -28,7 +28,7 @@ impl Span {
 /// One text with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// The path as a user would write it, relative where possible.
+    /// The path as a user would write it, relative if possible.
     pub name: String,
     /// The whole text.
     pub text: Arc<str>,
@@ -120,7 +120,8 @@ impl SourceFile {
         self.place_of(line, column)
     }
 
-    /// Returns the location of a line and a column, both counted from 1. A column of 0 means none, and stays.
+    /// Returns the location of a line and a column, both counted from 1. A column of 0 means
+    /// no column, and stays 0.
     pub fn place_of(&self, line: u32, column: u32) -> Place<'_> {
         let copied = self.copies.iter().find_map(|copied| {
             let nth = line.checked_sub(copied.line).filter(|&nth| nth < copied.count)?;
@@ -140,7 +141,8 @@ impl SourceFile {
         })
     }
 
-    /// Line and column of a byte, both counted from 1, the column in characters. A byte past the end is the end.
+    /// Line and column of a byte, both counted from 1, the column in characters. A byte past the end
+    /// counts as the end.
     pub fn line_column(&self, byte: u32) -> (u32, u32) {
         let byte = byte.min(self.text.len() as u32);
         let line = self.line_starts.partition_point(|&start| start <= byte).max(1) - 1;
