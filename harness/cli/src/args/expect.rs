@@ -17,12 +17,12 @@ use super::selection::Selection;
   cerith expect --prune                      remove the expectations that no longer happen
   cerith expect --check                      for CI: fail if there is something to write or to remove
 
-An expectation is written only for the versions and the cases that the run saw. Widen it by hand where you know more. Only lines \
-below `expect:` are changed. Some differences should be fixed and not expected, so nothing is written for them: where Cerith itself failed, \
-where the reference is to blame or does not know the language, and where nothing was compared. An expectation is removed only if \
+An expectation is written only for the versions and the cases that the run saw. Widen it by hand if you know more. Only lines \
+below `expect:` are changed. Some differences need a fix instead, so nothing is written for them: Cerith itself failed, \
+the reference is to blame or lacks a part of the language, or nothing was compared. An expectation is removed only if \
 the run included every version that it covers.
 
-Exit codes: 0 nothing failed; 1 --check found something, or a case cannot be written down; 2 the input is bad, or the output cannot \
+Exit codes: 0 nothing failed; 1 --check found something, or an expectation cannot be written; 2 the input is bad, or the output cannot \
 be written.")]
 pub struct ExpectArgs {
     /// Which cases.
@@ -41,11 +41,11 @@ pub struct ExpectArgs {
     #[arg(long)]
     pub prune: bool,
 
-    /// Show what there is to do, and change nothing.
+    /// Print the changes, and make none.
     #[arg(long, conflicts_with_all = ["accept", "prune"])]
     pub list: bool,
 
-    /// As --list, and exit with 1 if there is something to do.
+    /// Like --list, and exit with 1 if there is a change.
     #[arg(long, conflicts_with_all = ["accept", "prune", "list"])]
     pub check: bool,
 

@@ -26,7 +26,7 @@ use super::selection::Engines;
 
 The same seed makes the same cases on every machine. A difference that known bugs explain is counted under them. The others \
 are grouped by signature: the first of each group is kept as a finding, in a folder of its own in DIR/findings: case.yaml and kernel.py; repro.py, which \
-needs only torch and triton; report.md, in the form that Triton's maintainers ask for. \
+needs only torch and triton; report.md, in the form of Triton's issue template. \
 A finding is not yet a bug: find out who is wrong before you report it.
 
 Exit codes: 0 nothing was found; 1 something was found; 2 the input is bad, or the output cannot be written; 3 there is no \
@@ -62,7 +62,7 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "DIR", default_value = "reports/fuzz")]
     pub out: PathBuf,
 
-    /// Go on with the campaign in that folder; `--resume DIR` is short for `--resume --out DIR`.
+    /// Continue the campaign in that folder; `--resume DIR` is short for `--resume --out DIR`.
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     #[allow(
         clippy::option_option,

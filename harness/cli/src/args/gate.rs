@@ -9,7 +9,7 @@ use super::output::output_file;
 /// What fails a run, and when it ends.
 #[derive(Debug, Args)]
 pub struct Gate {
-    /// Let the failures in this baseline pass: a file that `cerith report baseline` wrote, or the stream of a run. New failures
+    /// Accept the failures in this baseline: a file that `cerith report baseline` wrote, or the stream of a run. New failures
     /// fail the run; fixed ones are reported. Bad input and internal errors are never in a baseline.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
