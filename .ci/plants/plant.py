@@ -165,12 +165,20 @@ def rule(name: str) -> Callable[[Rule], Rule]:
     return keep
 
 
+def is_masked(call: ast.Call, position: int) -> bool:
+    """Whether a load or a store has a mask: TorchInductor passes `None` where it needs none."""
+    masks = [word.value for word in call.keywords if word.arg == "mask"] or call.args[position : position + 1]
+    return not any(isinstance(mask, ast.Constant) and mask.value is None for mask in masks)
+
+
 @rule("mask removed")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
     for call in find_calls(k, "load"):
-        yield t.drop_arguments(call, {"mask", "other"}, 1)
+        if is_masked(call, 1):
+            yield t.drop_arguments(call, {"mask", "other"}, 1)
     for call in find_calls(k, "store"):
-        yield t.drop_arguments(call, {"mask"}, 2)
+        if is_masked(call, 2):
+            yield t.drop_arguments(call, {"mask"}, 2)
 
 
 @rule("mask < made <=")

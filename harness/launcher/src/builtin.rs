@@ -86,6 +86,11 @@ impl<'a> Machine<'a> {
         if let Some(found) = self.call_math(path, last, args)? {
             return Ok(found);
         }
+        if path.starts_with("torch.nn.")
+            && let Some(layer) = self.make_layer(last, args)
+        {
+            return Ok(layer);
+        }
         let makes_array = || {
             let name = last.strip_suffix("_like").unwrap_or(last);
             path.starts_with("numpy.") && matches!(name, "empty" | "zeros" | "ones" | "full")
@@ -218,11 +223,16 @@ impl<'a> Machine<'a> {
         let first = args.positional.first().cloned();
         Ok(Some(match (path, first) {
             ("len", Some(value)) => match &value {
-                Value::Tuple(values, from) => Value::Int(Number {
-                    value: values.len() as i64,
-                    source: from.map_or(Source::Computed, Source::Rank),
-                    sizes: 0,
-                }),
+                Value::Tuple(values, from) => {
+                    if let Some(input) = *from {
+                        self.read_rank(input)?;
+                    }
+                    Value::Int(Number {
+                        value: values.len() as i64,
+                        source: from.map_or(Source::Computed, Source::Rank),
+                        sizes: 0,
+                    })
+                }
                 Value::Tensor(tensor) => match tensor.shape.first() {
                     Some(size) => {
                         if let Some(input) = tensor.input {
@@ -290,6 +300,9 @@ impl<'a> Machine<'a> {
                 };
                 for one in &all {
                     self.decide_number(one)?;
+                }
+                if path == "min" {
+                    self.note_limit(&all);
                 }
                 choose(&all, path == "min")
             }

@@ -102,6 +102,12 @@ impl<'a> Machine<'a> {
                 result
             }
             other => {
+                if let Value::Object(fields) = other {
+                    let fields = fields.borrow().clone();
+                    if let Some(result) = self.call_layer(&fields, args) {
+                        return Ok(result);
+                    }
+                }
                 self.spoil(args);
                 Value::unknown(format!("a call of {}", other.kind()))
             }
@@ -256,6 +262,12 @@ impl<'a> Machine<'a> {
                 ("endswith", Some(Value::Str(end, _))) => Value::bool(text.ends_with(&**end)),
                 _ => Value::str("text"),
             },
+            Value::Object(fields) if matches!(name, "register_buffer" | "register_parameter") => {
+                if let [Value::Str(field, _), value, ..] = &args.positional[..] {
+                    fields.borrow_mut().insert(field.to_string(), value.clone());
+                }
+                Value::NONE
+            }
             Value::Object(fields) => {
                 if name == "save_for_backward" {
                     fields
@@ -290,7 +302,11 @@ impl<'a> Machine<'a> {
                 "bit_length" => Value::int(i64::from(64 - number.value.unsigned_abs().leading_zeros())),
                 _ => Value::unknown(format!("the method `{name}` of an integer")),
             },
-            Value::Kernel(_) if name == "warmup" => object.clone(),
+            Value::Kernel(def) if name == "warmup" => {
+                self.warmed
+                    .insert(std::ptr::from_ref(*def) as usize, args.clone());
+                object.clone()
+            }
             Value::Kernel(_) | Value::Launcher(..) => Value::unknown(format!("`{name}` of a kernel")),
             Value::Unknown(reason) => Value::Unknown(reason.clone()),
             other => Value::unknown(format!("the method `{name}` of {}", other.kind())),

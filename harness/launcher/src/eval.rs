@@ -437,6 +437,12 @@ impl<'a> Machine<'a> {
                 |reason| ComparisonError::Unknown(reason.to_owned()),
             )
         };
+        if op == CmpOp::In || op == CmpOp::NotIn {
+            self.note_texts(left, &right.elements().unwrap_or_default());
+        } else {
+            self.note_texts(left, [right]);
+            self.note_texts(right, [left]);
+        }
         self.observe_shapes(left);
         self.observe_shapes(right);
         let equal = is_equal(left, right);

@@ -527,7 +527,21 @@ impl<'a> Machine<'a> {
         {
             return None;
         }
-        self.plan.set_rank(input, rank)
+        let is_first = self.reads_first(input);
+        self.plan.set_rank(input, rank)?;
+        if is_first && rank > 1 {
+            self.plan.rotate_dims(input);
+        }
+        Some(())
+    }
+
+    /// Whether the size of the only known dimension of an input is its first: the launcher has read `x.shape[0]`.
+    pub fn reads_first(&self, input: usize) -> bool {
+        let is_vector = self
+            .plan
+            .tensor(input)
+            .is_some_and(|tensor| tensor.dims.len() == 1);
+        is_vector && self.observed.contains(&(input, 0))
     }
 }
 

@@ -253,6 +253,16 @@ impl<'a> Machine<'a> {
                 bindings.options.push((name.clone(), value.clone()));
             }
         }
+        let warmed = self.warmed.get(&(std::ptr::from_ref(def) as usize)).cloned();
+        let warmed = warmed.unwrap_or_default();
+        let by_place = parameters().map(|one| one.name.clone()).zip(warmed.positional);
+        for (name, value) in by_place.chain(warmed.keywords) {
+            let is_parameter = parameters().any(|parameter| parameter.name == name);
+            if is_parameter && bindings.get(&name).is_none() {
+                let value = self.refresh(&value);
+                bindings.values.push((name, value));
+            }
+        }
         let configs = self.module.configs(def.name.as_str());
         let index = if self.module.is_target(def) {
             self.plan.config

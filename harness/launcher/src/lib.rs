@@ -18,6 +18,7 @@ mod host;
 mod inputs;
 mod launch;
 mod launched;
+mod layer;
 mod machine;
 mod measured;
 mod method;
@@ -172,6 +173,17 @@ fn read_module(module: &mut HostModule<'_>) -> Vec<HostLaunch> {
                 queue.extend(module.callees(root));
             }
         }
+    }
+    if launches.iter().all(|launch| !launch.assumed.is_empty()) {
+        let stated = module.roots.iter().flat_map(|root| {
+            let solver = Solver {
+                module,
+                root: *root,
+                is_called: false,
+            };
+            solver.find_stated_launches()
+        });
+        launches.extend(stated.filter(|launch| launch.assumed.is_empty()));
     }
     launches.sort_by_key(|one| one.line);
     failed.sort_by_key(|one| one.line);

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use ruff_python_ast::Expr;
 
+use super::arguments::Arguments;
 use super::launched::Launched;
 use super::module::HostModule;
 use super::plan::{Kind, Layout, PADDING, Plan, Scalar};
@@ -69,6 +70,8 @@ pub(super) struct Machine<'a> {
     pub doubts: usize,
     /// Dimensions of inputs whose sizes the launcher reads.
     pub observed: BTreeSet<(usize, usize)>,
+    /// Inputs whose number of dimensions the launcher reads.
+    pub ranked: BTreeSet<usize>,
     /// The sizes that integers of launches depend on: a set of bits.
     pub passed: u64,
     /// Inputs that nothing decides.
@@ -91,6 +94,15 @@ pub(super) struct Machine<'a> {
     pub blocks: BTreeMap<usize, Cut>,
     /// Sizes of filters: a number that is cut is smaller with them.
     pub filters: BTreeSet<usize>,
+    /// Numbers that a size is cut off at: `min(2048, n)`.
+    pub limits: BTreeMap<usize, i64>,
+    /// Whether the inputs are those that the file states.
+    pub is_stated: bool,
+    /// Texts that inputs are compared with, or that are keys of a dict beside them.
+    pub texts: BTreeMap<usize, BTreeSet<String>>,
+    /// The arguments of each kernel's last `warmup`, by the address of its definition: a launch of what it returns need not
+    /// repeat the constants.
+    pub warmed: HashMap<usize, Arguments<'a>>,
     /// Reasons why a launch could not be evaluated, with its line.
     pub unknown: Vec<(u32, String)>,
     pub functions: Vec<String>,
@@ -113,6 +125,7 @@ impl<'a> Machine<'a> {
             missed: Vec::new(),
             doubts: 0,
             observed: BTreeSet::new(),
+            ranked: BTreeSet::new(),
             passed: 0,
             assumed: BTreeSet::new(),
             roomy: BTreeSet::new(),
@@ -124,6 +137,10 @@ impl<'a> Machine<'a> {
             is_uneven: false,
             blocks: BTreeMap::new(),
             filters: BTreeSet::new(),
+            limits: BTreeMap::new(),
+            is_stated: false,
+            texts: BTreeMap::new(),
+            warmed: HashMap::new(),
             unknown: Vec::new(),
             functions: Vec::new(),
             class_names: Vec::new(),
@@ -207,6 +224,36 @@ impl<'a> Machine<'a> {
             known.is_alone |= count == 1 || is_like;
             known.is_short |= number.value <= block;
         }
+    }
+
+    /// Notes the number that a size is cut off at, if these are a number and a size.
+    pub fn note_limit(&mut self, values: &[Value<'a>]) {
+        let numbers: Option<Vec<Number>> = values.iter().map(Value::number).collect();
+        let (constants, sizes): (Vec<Number>, Vec<Number>) = numbers
+            .unwrap_or_default()
+            .into_iter()
+            .partition(Number::is_constant);
+        let ([constant], [size]) = (constants.as_slice(), sizes.as_slice()) else {
+            return;
+        };
+        let mut own = self.plan.list_sizes(size.sizes);
+        if let (Some(own), None) = (own.next(), own.next()) {
+            let limit = self.limits.entry(own).or_default();
+            *limit = constant.value.max(*limit);
+        }
+    }
+
+    /// Notes other texts that an input could be.
+    pub fn note_texts<'b>(&mut self, own: &Value<'a>, others: impl IntoIterator<Item = &'b Value<'a>>)
+    where
+        'a: 'b,
+    {
+        let Value::Str(_, Some(input)) = own else { return };
+        let others = others.into_iter().filter_map(|other| match other {
+            Value::Str(text, None) => Some(text.to_string()),
+            _ => None,
+        });
+        self.texts.entry(*input).or_default().extend(others);
     }
 
     /// A new storage with a contiguous tensor over it.

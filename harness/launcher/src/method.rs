@@ -179,6 +179,9 @@ impl<'a> Machine<'a> {
             }
             Value::Tensor(tensor) => {
                 let tensor = tensor.clone();
+                if name == "ndim" {
+                    return self.rank_of(&tensor);
+                }
                 self.property(&tensor, name)
             }
             Value::Kernel(_) => kernel_attribute(object, name),
@@ -203,7 +206,6 @@ impl<'a> Machine<'a> {
             }
             "is_cuda" | "requires_grad" | "is_leaf" => Value::bool(true),
             "grad" => Value::NONE,
-            "ndim" => self.rank_of(tensor),
             "itemsize" => Value::int(tensor.dtype.bytes()),
             "data" => Value::Tensor(tensor.clone()),
             "T" | "mT" | "H" | "mH" => {
@@ -336,7 +338,7 @@ impl<'a> Machine<'a> {
                 }
                 Value::Int(tensor.numel())
             }
-            "dim" | "ndimension" => self.rank_of(tensor),
+            "dim" | "ndimension" => self.rank_of(tensor)?,
             "element_size" => Value::int(tensor.dtype.bytes()),
             "storage_offset" => Value::int(tensor.offset),
             "is_floating_point" => Value::bool(tensor.dtype.is_float()),

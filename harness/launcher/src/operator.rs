@@ -243,6 +243,7 @@ impl<'a> Machine<'a> {
             }
             Value::Dict(items) => {
                 let items = items.borrow();
+                self.note_texts(&key, items.iter().map(|(one, _)| one));
                 let found = items.iter().find(|(one, _)| is_equal(one, &key) == Some(true));
                 found.map_or_else(
                     || Value::unknown("a key that a dict does not have"),
@@ -291,8 +292,12 @@ impl<'a> Machine<'a> {
         };
         if rank < needed {
             if !is_known || !is_from_end {
+                let is_first = !is_from_end && self.reads_first(input);
                 let change = self.plan.raise_rank(input, needed.clamp(1, 8) as usize);
                 if change.is_some() {
+                    if is_first {
+                        self.plan.rotate_dims(input);
+                    }
                     return self.restart(change, "");
                 }
             }

@@ -256,6 +256,13 @@ impl Plan {
         Some(())
     }
 
+    /// Makes the last dimension of an input its first.
+    pub fn rotate_dims(&mut self, input: usize) {
+        if let Some(tensor) = self.tensor_mut(input) {
+            tensor.dims.rotate_right(1);
+        }
+    }
+
     /// Makes a size that nothing decides one of a dimension of many: its tensor had fewer dimensions before.
     fn reduce_size(&mut self, size: usize) {
         let [_, rows, many, ..] = SIZES;

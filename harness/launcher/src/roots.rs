@@ -251,6 +251,59 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// Calls `forward` of a layer with the inputs that the file states, as those of `KernelBench` do: `get_init_inputs()` has the
+    /// arguments of the layer's constructor, and `get_inputs()` those of `forward`. `None` if the file states none.
+    pub fn run_stated(&mut self, root: Root<'a>) -> Eval<'a, Option<()>> {
+        let Root::Method(class, def) = root else {
+            return Ok(None);
+        };
+        if def.name.as_str() != "forward" || is_context(def) {
+            return Ok(None);
+        }
+        self.is_stated = true;
+        let Some(inputs) = self.call_stated("get_inputs")? else {
+            return Ok(None);
+        };
+        let layer = new_object();
+        let init = class.body.iter().find_map(|stmt| match stmt {
+            Stmt::FunctionDef(def) if def.name.as_str() == "__init__" => Some(def),
+            _ => None,
+        });
+        if let Some(init) = init {
+            let mut all = vec![layer.clone()];
+            all.extend(self.call_stated("get_init_inputs")?.unwrap_or_default());
+            let closure = self.function_value(init, None);
+            self.apply(&closure, &Arguments::of(all))?;
+        }
+        let scope = self.enter(&format_name(root, def), None)?;
+        let mut values = std::iter::once(layer).chain(inputs);
+        for parameter in list_parameters(def) {
+            let value = match (values.next(), &parameter.default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => self.eval(default, &scope)?,
+                (None, None) => return Ok(None),
+            };
+            scope.bind(parameter.parameter.name.as_str(), value);
+        }
+        self.bind_rest(def, &scope);
+        let result = self.run(&def.body, &scope)?;
+        if let Flow::Return(value) = result {
+            self.mark_returned(&value, 0);
+        }
+        self.leave();
+        Ok(Some(()))
+    }
+
+    /// What a function of the module without parameters returns as a list; `None` if there is no such function.
+    fn call_stated(&mut self, name: &str) -> Eval<'a, Option<Vec<Value<'a>>>> {
+        let Some(Root::Function(def)) = self.module.find_root(name) else {
+            return Ok(None);
+        };
+        let closure = self.function_value(def, None);
+        let value = self.apply(&closure, &Arguments::default())?;
+        Ok(value.elements())
+    }
+
     #[expect(clippy::unused_self, reason = "a part of `run_root`")]
     fn bind_rest(&self, def: &'a ast::StmtFunctionDef, scope: &Scope<'a>) {
         if let Some(rest) = &def.parameters.vararg {

@@ -57,6 +57,16 @@ impl<'a> Solver<'a> {
         Ok(found)
     }
 
+    /// Finds the launches of a root with the inputs that the file states.
+    pub fn find_stated_launches(&self) -> Vec<HostLaunch> {
+        let mut machine = Machine::new(self.module, Plan::new());
+        let mut found = Vec::new();
+        if matches!(machine.run_stated(self.root), Ok(Some(()))) {
+            self.collect(&machine, ("", Change::Other), 1, &mut found);
+        }
+        found
+    }
+
     /// Evaluates a root with the plain inputs, then with their variants, as long as `visit` wants more. Fails if the plain inputs
     /// reach no launch.
     pub fn visit_plans(
@@ -102,9 +112,9 @@ impl<'a> Solver<'a> {
             }
             let mut budget = MAX_VARIANT_EVALUATIONS;
             // Callers do not pass sizes that do not divide each other.
-            if let Ok(machine) = self.solve(plan, &mut budget)
+            if let Ok(machine) = self.solve(plan.clone(), &mut budget)
                 && machine.is_uneven == base.is_uneven
-                && machine.plan.has_same_ranks(&base.plan)
+                && machine.plan.has_same_ranks(&plan)
             {
                 goes_on = visit(&machine, &name, change);
             }

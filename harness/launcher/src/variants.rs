@@ -25,28 +25,56 @@ impl Variant {
     }
 }
 
-/// Lists variants, the most different first.
+/// Lists variants, one of each kind in turn: few launchers get as many launches as there are variants.
 pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_layouts: bool) -> Vec<Variant> {
     let plan = &base.plan;
+    let kinds = [
+        vary_relations(base, plan),
+        if has_layouts {
+            vary_layouts(plan)
+        } else {
+            Vec::new()
+        },
+        vary_sizes(base, plan),
+        vary_flags(plan),
+        vary_texts(base, plan),
+        vary_ranks(base, plan),
+        vary_dtypes(plan),
+        vary_configs(module, plan),
+    ];
+    let mut kinds = kinds.map(Vec::into_iter);
     let mut all = Vec::new();
-    if has_layouts {
-        add_layouts(plan, &mut all);
+    loop {
+        let round: Vec<Variant> = kinds.iter_mut().filter_map(Iterator::next).collect();
+        if round.is_empty() {
+            return all;
+        }
+        all.extend(round);
     }
-    add_relations(base, plan, &mut all);
-    add_flags(plan, &mut all);
-    add_dtypes(plan, &mut all);
+}
+
+fn vary_configs(module: &HostModule<'_>, plan: &Plan) -> Vec<Variant> {
     let name = module.kernel.rsplit('.').next().unwrap_or_default();
     let others = module.configs(name).len().saturating_sub(1);
     let step = (others / MAX_CONFIGS).max(1);
-    for config in (1..=others).rev().step_by(step).take(MAX_CONFIGS) {
-        let name = format!("configuration {config}");
+    let configs = (1..=others).rev().step_by(step).take(MAX_CONFIGS);
+    let all = configs.map(|config| {
         let plan = Plan {
             config,
             ..plan.clone()
         };
-        all.push(Variant::new(name, Change::Other, plan));
-    }
-    // The same kind of value for each size in turn.
+        Variant::new(format!("configuration {config}"), Change::Other, plan)
+    });
+    all.collect()
+}
+
+/// The same kind of value for each size in turn.
+fn vary_sizes(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
+    let mut all: Vec<Variant> = base
+        .limits
+        .iter()
+        .filter_map(|(size, limit)| exceed_limit(plan, *size, *limit))
+        .collect();
     for nth in 0..4 {
         for size in plan.used_sizes() {
             // The launcher does not read this size, so only the kernel limits its other values.
@@ -56,12 +84,12 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_lay
             let now = plan.size(size);
             let block = base.blocks.get(&size).map(|cut| cut.block);
             let value = match (nth, block) {
-                (0, _) => 1,
-                (1, _) => 64,
-                (2, Some(block)) => 2 * block,
-                (2, None) => 16,
-                (_, Some(block)) => 3 * block + 7,
-                (_, None) => now * 2 + 1,
+                (0, Some(block)) => 3 * block + 7,
+                (0, None) => now * 2 + 1,
+                (1, _) => 1,
+                (2, _) => 64,
+                (_, Some(block)) => 2 * block,
+                (_, None) => 16,
             };
             let mut plan = plan.clone();
             if value == now || set_pinned(&mut plan, size, value).is_none() || plan.elements() > MAX_ELEMENTS
@@ -72,6 +100,27 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_lay
         }
     }
     all
+}
+
+/// Makes a size larger than the number that it is cut off at, and others as small as that needs.
+fn exceed_limit(plan: &Plan, size: usize, limit: i64) -> Option<Variant> {
+    let value = limit.checked_add(limit / 2 + 1)?;
+    let mut changed = plan.clone();
+    if value <= plan.size(size) {
+        return None;
+    }
+    set_pinned(&mut changed, size, value)?;
+    for other in plan.used_sizes() {
+        if changed.elements() <= MAX_ELEMENTS {
+            break;
+        }
+        if other != size {
+            // `None` if it is as small already.
+            let _ = changed.set_free_size(other, 2);
+        }
+    }
+    (changed.elements() <= MAX_ELEMENTS)
+        .then(|| Variant::new(describe(&changed, size), Change::InputSize, changed))
 }
 
 /// Whether the launcher reads a size, perhaps of a tensor that it made.
@@ -108,7 +157,8 @@ fn describe(plan: &Plan, size: usize) -> String {
     format!("{}[{}]", input.name, dims.join(", "))
 }
 
-fn add_layouts(plan: &Plan, all: &mut Vec<Variant>) {
+fn vary_layouts(plan: &Plan) -> Vec<Variant> {
+    let mut all = Vec::new();
     for layout in [Layout::Padded, Layout::Transposed] {
         for (at, input) in plan.inputs.iter().enumerate() {
             let Kind::Tensor(tensor) = &input.kind else {
@@ -136,10 +186,12 @@ fn add_layouts(plan: &Plan, all: &mut Vec<Variant>) {
             }
         }
     }
+    all
 }
 
 /// Swaps pairs of sizes, so that either is the larger one.
-fn add_relations(base: &Machine<'_>, plan: &Plan, all: &mut Vec<Variant>) {
+fn vary_relations(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
+    let mut all = Vec::new();
     let sizes: Vec<usize> = plan
         .used_sizes()
         .into_iter()
@@ -157,9 +209,28 @@ fn add_relations(base: &Machine<'_>, plan: &Plan, all: &mut Vec<Variant>) {
         }
         all.push(Variant::new(describe(&changed, *a), Change::InputSize, changed));
     }
+    all
 }
 
-fn add_flags(plan: &Plan, all: &mut Vec<Variant>) {
+/// Adds and removes dimensions of inputs of which the launcher reads how many they have.
+fn vary_ranks(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
+    let mut all = Vec::new();
+    for input in &base.ranked {
+        let rank = plan.tensor(*input).map_or(0, |tensor| tensor.dims.len());
+        let name = plan.inputs.get(*input).map_or("", |input| input.name.as_str());
+        for other in [rank + 1, rank.saturating_sub(1)] {
+            let mut changed = plan.clone();
+            if other > 0 && changed.set_rank(*input, other).is_some() && changed.elements() <= MAX_ELEMENTS {
+                let name = format!("{name} of rank {other}");
+                all.push(Variant::new(name, Change::Other, changed));
+            }
+        }
+    }
+    all
+}
+
+fn vary_flags(plan: &Plan) -> Vec<Variant> {
+    let mut all = Vec::new();
     for (at, input) in plan.inputs.iter().enumerate() {
         let turned = match &input.kind {
             Kind::Scalar(Scalar::Bool(value)) => Kind::Scalar(Scalar::Bool(!value)),
@@ -178,9 +249,26 @@ fn add_flags(plan: &Plan, all: &mut Vec<Variant>) {
             all.push(Variant::new(word, Change::Other, changed));
         }
     }
+    all
 }
 
-fn add_dtypes(plan: &Plan, all: &mut Vec<Variant>) {
+/// Gives inputs the other texts that the launcher knows: `reduction="none"`.
+fn vary_texts(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
+    let choices = base.texts.iter();
+    let choices = choices.flat_map(|(input, texts)| texts.iter().map(|text| (*input, text)));
+    let all = choices.filter_map(|(at, text)| {
+        let mut changed = plan.clone();
+        changed.set_scalar(at, Scalar::Str(text.clone()))?;
+        let input = changed.inputs.get_mut(at)?;
+        input.is_pinned = true;
+        let name = format!("{}={text}", input.name);
+        Some(Variant::new(name, Change::Other, changed))
+    });
+    all.collect()
+}
+
+fn vary_dtypes(plan: &Plan) -> Vec<Variant> {
+    let mut all = Vec::new();
     let is_free = plan.inputs.iter().any(|input| match &input.kind {
         Kind::Tensor(tensor) => tensor.dtype.is_none(),
         _ => false,
@@ -198,4 +286,5 @@ fn add_dtypes(plan: &Plan, all: &mut Vec<Variant>) {
             all.push(Variant::new(name.to_owned(), Change::Other, plan));
         }
     }
+    all
 }

@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::machine::{Eval, Machine};
+use super::plan::TensorInput;
 use super::tensor::{Fill, Tensor, dense};
 use super::value::{Dtype, Number, Source, Value};
 
@@ -246,13 +247,27 @@ impl<'a> Machine<'a> {
         self.allocate_strided(tensor.shape.clone(), tensor.strides.clone(), dtype, fill)
     }
 
-    #[expect(clippy::unused_self, reason = "beside `shape_of`")]
-    pub fn rank_of(&self, tensor: &Tensor) -> Value<'a> {
-        Value::Int(Number {
+    /// The number of dimensions. A launcher that reads it takes other inputs than vectors, so an input gets rows if nothing else
+    /// says how many dimensions it has.
+    pub fn rank_of(&mut self, tensor: &Tensor) -> Eval<'a, Value<'a>> {
+        if let Some(input) = tensor.input {
+            self.read_rank(input)?;
+        }
+        Ok(Value::Int(Number {
             value: tensor.shape.len() as i64,
             source: tensor.input.map_or(Source::Computed, Source::Rank),
             sizes: 0,
-        })
+        }))
+    }
+
+    /// Notes that the launcher reads how many dimensions an input has.
+    pub fn read_rank(&mut self, input: usize) -> Eval<'a, ()> {
+        self.ranked.insert(input);
+        let is_vector = |tensor: &TensorInput| !tensor.has_rank && tensor.dims.len() == 1;
+        if self.plan.tensor(input).is_some_and(is_vector) && self.plan.raise_rank(input, 2).is_some() {
+            return self.restart(Some(()), "");
+        }
+        Ok(())
     }
 }
 

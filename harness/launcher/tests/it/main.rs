@@ -4,3 +4,4 @@ mod calls;
 mod choice;
 mod launcher;
 mod reach;
+mod varied;

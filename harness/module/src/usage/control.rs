@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
 
 /// Functions whose arguments reach nothing but their result.
 const OF_VALUES: [&str; 30] = [
@@ -64,6 +64,8 @@ struct Finder {
     control: BTreeSet<String>,
     /// Variables, and the names in their assigned values.
     assigned: Vec<(String, BTreeSet<String>)>,
+    /// Variables that are loaded values.
+    loaded: BTreeSet<String>,
 }
 
 impl Finder {
@@ -71,7 +73,29 @@ impl Finder {
         self.control.extend(find_names(expr));
     }
 
+    /// Adds the names of a condition, but not that of a number that a loaded value is compared with (`if label == ignore_index`):
+    /// a caller may pass any, because the data has what it is equal to or not.
+    fn add_test(&mut self, test: &Expr) {
+        if let Expr::Compare(compare) = test
+            && let ([CmpOp::Eq | CmpOp::NotEq], [Expr::Name(other)]) = (&*compare.ops, &*compare.comparators)
+            && let Expr::Name(own) = &*compare.left
+        {
+            match (
+                self.loaded.contains(own.id.as_str()),
+                self.loaded.contains(other.id.as_str()),
+            ) {
+                (true, false) => return self.add(&compare.left),
+                (false, true) => return self.add(&compare.comparators[0]),
+                _ => {}
+            }
+        }
+        self.add(test);
+    }
+
     fn assign(&mut self, target: &Expr, value: &Expr) {
+        if let (Expr::Name(name), true) = (target, is_load(value)) {
+            self.loaded.insert(name.id.to_string());
+        }
         let sources = find_names(value);
         for name in find_names(target) {
             self.assigned.push((name, sources.clone()));
@@ -99,11 +123,11 @@ impl<'a> Visitor<'a> for Finder {
             }
             Stmt::While(each) => self.add(&each.test),
             Stmt::If(branch) => {
-                self.add(&branch.test);
+                self.add_test(&branch.test);
                 let tests = branch.elif_else_clauses.iter();
                 tests
                     .filter_map(|clause| clause.test.as_ref())
-                    .for_each(|test| self.add(test));
+                    .for_each(|test| self.add_test(test));
             }
             _ => {}
         }
@@ -140,6 +164,16 @@ impl<'a> Visitor<'a> for Finder {
             _ => {}
         }
         visitor::walk_expr(self, expr);
+    }
+}
+
+/// Whether an expression is a load, perhaps with a cast.
+fn is_load(expr: &Expr) -> bool {
+    let Expr::Call(call) = expr else { return false };
+    match &*call.func {
+        Expr::Attribute(method) if method.attr.as_str() == "to" => is_load(&method.value),
+        Expr::Attribute(function) => function.attr.as_str() == "load",
+        _ => false,
     }
 }
 

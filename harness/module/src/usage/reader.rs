@@ -65,6 +65,25 @@ pub(super) struct Reader<'a> {
     pub integers: BTreeSet<String>,
 }
 
+/// The index of `for row in tl.range(tl.program_id(0), n_rows, tl.num_programs(0))`: over all programs and iterations, it is each
+/// row once.
+fn find_shared_index(start: &Polynomial, end: &Polynomial, step: &Polynomial) -> Option<Polynomial> {
+    let size = end.as_param()?;
+    let Atom::Program(axis) = start.as_atom()? else {
+        return None;
+    };
+    if step.as_number().is_some() {
+        return None;
+    }
+    Some(Polynomial::from_atom(Atom::Other {
+        text: format!("of all programs below {size}"),
+        programs: BTreeSet::from([*axis]),
+        below: Some(Box::new(end.clone())),
+        part: None,
+        loaded: None,
+    }))
+}
+
 /// The end of a loop: `for k in range(0, K, BLOCK)`, or `for k in range(0, tl.cdiv(K, BLOCK))`.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
@@ -286,6 +305,10 @@ impl<'a> Reader<'a> {
 
     fn for_loop(&mut self, each: &ast::StmtFor) {
         let (start, end, step) = self.read_range(&each.iter);
+        let (start, step) = match end.as_ref().and_then(|end| find_shared_index(&start, end, &step)) {
+            Some(index) => (index, Polynomial::default()),
+            None => (start, step),
+        };
         let size = end.as_ref().and_then(Polynomial::as_param).map(str::to_owned);
         let counted = size.map(|size| Counted {
             size,
