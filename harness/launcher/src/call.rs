@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
 
 use super::arguments::Arguments;
 use super::machine::Flow;
@@ -328,7 +329,13 @@ impl<'a> Machine<'a> {
             _ => None,
         };
         let scope = self.enter(&name, closure.scope.clone())?;
-        let bound = self.bind_arguments(closure.parameters, guarded.as_ref().unwrap_or(args), &scope);
+        let leads = matches!(closure.body, Body::Function(def) if self.module.leads_to_launch(def));
+        let bound = self.bind_arguments(
+            closure.parameters,
+            guarded.as_ref().unwrap_or(args),
+            &scope,
+            leads,
+        );
         let is_generator = matches!(closure.body, Body::Function(def) if yields(&def.body));
         if is_generator {
             self.yielded.push(Vec::new());
@@ -369,6 +376,7 @@ impl<'a> Machine<'a> {
         parameters: Option<&'a ast::Parameters>,
         args: &Arguments<'a>,
         scope: &super::value::Scope<'a>,
+        leads: bool,
     ) -> Eval<'a, ()> {
         let Some(parameters) = parameters else {
             return Ok(());
@@ -390,9 +398,12 @@ impl<'a> Machine<'a> {
             let value = match by_position.or_else(|| args.keyword(name)) {
                 Some(value) => value,
                 None => match &parameter.default {
-                    Some(default) => match &defaults {
-                        Some(defaults) => self.eval(default, defaults)?,
-                        None => self.eval(default, scope)?,
+                    Some(default) => match (&**default, &defaults) {
+                        (Expr::BooleanLiteral(flag), _) if leads => {
+                            Value::bool(self.default_flag(name, flag))
+                        }
+                        (default, Some(defaults)) => self.eval(default, defaults)?,
+                        (default, None) => self.eval(default, scope)?,
                     },
                     None => Value::unknown(format!("`{name}` is not passed")),
                 },
@@ -412,6 +423,13 @@ impl<'a> Machine<'a> {
             scope.bind(rest.name.as_str(), Value::dict(items.collect()));
         }
         Ok(())
+    }
+
+    /// The value of a flag that the callers in this module leave to its default. Others may turn it.
+    fn default_flag(&mut self, name: &str, flag: &ast::ExprBooleanLiteral) -> bool {
+        let at = flag.range().start().to_usize();
+        self.flags.insert(at, (name.to_owned(), flag.value));
+        flag.value != (self.plan.turned == Some(at))
     }
 
     /// The class of `self`, if an input is it.

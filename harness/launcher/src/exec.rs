@@ -535,8 +535,18 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
-    /// Whether the size of the only known dimension of an input is its first: the launcher has read `x.shape[0]`.
-    pub fn reads_first(&self, input: usize) -> bool {
+    /// Gives an input this many dimensions, perhaps more later.
+    pub fn raise_rank(&mut self, input: usize, rank: usize, is_from_end: bool) -> Option<()> {
+        let is_first = !is_from_end && self.reads_first(input);
+        self.plan.raise_rank(input, rank)?;
+        if is_first && rank > 1 {
+            self.plan.rotate_dims(input);
+        }
+        Some(())
+    }
+
+    /// Whether the only known size of an input is its first: the launcher has read `x.shape[0]`.
+    fn reads_first(&self, input: usize) -> bool {
         let is_vector = self
             .plan
             .tensor(input)

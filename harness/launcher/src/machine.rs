@@ -98,6 +98,9 @@ pub(super) struct Machine<'a> {
     pub limits: BTreeMap<usize, i64>,
     /// Whether the inputs are those that the file states.
     pub is_stated: bool,
+    /// Flags of functions that lead to a launch, if their callers leave them to the default: where that is in the text, the flag's name
+    /// and its default.
+    pub flags: BTreeMap<usize, (String, bool)>,
     /// Texts that inputs are compared with, or that are keys of a dict beside them.
     pub texts: BTreeMap<usize, BTreeSet<String>>,
     /// The arguments of each kernel's last `warmup`, by the address of its definition: a launch of what it returns need not
@@ -139,6 +142,7 @@ impl<'a> Machine<'a> {
             filters: BTreeSet::new(),
             limits: BTreeMap::new(),
             is_stated: false,
+            flags: BTreeMap::new(),
             texts: BTreeMap::new(),
             warmed: HashMap::new(),
             unknown: Vec::new(),

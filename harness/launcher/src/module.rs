@@ -121,6 +121,12 @@ impl<'a> HostModule<'a> {
             .unwrap_or(line)
     }
 
+    /// Whether a call of a function leads to a launch of the kernel.
+    pub fn leads_to_launch(&self, def: &ast::StmtFunctionDef) -> bool {
+        let name = def.name.as_str();
+        self.names.contains(name) || self.methods.contains(name)
+    }
+
     /// A function at the top of the file.
     pub fn find_root(&self, name: &str) -> Option<Root<'a>> {
         match self.globals.get(name)? {

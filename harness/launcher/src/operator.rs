@@ -222,8 +222,8 @@ impl<'a> Machine<'a> {
                 }
                 if let (Some(input), Value::Slice(slice)) = (*input, &key) {
                     // `x.shape[:-1]`, `x.shape[-2:]`: some dimensions before, or after.
-                    let ends = [slice.lower, slice.upper].into_iter().flatten();
-                    let needed = ends
+                    let ends = || [slice.lower, slice.upper].into_iter().flatten();
+                    let needed = ends()
                         .map(|bound| {
                             bound
                                 .value
@@ -232,7 +232,8 @@ impl<'a> Machine<'a> {
                         })
                         .max();
                     if let Some(needed) = needed {
-                        self.need_rank(input, needed.min(4), true)?;
+                        let is_from_end = ends().any(|bound| bound.value < 0);
+                        self.need_rank_of_part(input, needed.min(4), is_from_end)?;
                     }
                 }
                 pick(values, &key, false)
@@ -284,20 +285,30 @@ impl<'a> Machine<'a> {
         let Some(Kind::Tensor(tensor)) = self.plan.kind(input) else {
             return Ok(());
         };
-        let (rank, is_known) = (tensor.dims.len() as i64, tensor.has_rank);
-        let needed = if is_from_end && !is_known {
-            needed.max(2)
-        } else {
-            needed
+        if is_from_end {
+            return self.need_rank_of_part(input, needed, true);
+        }
+        if (tensor.dims.len() as i64) < needed {
+            let change = self.raise_rank(input, needed.clamp(1, 8) as usize, false);
+            return match change {
+                Some(()) => self.restart(change, ""),
+                None => self.raise("a dimension that a tensor does not have"),
+            };
+        }
+        Ok(())
+    }
+
+    /// As [`Self::need_rank`], for dimensions from the end or a part of them, which a tensor of a known rank may lack.
+    fn need_rank_of_part(&mut self, input: usize, needed: i64, is_from_end: bool) -> Eval<'a, ()> {
+        let Some(Kind::Tensor(tensor)) = self.plan.kind(input) else {
+            return Ok(());
         };
+        let (rank, is_known) = (tensor.dims.len() as i64, tensor.has_rank);
+        let needed = if is_known { needed } else { needed.max(2) };
         if rank < needed {
-            if !is_known || !is_from_end {
-                let is_first = !is_from_end && self.reads_first(input);
-                let change = self.plan.raise_rank(input, needed.clamp(1, 8) as usize);
+            if !is_known {
+                let change = self.raise_rank(input, needed.clamp(1, 8) as usize, is_from_end);
                 if change.is_some() {
-                    if is_first {
-                        self.plan.rotate_dims(input);
-                    }
                     return self.restart(change, "");
                 }
             }

@@ -93,6 +93,8 @@ pub(super) struct Plan {
     pub is_float_pinned: bool,
     /// Which of the kernel's configurations is launched.
     pub config: usize,
+    /// Where a default is, in the text, that is turned: `recompute=False` of a function that the root calls.
+    pub turned: Option<usize>,
 }
 
 /// Sizes by their distance from the last dimension. Each distance has several, so that sizes are equal only if they
@@ -133,6 +135,7 @@ impl Plan {
             float: "f32",
             is_float_pinned: false,
             config: 0,
+            turned: None,
         }
     }
 

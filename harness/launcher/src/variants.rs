@@ -36,7 +36,7 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_lay
             Vec::new()
         },
         vary_sizes(base, plan),
-        vary_flags(plan),
+        vary_flags(base, plan),
         vary_texts(base, plan),
         vary_ranks(base, plan),
         vary_dtypes(plan),
@@ -91,24 +91,26 @@ fn vary_sizes(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
                 (_, Some(block)) => 2 * block,
                 (_, None) => 16,
             };
-            let mut plan = plan.clone();
-            if value == now || set_pinned(&mut plan, size, value).is_none() || plan.elements() > MAX_ELEMENTS
-            {
-                continue;
+            if value != now {
+                all.extend(resize(plan, size, value));
             }
-            all.push(Variant::new(describe(&plan, size), Change::InputSize, plan));
         }
     }
     all
 }
 
-/// Makes a size larger than the number that it is cut off at, and others as small as that needs.
+/// Makes a size larger than the number that it is cut off at.
 fn exceed_limit(plan: &Plan, size: usize, limit: i64) -> Option<Variant> {
     let value = limit.checked_add(limit / 2 + 1)?;
-    let mut changed = plan.clone();
     if value <= plan.size(size) {
         return None;
     }
+    resize(plan, size, value)
+}
+
+/// Changes a size, and makes others as small as the number of elements needs.
+fn resize(plan: &Plan, size: usize, value: i64) -> Option<Variant> {
+    let mut changed = plan.clone();
     set_pinned(&mut changed, size, value)?;
     for other in plan.used_sizes() {
         if changed.elements() <= MAX_ELEMENTS {
@@ -229,7 +231,7 @@ fn vary_ranks(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
     all
 }
 
-fn vary_flags(plan: &Plan) -> Vec<Variant> {
+fn vary_flags(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
     let mut all = Vec::new();
     for (at, input) in plan.inputs.iter().enumerate() {
         let turned = match &input.kind {
@@ -248,6 +250,13 @@ fn vary_flags(plan: &Plan) -> Vec<Variant> {
             one.kind = turned;
             all.push(Variant::new(word, Change::Other, changed));
         }
+    }
+    for (at, (name, value)) in &base.flags {
+        let plan = Plan {
+            turned: Some(*at),
+            ..plan.clone()
+        };
+        all.push(Variant::new(format!("{name}={}", !value), Change::Other, plan));
     }
     all
 }

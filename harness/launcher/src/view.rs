@@ -264,8 +264,11 @@ impl<'a> Machine<'a> {
     pub fn read_rank(&mut self, input: usize) -> Eval<'a, ()> {
         self.ranked.insert(input);
         let is_vector = |tensor: &TensorInput| !tensor.has_rank && tensor.dims.len() == 1;
-        if self.plan.tensor(input).is_some_and(is_vector) && self.plan.raise_rank(input, 2).is_some() {
-            return self.restart(Some(()), "");
+        if self.plan.tensor(input).is_some_and(is_vector) {
+            let change = self.raise_rank(input, 2, false);
+            if change.is_some() {
+                return self.restart(change, "");
+            }
         }
         Ok(())
     }
