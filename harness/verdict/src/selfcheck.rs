@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use cerith_case::{Case, Corpus, Input, VerdictKind};
+use cerith_case::{Case, LoadError, VerdictKind, load_case};
 use cerith_engine::{
     Capabilities, Complaint, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference, Trap,
 };
@@ -352,10 +352,8 @@ pub fn run_selfcheck() -> Vec<String> {
 /// Why a trial with a known verdict fails: a bug of ours.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 enum TrialError {
-    #[error("its case file cannot be read")]
-    File,
-    #[error("its case cannot be made")]
-    Case,
+    #[error(transparent)]
+    Case(#[from] LoadError),
     #[error("`{0}` is not an engine")]
     Engine(&'static str),
     #[error("it was stopped")]
@@ -368,12 +366,7 @@ enum TrialError {
 
 fn run(known: &KnownTrial) -> Result<(), TrialError> {
     let file = format!("{}{}\n", STORAGES.replace("KERNEL", known.kernel), known.says);
-    let corpus = Corpus::load([
-        Input::from_text("trial.yaml", file),
-        Input::from_text("kernels.py", KERNELS),
-    ]);
-    let entry = corpus.entries().next().ok_or(TrialError::File)?;
-    let case = entry.resolve().map_err(|_| TrialError::Case)?;
+    let case = load_case(&file, KERNELS)?;
     let reference = Arc::new(Reference::default());
     let others = [(INTERPRET, known.interpret), (CUDA, known.cuda)]
         .into_iter()
