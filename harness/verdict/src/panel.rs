@@ -649,7 +649,7 @@ fn seat_engines(
 
 /// Whether an engine took a program that a later stage of its compiler may reject.
 const fn leaves_rejection_to_others(record: &EngineRun) -> bool {
-    matches!(record.id, EngineId::Ttir { .. })
+    record.id.is_before_rejection()
         && matches!(
             record.outcome,
             Outcome::Finished(_)
