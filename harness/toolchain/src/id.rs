@@ -28,7 +28,7 @@ const OLDEST: Version = Version::new(2, 3, 0);
 pub const NEWEST: Version = Version::NEWEST;
 
 /// The Triton releases that toolchains are made for, oldest first. Others are tried as they are named.
-pub fn known_tritons() -> &'static [Version] {
+pub(crate) fn known_tritons() -> &'static [Version] {
     releases::triton_since(OLDEST)
 }
 
@@ -92,7 +92,7 @@ impl ToolchainId {
     }
 
     /// The newest known patch of `major.minor`.
-    pub fn newest_patch(major: u16, minor: u16) -> Option<Version> {
+    fn newest_patch(major: u16, minor: u16) -> Option<Version> {
         known_tritons()
             .iter()
             .rev()
