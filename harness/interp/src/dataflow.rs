@@ -7,7 +7,7 @@ use cerith_tile::ir::{Block, Function, LocId, OpKind, Operation, ValueId};
 
 /// An access to memory, by its place in the kernel's text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct AccessSite {
     pub loc: LocId,
     pub pointer: ValueId,
     /// The loops around it, a bit each; of more than 64 the last bit is shared.
@@ -20,7 +20,7 @@ pub(crate) struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     /// Accesses, in the order of the text.
-    pub places: Vec<Place>,
+    pub places: Vec<AccessSite>,
     /// The number of the expression that a value is.
     expressions: Vec<u32>,
     /// The loops in which a value may change.
@@ -49,7 +49,7 @@ impl Text {
         let (Some(a), Some(b)) = (self.places.get(a), self.places.get(b)) else {
             return false;
         };
-        let of = |place: &Place| self.expressions.get(place.pointer.0 as usize);
+        let of = |place: &AccessSite| self.expressions.get(place.pointer.0 as usize);
         let varies = self.varies.get(a.pointer.0 as usize).copied().unwrap_or(u64::MAX);
         of(a) == of(b) && varies & a.loops & b.loops == 0
     }
@@ -69,7 +69,7 @@ impl Reader<'_> {
                 && let Some(&pointer) = op.operands.first()
             {
                 let ty = self.function.values.get(pointer.0 as usize).map(|info| &info.ty);
-                self.text.places.push(Place {
+                self.text.places.push(AccessSite {
                     loc: op.loc,
                     pointer,
                     loops: inside,
