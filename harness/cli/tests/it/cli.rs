@@ -662,7 +662,7 @@ fn no_word_of_a_case_file_reaches_a_reader_raw() {
         &["run", "--engine", "reference"],
         &["run", "--engine", "reference", "--format", "jsonl"],
         &["list"],
-        &["explain", "area/hostile*"],
+        &["explain", "area/hostile*", "--offline"],
         &["coverage"],
         &["coverage", "--format", "json"],
         &["expect", "--dry-run"],
