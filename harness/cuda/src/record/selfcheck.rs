@@ -92,11 +92,3 @@ pub fn check_records() -> Result<(), RecordsError> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn records_give_back_what_they_were_made_of() {
-        super::check_records().expect("records are trusted");
-    }
-}
