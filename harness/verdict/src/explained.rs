@@ -113,8 +113,9 @@ fn explain_by_quirks(
         left,
         runs: Runs::default(),
     };
-    let asked_of = |rules| catch_panic(|| reference.asked_of(case, rules, quirks)).unwrap_or_default();
-    let first = asked_of(rules);
+    let find_relevant_quirks =
+        |rules| catch_panic(|| reference.find_relevant_quirks(case, rules, quirks)).unwrap_or_default();
+    let first = find_relevant_quirks(rules);
     if first.is_empty() {
         return None;
     }
@@ -123,7 +124,7 @@ fn explain_by_quirks(
     let mut found = search.try_all();
     if !matches!(found, SearchResult::Set(_)) {
         // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
-        let more = asked_of(rules.with_quirks(first));
+        let more = find_relevant_quirks(rules.with_quirks(first));
         if !more.is_empty() {
             search = Search::new(&asked, first.union(more), known);
             found = search.try_all();

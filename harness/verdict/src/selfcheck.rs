@@ -373,7 +373,7 @@ fn run(known: &KnownTrial) -> Result<(), TrialError> {
         .map(|(id, told)| {
             let id = id.parse().map_err(|_| TrialError::Engine(id))?;
             let reference = Arc::clone(&reference);
-            Ok(Arc::new(Teller {
+            Ok(Arc::new(AlteringEngine {
                 id,
                 outcome_change: told,
                 reference,
@@ -437,13 +437,13 @@ fn describe_end((kind, blame, unconfirmed, expected, stale, vacuous): &End<'_>) 
 }
 
 /// An engine that changes the reference's outcome as it is told to.
-struct Teller {
+struct AlteringEngine {
     id: EngineId,
     outcome_change: OutcomeChange,
     reference: Arc<Reference>,
 }
 
-impl Engine for Teller {
+impl Engine for AlteringEngine {
     fn id(&self) -> &EngineId {
         &self.id
     }
@@ -482,7 +482,7 @@ impl Engine for Teller {
                     Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
                 }
                 (OutcomeChange::Silent, _) => Preparation::Ended(Outcome::Unavailable(said("nobody"))),
-                (told, Preparation::Ready(ready)) => Preparation::Ready(Box::new(Telling {
+                (told, Preparation::Ready(ready)) => Preparation::Ready(Box::new(AlteringPrepared {
                     outcome_change: told,
                     ready,
                 })),
@@ -492,12 +492,12 @@ impl Engine for Teller {
     }
 }
 
-struct Telling {
+struct AlteringPrepared {
     outcome_change: OutcomeChange,
     ready: Box<dyn Prepared>,
 }
 
-impl Prepared for Telling {
+impl Prepared for AlteringPrepared {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
         let Outcome::Finished(mut finished) = self.ready.launch(case)? else {
             // A program without an answer has some outcome in other engines.

@@ -41,7 +41,7 @@ impl<'a> Origin<'a> {
 /// Maximum length of a chain of aliases and names.
 const DEEPEST: usize = 64;
 
-pub(super) struct Places<'m> {
+pub(super) struct LocationTable<'m> {
     table: FxHashMap<&'m str, &'m Location>,
     files: Vec<(String, Arc<SourceFile>)>,
     /// Files that locations refer to.
@@ -54,7 +54,7 @@ pub(super) struct Places<'m> {
     pub(super) caller: Option<LocId>,
 }
 
-impl<'m> Places<'m> {
+impl<'m> LocationTable<'m> {
     pub fn new(module: &'m Module, origin: &Origin<'_>, text: SourceId) -> Self {
         Self {
             table: module
