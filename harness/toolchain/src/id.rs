@@ -18,7 +18,7 @@ pub struct ToolchainId {
     numpy: Option<String>,
 }
 
-/// What a toolchain with torch is called, before torch's version.
+/// The prefix of the name of a toolchain with torch, before torch's version.
 const TORCH: &str = "torch";
 
 /// The oldest Triton that a toolchain is made for.
