@@ -1,5 +1,10 @@
 //! Static analysis of a kernel's values: equal expressions, changes between iterations of a loop, and dependences on loads.
 //! It runs only for kernels that access one storage in several ways ([`crate::checks::footprint`]).
+//!
+//! [`Text`] numbers values: pure operations of one kind, with equal operands and equal types, get one number, so that an address
+//! written twice is known to be the same. A set of loops beside each value says where that holds in one iteration only.
+//! [`find_need`] and [`Reach`] raise a property of each value until nothing changes, because a loop hands values back to
+//! operations that were visited before. A need is one of three steps ([`Need`]), which keeps the number of rounds small.
 
 use std::collections::HashMap;
 
@@ -44,7 +49,7 @@ impl Text {
         reader.text
     }
 
-    /// Whether two accesses have equal addresses in each lane, in any two trips.
+    /// Whether two accesses have equal addresses in each lane, in any two iterations of the loops around both.
     pub(crate) fn same_addresses(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.places.get(a), self.places.get(b)) else {
             return false;
@@ -76,6 +81,7 @@ impl Reader<'_> {
                     scalar: ty.is_none_or(|ty| ty.shape.iter().product::<usize>() <= 1),
                 });
             }
+            // Loops after the 63rd share a bit: a value may then seem to change in more loops than it does.
             let looping = matches!(op.kind, OpKind::For { .. } | OpKind::While { .. });
             let within = if looping {
                 let bit = 1 << self.loops.min(63);
@@ -97,6 +103,7 @@ impl Reader<'_> {
     }
 
     fn number_results(&mut self, op: &Operation, inside: u64) {
+        // Two loads of one address may differ, and a poison value equals nothing: such results keep a number of their own.
         let pure = op.kind.regions().next().is_none()
             && !op.kind.accesses_memory()
             && !matches!(op.kind, OpKind::Poison | OpKind::Unsupported(_));
