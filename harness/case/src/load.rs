@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn the_first_problem_is_in_the_message() {
-        let file = "about: A case.\nkernel: kernels.py:absent\n";
+        let file = "about: A case.\nkernel: kernels.py:absent\nlaunches: [{ grid: 1 }]\n";
         let error = load_case(file, "").expect_err("there is no such kernel");
         assert!(error.to_string().contains("absent"), "{error}");
     }
