@@ -1,4 +1,4 @@
-//! Names of toolchains: which Triton with which NumPy, or which torch. See [`crate::home`] for the installed ones.
+//! Names of toolchains: which Triton with which NumPy, or which torch. See [`crate::Home`] for the installed ones.
 
 use std::fmt;
 use std::str::FromStr;
