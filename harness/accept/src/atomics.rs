@@ -9,7 +9,7 @@
 //! result of an atomic is never exact; only control flow is, if the orders agree on the memory that it leaves.
 //! With many programs, not every order is tried. Then one element on which the orders disagree makes its whole storage unknown.
 
-use cerith_memory::Place;
+use cerith_memory::StorageByte;
 use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, BinaryOp};
 
@@ -69,7 +69,7 @@ impl Machine<'_> {
     }
 
     /// The value that an atomic returns. If others access the address, it depends on their order.
-    fn guess_returned(&self, place: Place, old: Lane) -> Lane {
+    fn guess_returned(&self, place: StorageByte, old: Lane) -> Lane {
         if old != Lane::Poison && self.touched.is_met(place) {
             return Lane::Unknown.or_guess(old);
         }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use cerith_memory::{ByteState, Place};
+use cerith_memory::{ByteState, StorageByte};
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Combine, OpKind, Rounding, UnaryOp};
 use cerith_tile::numeric::{self, Accuracy};
@@ -194,7 +194,7 @@ impl Machine<'_> {
     }
 
     /// Leaves lanes in memory that follow each other there.
-    fn keep(&mut self, place: Place, wide: &Wide, lanes: Range<usize>) {
+    fn keep(&mut self, place: StorageByte, wide: &Wide, lanes: Range<usize>) {
         let size = wide.dtype.size();
         let range = place.offset..place.offset + lanes.len() * size;
         let (bytes, states) = self.plain.memory.parts_mut(place.storage);

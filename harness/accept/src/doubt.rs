@@ -15,7 +15,7 @@
 
 use std::collections::BTreeSet;
 
-use cerith_memory::{Memory, Place, StorageId};
+use cerith_memory::{Memory, StorageByte, StorageId};
 use cerith_tile::DType;
 
 use super::lane::{Lane, merge_either};
@@ -44,7 +44,7 @@ impl AcceptanceMap {
 
 impl<'a> Machine<'a> {
     /// Notes an element that is about to be written, where that may have to be taken back.
-    pub(super) fn note(&mut self, place: Place, size: usize, dtype: Option<DType>) {
+    pub(super) fn note(&mut self, place: StorageByte, size: usize, dtype: Option<DType>) {
         if self.trying == 0 {
             return;
         }
@@ -86,7 +86,7 @@ impl<'a> Machine<'a> {
             .collect();
         while self.undo.len() > since {
             let Some(undo) = self.undo.pop() else { break };
-            let Place { storage, offset } = undo.place;
+            let StorageByte { storage, offset } = undo.place;
             let (bytes, states) = self.plain.memory.parts_mut(storage);
             let range = offset..offset + undo.size;
             if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
@@ -110,7 +110,7 @@ impl<'a> Machine<'a> {
     }
 
     fn load_element(&self, (storage, offset, size, dtype): Element) -> Lane {
-        self.get(Place { storage, offset }, size, dtype)
+        self.get(StorageByte { storage, offset }, size, dtype)
     }
 
     /// Leaves what either of two courses left. Gives whether that is not what is there.
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
             }
             changed = true;
             let lane = if widen { Lane::Unknown } else { lane };
-            let place = Place { storage, offset };
+            let place = StorageByte { storage, offset };
             self.forget_sums(place, size);
             self.put(place, size, dtype, lane);
         }

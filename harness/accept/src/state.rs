@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cerith_memory::{ByteState, Place, StorageId};
+use cerith_memory::{ByteState, StorageByte, StorageId};
 use cerith_tile::DType;
 use cerith_tile::ir::{LocId, Type};
 use smallvec::SmallVec;
@@ -47,7 +47,7 @@ impl From<Stop> for Halt {
 /// An element of memory as it was before it was written.
 #[derive(Debug)]
 pub(super) struct Undo {
-    pub place: Place,
+    pub place: StorageByte,
     pub size: usize,
     pub dtype: Option<DType>,
     pub bytes: SmallVec<[u8; 8]>,

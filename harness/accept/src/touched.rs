@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cerith_memory::{Place, StorageId};
+use cerith_memory::{StorageByte, StorageId};
 use cerith_tile::ir::{AtomicOp, OpKind};
 
 use cerith_interp::program::{Code, Op, Program};
@@ -58,7 +58,7 @@ impl Touched {
     }
 
     /// Notes an access.
-    pub(super) fn touch(&mut self, place: Place, deed: Deed) {
+    pub(super) fn touch(&mut self, place: StorageByte, deed: Deed) {
         let at = (place.storage, place.offset);
         let (program, access) = (self.program, self.access);
         let touch = Touch {
@@ -78,12 +78,12 @@ impl Touched {
     }
 
     /// Whether what is read there depends on the order.
-    pub(super) fn is_met(&self, place: Place) -> bool {
+    pub(super) fn is_met(&self, place: StorageByte) -> bool {
         self.met.contains(&(place.storage, place.offset))
     }
 
     /// Whether what is left there depends on the order.
-    pub(super) fn is_mixed(&self, place: Place, deed: Deed) -> bool {
+    pub(super) fn is_mixed(&self, place: StorageByte, deed: Deed) -> bool {
         let commutes = !matches!(deed, Deed::Swap | Deed::Rmw(AtomicOp::Xchg));
         self.is_met(place) && (!commutes || self.mixed.contains(&(place.storage, place.offset)))
     }

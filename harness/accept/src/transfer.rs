@@ -1,6 +1,6 @@
 //! Memory of lanes that need not be exact: exact bits are in memory itself, everything else in the map beside it.
 
-use cerith_memory::{ByteState, Place};
+use cerith_memory::{ByteState, StorageByte};
 use cerith_tile::DType;
 
 use super::lane::{Lane, merge_either};
@@ -14,9 +14,9 @@ use cerith_interp::value::{read, write};
 pub(super) enum Reach {
     /// Nowhere: it is masked off.
     Off,
-    At(Place),
+    At(StorageByte),
     /// There or nowhere; there in the order of programs that is followed, if that is so.
-    Maybe(Place, bool),
+    Maybe(StorageByte, bool),
     /// Its address is not known.
     Anywhere,
 }
@@ -45,7 +45,7 @@ impl Machine<'_> {
     }
 
     /// The lane that a load of an element returns.
-    pub(super) fn get(&self, place: Place, size: usize, dtype: Option<DType>) -> Lane {
+    pub(super) fn get(&self, place: StorageByte, size: usize, dtype: Option<DType>) -> Lane {
         let range = place.offset..place.offset + size;
         let states = self
             .plain
@@ -73,7 +73,7 @@ impl Machine<'_> {
     }
 
     /// Leaves a lane in memory.
-    pub(super) fn put(&mut self, place: Place, size: usize, dtype: Option<DType>, lane: Lane) {
+    pub(super) fn put(&mut self, place: StorageByte, size: usize, dtype: Option<DType>, lane: Lane) {
         self.note(place, size, dtype);
         if let Some(written) = &mut self.written {
             written.insert((place.storage, place.offset), (size, dtype));
@@ -154,7 +154,7 @@ impl Machine<'_> {
     }
 
     /// Drops the sums of atomic adds that lie where something else is written.
-    pub(super) fn forget_sums(&mut self, place: Place, size: usize) {
+    pub(super) fn forget_sums(&mut self, place: StorageByte, size: usize) {
         // Elements of one place are of one size.
         let from = (place.storage, (place.offset + 1).saturating_sub(size));
         let to = (place.storage, place.offset + size);

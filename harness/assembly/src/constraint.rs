@@ -5,14 +5,14 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Constraints {
     /// The constraints of the results.
-    pub outputs: Vec<Place>,
+    pub outputs: Vec<OperandKind>,
     /// The constraints of the operands.
-    pub inputs: Vec<Place>,
+    pub inputs: Vec<OperandKind>,
 }
 
 /// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum OperandKind {
     /// A register with this many bits; a predicate has 1.
     Register(u32),
     /// An immediate: a constant in the text.
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Result<Constraints, UnknownConstraint> {
         match constraint.strip_prefix('=') {
             Some(output) => {
                 let place = place(output.trim_start_matches('&')).ok_or_else(unknown)?;
-                let Place::Register(_) = place else {
+                let OperandKind::Register(_) = place else {
                     return Err(unknown());
                 };
                 constraints.outputs.push(place);
@@ -52,14 +52,14 @@ pub(crate) fn parse(text: &str) -> Result<Constraints, UnknownConstraint> {
     Ok(constraints)
 }
 
-fn place(constraint: &str) -> Option<Place> {
+fn place(constraint: &str) -> Option<OperandKind> {
     Some(match constraint {
-        "b" => Place::Register(1),
-        "h" => Place::Register(16),
-        "r" | "f" => Place::Register(32),
-        "l" | "d" => Place::Register(64),
-        "n" | "i" => Place::Number,
-        digits => Place::Tied(digits.parse().ok()?),
+        "b" => OperandKind::Register(1),
+        "h" => OperandKind::Register(16),
+        "r" | "f" => OperandKind::Register(32),
+        "l" | "d" => OperandKind::Register(64),
+        "n" | "i" => OperandKind::Number,
+        digits => OperandKind::Tied(digits.parse().ok()?),
     })
 }
 
@@ -70,12 +70,15 @@ mod tests {
     #[test]
     fn constraints_are_read() {
         let read = parse("=r,=&h, r,l,n,0,~{memory}").expect("known ones");
-        assert_eq!(read.outputs, [Place::Register(32), Place::Register(16)]);
+        assert_eq!(
+            read.outputs,
+            [OperandKind::Register(32), OperandKind::Register(16)]
+        );
         let inputs = [
-            Place::Register(32),
-            Place::Register(64),
-            Place::Number,
-            Place::Tied(0),
+            OperandKind::Register(32),
+            OperandKind::Register(64),
+            OperandKind::Number,
+            OperandKind::Tied(0),
         ];
         assert_eq!(read.inputs, inputs);
         assert_eq!(parse("=v,v"), Err(UnknownConstraint("=v".to_owned())));

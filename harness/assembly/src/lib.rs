@@ -27,7 +27,7 @@ mod word;
 use cerith_tile::DType;
 use cerith_tile::ir::{Builder, Elem, OpKind, ValueId};
 
-use self::constraint::{Constraints, Place};
+use self::constraint::{Constraints, OperandKind};
 use self::machine::{Machine, bitcast, element_dtype};
 use self::packs::Packs;
 use self::refusal::Assembled;
@@ -99,21 +99,21 @@ pub fn assemble(
                 return Err(refuse_mismatch());
             };
             match *place {
-                Place::Register(bits) => {
+                OperandKind::Register(bits) => {
                     let word = machine.extend_argument(&word, bits)?;
                     registers.push((bits, Some(word)));
                 }
-                Place::Number if word.known_bits.is_some() => {
+                OperandKind::Number if word.known_bits.is_some() => {
                     let bits = word.bits.max(32);
                     let word = machine.resize_word(&word, bits, false)?;
                     registers.push((bits, Some(word)));
                 }
-                Place::Number => {
+                OperandKind::Number => {
                     return Err(Refusal::Wrong(
                         "the constraint `n` needs a number that is known".to_owned(),
                     ));
                 }
-                Place::Tied(nth) => {
+                OperandKind::Tied(nth) => {
                     let Some(&bits) = outputs.get(nth) else {
                         return Err(refuse_mismatch());
                     };
@@ -153,7 +153,7 @@ fn registers_of_results(snippet: &Snippet<'_>, constraints: &Constraints) -> Ass
         .outputs
         .iter()
         .filter_map(|place| match place {
-            Place::Register(bits) => Some(*bits),
+            OperandKind::Register(bits) => Some(*bits),
             _ => None,
         })
         .collect();

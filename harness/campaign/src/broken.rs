@@ -16,7 +16,7 @@ use cerith_verdict::{EngineRun, Panel, try_case};
 
 use crate::case_source::{CaseSource, KERNEL};
 use crate::finding::Finding;
-use crate::fuzz_result::{FuzzResult, News};
+use crate::fuzz_result::{FuzzResult, KeptResult};
 use crate::recipe::Recipe;
 use crate::signature::Signature;
 
@@ -86,7 +86,7 @@ fn judge_broken(
         }
         None => None,
     };
-    let news = finding.map(|(engine, kind, said)| {
+    let kept_result = finding.map(|(engine, kind, said)| {
         let expected = format!("{:?}, because of {name}", broken.breach.foretold);
         let said = said.map_or_else(String::new, |complaint| {
             complaint
@@ -102,12 +102,12 @@ fn judge_broken(
         let origin = format!("case {number} of seed {seed}, broken");
         let said = (expected, got, origin);
         let finding = Finding::of_breach(&made, &trial, panel, engine, signature, said);
-        News::Finding(Box::new(finding))
+        KeptResult::Finding(Box::new(finding))
     });
     Some(FuzzResult::Judged {
         verdict: verdict.to_owned(),
         explained: Vec::new(),
-        news,
+        kept_result,
     })
 }
 

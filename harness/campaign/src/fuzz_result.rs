@@ -14,21 +14,21 @@ pub enum FuzzResult {
         /// The known bugs that explain what differs.
         explained: Vec<String>,
         /// The part of it that is kept.
-        news: Option<News>,
+        kept_result: Option<KeptResult>,
     },
     /// Cerith itself failed at it.
     Failed(String),
 }
 
 /// The part of a result that is kept.
-pub enum News {
+pub enum KeptResult {
     /// A difference between engines.
     Finding(Box<Finding>),
     /// A twin that stores something else.
     Unlike(Box<Unlike>),
 }
 
-impl News {
+impl KeptResult {
     /// Its name.
     pub fn name(&self) -> String {
         match self {

@@ -25,7 +25,7 @@ use cerith_runner::worker_files::Readable;
 
 use crate::campaign::{BadFolder, Campaign, with_reference};
 use crate::compiled::{self, BundleError, Executed};
-use crate::fuzz_result::{FuzzResult, News};
+use crate::fuzz_result::{FuzzResult, KeptResult};
 use crate::recipe::{Recipe, make};
 use crate::steer::Steer;
 use crate::{broken, finding, twins};
@@ -455,7 +455,7 @@ impl<'a> Hunt<'a> {
             FuzzResult::Judged {
                 verdict,
                 explained,
-                news,
+                kept_result,
             } => {
                 if verdict == UNREPEATED {
                     self.host.console.note(&format!(
@@ -468,8 +468,8 @@ impl<'a> Hunt<'a> {
                 for bug in explained {
                     *self.campaign.explained.entry(bug).or_default() += 1;
                 }
-                if let Some(news) = news {
-                    self.keep(number, &news);
+                if let Some(kept_result) = kept_result {
+                    self.keep(number, &kept_result);
                 }
             }
         }
@@ -481,7 +481,7 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    fn keep(&mut self, number: u64, finding: &News) {
+    fn keep(&mut self, number: u64, finding: &KeptResult) {
         let name = self.campaign.counted_as(finding.name());
         let seen = self.campaign.findings.entry(name).or_default();
         *seen += 1;
@@ -574,14 +574,14 @@ fn try_number(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Opt
             return Some(FuzzResult::Judged {
                 verdict: UNREPEATED.to_owned(),
                 explained: collect_known_bugs(&trial),
-                news: None,
+                kept_result: None,
             });
         }
         Some(FuzzResult::Judged {
             verdict: trial.verdict.kind.to_string(),
             explained: collect_known_bugs(&trial),
-            news: finding::find(&made, &trial, panel, recipe, number, folder)
-                .map(|finding| News::Finding(Box::new(finding))),
+            kept_result: finding::find(&made, &trial, panel, recipe, number, folder)
+                .map(|finding| KeptResult::Finding(Box::new(finding))),
         })
     });
     judged.unwrap_or_else(|panic| Some(FuzzResult::Failed(panic)))
@@ -598,7 +598,7 @@ fn compare_with_twins(reference: &Reference, recipe: &Recipe, number: u64, folde
             }
             .to_owned(),
             explained: Vec::new(),
-            news: compared.unlike.map(|unlike| News::Unlike(Box::new(unlike))),
+            kept_result: compared.unlike.map(|unlike| KeptResult::Unlike(Box::new(unlike))),
         },
         Ok(Err(error)) => FuzzResult::Failed(error.to_string()),
         Err(panic) => FuzzResult::Failed(panic),

@@ -136,13 +136,13 @@ impl ArchiveEntry<'_> {
 pub(crate) struct Archive {
     /// As a user would write its path.
     name: String,
-    place: Result<Place, Missing>,
+    place: Result<ArchiveSource, Missing>,
     index: OnceLock<Result<Index, Refusal>>,
 }
 
 /// The location of an archive's bytes.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ArchiveSource {
     /// In a file.
     File(PathBuf),
     /// In memory.
@@ -168,7 +168,7 @@ impl Refusal {
 }
 
 impl Archive {
-    pub(crate) fn new(name: String, place: Result<Place, Missing>) -> Self {
+    pub(crate) fn new(name: String, place: Result<ArchiveSource, Missing>) -> Self {
         Self {
             name,
             place,
@@ -187,8 +187,10 @@ impl Archive {
                 });
             }
             Err(Missing::Unreadable(why) | Missing::Skipped(why)) => return Err(unreadable(why)),
-            Ok(Place::Memory(bytes)) => (Bytes::Memory(Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
-            Ok(Place::File(path)) => {
+            Ok(ArchiveSource::Memory(bytes)) => {
+                (Bytes::Memory(Cursor::new(Arc::clone(bytes))), bytes.len() as u64)
+            }
+            Ok(ArchiveSource::File(path)) => {
                 let opened = cerith_files::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
                 let (len, file) = opened.map_err(|error| unreadable(&error.to_string()))?;
                 (Bytes::File(file), len)

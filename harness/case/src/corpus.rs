@@ -16,7 +16,7 @@ use cerith_tile::printable;
 use cerith_tile::source::{Sources, Span};
 
 use self::loader::Loader;
-use crate::archive::{Archive, Archives, Place};
+use crate::archive::{Archive, ArchiveSource, Archives};
 use crate::case_file::CaseFile;
 use crate::entry::Entry;
 use crate::filter::{Filter, Shard};
@@ -59,7 +59,7 @@ impl Corpus {
                     loader.kernels.insert(input.path.clone(), input);
                 }
                 Some((_, "zip")) => {
-                    let bytes = input.content.map(|bytes| Place::Memory(bytes.into()));
+                    let bytes = input.content.map(|bytes| ArchiveSource::Memory(bytes.into()));
                     archives.insert(input.path, Archive::new(input.name, bytes));
                 }
                 _ => {}

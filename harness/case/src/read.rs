@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::archive::{Archive, Archives, Place};
+use crate::archive::{Archive, ArchiveSource, Archives};
 use crate::corpus::Corpus;
 use crate::input::{Input, MAX_TEXT, Missing};
 
@@ -155,7 +155,7 @@ fn read_folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &
         };
         let name = place.display().to_string();
         if archive {
-            let there = there.map(|()| Place::File(place));
+            let there = there.map(|()| ArchiveSource::File(place));
             found.archives.insert(path, Archive::new(name, there));
             continue;
         }

@@ -7,10 +7,10 @@ use cerith_tile::releases;
 use cerith_tile::rules::Version;
 
 /// The releases of Triton that a range may name.
-pub const RELEASED: &[Version] = &releases::TRITON;
+pub(crate) const RELEASED: &[Version] = &releases::TRITON;
 
 /// The releases of torch that a range may name if the engine is `inductor`.
-pub const TORCH_RELEASED: &[Version] = &releases::ALL_TORCH;
+pub(crate) const TORCH_RELEASED: &[Version] = &releases::ALL_TORCH;
 
 /// A set of versions: `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, `*`, and several of them joined by `or`.
 ///

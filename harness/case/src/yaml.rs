@@ -77,7 +77,7 @@ impl Yaml {
 
 /// Reads one document, up to the first error: after it, nothing is certain.
 pub(crate) fn parse(source: SourceId, text: &str) -> Result<Node, Diagnostic> {
-    let place = Places::new(source, text);
+    let place = CharacterSpans::new(source, text);
     if let Some((at, c)) = text
         .char_indices()
         .find(|&(_, c)| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
@@ -120,14 +120,14 @@ fn trim_span(span: Span, text: &str) -> Span {
 const CODE: &str = "malformed-yaml";
 
 /// Byte spans of one text from the character indices that saphyr counts.
-struct Places {
+struct CharacterSpans {
     source: SourceId,
     /// Byte of every character, when some character takes several.
     bytes: Option<Vec<u32>>,
     len: u32,
 }
 
-impl Places {
+impl CharacterSpans {
     fn new(source: SourceId, text: &str) -> Self {
         let bytes = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at as u32).collect());
         Self {
@@ -179,7 +179,7 @@ struct Open {
     items: Vec<Outline>,
 }
 
-fn parse_outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
+fn parse_outline(text: &str, place: &CharacterSpans) -> Result<Outline, Diagnostic> {
     let mut parser: Parser<'_, StrInput<'_>> = Parser::new_from_str(text);
     let mut open: Vec<Open> = Vec::new();
     let mut root: Option<Outline> = None;

@@ -138,7 +138,7 @@ fn execute_orders(
 
 fn execute_order(device: &mut Device, order: &Order) -> Result<(Vec<Ran>, bool), Error> {
     let repetitions = order.header.repetitions;
-    if !order.header.alone {
+    if !order.header.is_isolated {
         return device.run_batch(&order.works, repetitions);
     }
     let ran = order.works.iter().map(|work| device.run_alone(work, repetitions));

@@ -83,7 +83,7 @@ pub(super) struct Device {
 }
 
 /// The location of one repetition of a job.
-struct Place {
+struct RepetitionSlot {
     job: usize,
     /// First byte in the buffer.
     start: usize,
@@ -483,7 +483,7 @@ fn load(gpu: &Gpu, most_shared: u32, cubin: &[u8], metadata: &Metadata) -> Resul
 
 /// Plans the location of every repetition of every job, in order, and the end of the last gap. From one repetition to the next,
 /// the jobs change their order, so that no two of them are neighbours in the same way.
-fn plan_places(batch: &[Work], refused: &[Option<Error>], repetitions: u32) -> (Vec<Place>, usize) {
+fn plan_places(batch: &[Work], refused: &[Option<Error>], repetitions: u32) -> (Vec<RepetitionSlot>, usize) {
     let good: Vec<usize> = (0..batch.len())
         .filter(|&job| refused.get(job).is_some_and(Option::is_none))
         .collect();
@@ -499,7 +499,7 @@ fn plan_places(batch: &[Work], refused: &[Option<Error>], repetitions: u32) -> (
             order.reverse();
         }
         for job in order {
-            places.push(Place { job, start: end });
+            places.push(RepetitionSlot { job, start: end });
             let len = batch.get(job).map_or(0, |work| work.job.arena.len());
             end += len.next_multiple_of(ALIGNMENT) + GAP;
         }

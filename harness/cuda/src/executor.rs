@@ -422,7 +422,7 @@ impl Feeder {
         blobs.extend(batch.iter().map(|task| task.job.arena.as_slice()));
         let header = Batch {
             forget,
-            alone: batch.first().is_some_and(|task| task.runs_alone),
+            is_isolated: batch.first().is_some_and(|task| task.runs_alone),
             repetitions: batch.first().map_or(1, |task| task.repetitions),
             kernels,
             jobs,

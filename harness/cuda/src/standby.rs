@@ -52,7 +52,7 @@ impl Engine for Standby {
         self.engine.recall_agreement(case)
     }
 
-    fn is_asked(&self, case: &Case) -> bool {
+    fn runs_case(&self, case: &Case) -> bool {
         !self.shelf.has(self.release, self.gpu, &case.id)
     }
 

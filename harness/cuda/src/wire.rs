@@ -22,7 +22,7 @@ pub(super) struct Batch {
     /// Drop every kernel that came before.
     pub forget: bool,
     /// Each job in memory of its own, waited for after every launch.
-    pub alone: bool,
+    pub is_isolated: bool,
     /// The number of times that each job runs.
     pub repetitions: u32,
     /// Kernels that the child has not received before, numbered after the kernels that it knows.

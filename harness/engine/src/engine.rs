@@ -139,7 +139,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// Whether it runs a case at all. A standby engine does not run a case for which the main engine has an outcome.
-    fn is_asked(&self, _case: &Case) -> bool {
+    fn runs_case(&self, _case: &Case) -> bool {
         true
     }
 

@@ -36,7 +36,7 @@ enum Content {
     /// A storage, as it is.
     Whole,
     /// The elements of one argument: where they are in the storage, and where in the copy.
-    Elements { in_storage: Tensor, here: Tensor },
+    Elements { in_storage: Tensor, in_copy: Tensor },
 }
 
 /// A copy in the host's memory.
@@ -122,7 +122,7 @@ impl Host {
                         bytes,
                         Content::Elements {
                             in_storage: there,
-                            here,
+                            in_copy: here,
                         },
                     ));
                 }
@@ -255,7 +255,7 @@ impl Copied {
             Content::Whole => vec![(0, self.start, whole)],
             Content::Elements {
                 in_storage: there,
-                here,
+                in_copy: here,
             } => {
                 let size = here.element_size();
                 there
@@ -439,7 +439,7 @@ impl Followed<'_> {
 impl Reference {
     /// Those of some quirks that may change something about a case, each by itself, where the rules' quirks are followed. No other
     /// does; most of these do.
-    pub fn asked_of(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
+    pub fn find_relevant_quirks(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
         let apart = case.launches.iter().any(is_copied_apart);
         let apart = apart.then_some(Quirk::ArgumentsAreCopiedApart);
         let asked = case.launches.iter().map(|launch| self.find_quirks(launch, rules));
@@ -465,7 +465,7 @@ impl Reference {
             quirk == Quirk::ArgumentsAreCopiedApart
                 || kernels(rules.with_quirks(rules.quirks.with_quirk(quirk))) != unchanged
         };
-        let asked = self.asked_of(case, rules, quirks);
+        let asked = self.find_relevant_quirks(case, rules, quirks);
         asked.iter().filter(|&quirk| touches(quirk)).collect()
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use cerith_accept::{AcceptanceMap, Accepted};
-use cerith_memory::{ByteState, Memory, Place, StorageId, Tensor, TooManyPages};
+use cerith_memory::{ByteState, Memory, StorageByte, StorageId, Tensor, TooManyPages};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 
@@ -160,7 +160,7 @@ fn widen_page(memory: &Memory, storage: StorageId, offset: usize, bytes: &mut [b
         .filter(|&at| bytes.get(at) == Some(&true))
         .collect();
     for at in dependent {
-        let place = Place {
+        let place = StorageByte {
             storage,
             offset: offset + at,
         };

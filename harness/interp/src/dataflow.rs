@@ -1,5 +1,10 @@
 //! Static analysis of a kernel's values: equal expressions, changes between iterations of a loop, and dependences on loads.
 //! It runs only for kernels that access one storage in several ways ([`crate::checks::footprint`]).
+//!
+//! [`Text`] numbers values: pure operations of one kind, with equal operands and equal types, get one number, so that an address
+//! written twice is known to be the same. A set of loops beside each value says where that holds in one iteration only.
+//! [`find_need`] and [`Reach`] raise a property of each value until nothing changes, because a loop hands values back to
+//! operations that were visited before. A need is one of three steps ([`Need`]), which keeps the number of rounds small.
 
 use std::collections::HashMap;
 
@@ -7,7 +12,7 @@ use cerith_tile::ir::{Block, Function, LocId, OpKind, Operation, ValueId};
 
 /// An access to memory, by its place in the kernel's text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct AccessSite {
     pub loc: LocId,
     pub pointer: ValueId,
     /// The loops around it, a bit each; of more than 64 the last bit is shared.
@@ -20,7 +25,7 @@ pub(crate) struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     /// Accesses, in the order of the text.
-    pub places: Vec<Place>,
+    pub places: Vec<AccessSite>,
     /// The number of the expression that a value is.
     expressions: Vec<u32>,
     /// The loops in which a value may change.
@@ -44,12 +49,12 @@ impl Text {
         reader.text
     }
 
-    /// Whether two accesses have equal addresses in each lane, in any two trips.
+    /// Whether two accesses have equal addresses in each lane, in any two iterations of the loops around both.
     pub(crate) fn same_addresses(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.places.get(a), self.places.get(b)) else {
             return false;
         };
-        let of = |place: &Place| self.expressions.get(place.pointer.0 as usize);
+        let of = |place: &AccessSite| self.expressions.get(place.pointer.0 as usize);
         let varies = self.varies.get(a.pointer.0 as usize).copied().unwrap_or(u64::MAX);
         of(a) == of(b) && varies & a.loops & b.loops == 0
     }
@@ -69,13 +74,14 @@ impl Reader<'_> {
                 && let Some(&pointer) = op.operands.first()
             {
                 let ty = self.function.values.get(pointer.0 as usize).map(|info| &info.ty);
-                self.text.places.push(Place {
+                self.text.places.push(AccessSite {
                     loc: op.loc,
                     pointer,
                     loops: inside,
                     scalar: ty.is_none_or(|ty| ty.shape.iter().product::<usize>() <= 1),
                 });
             }
+            // Loops after the 63rd share a bit: a value may then seem to change in more loops than it does.
             let looping = matches!(op.kind, OpKind::For { .. } | OpKind::While { .. });
             let within = if looping {
                 let bit = 1 << self.loops.min(63);
@@ -97,6 +103,7 @@ impl Reader<'_> {
     }
 
     fn number_results(&mut self, op: &Operation, inside: u64) {
+        // Two loads of one address may differ, and a poison value equals nothing: such results keep a number of their own.
         let pure = op.kind.regions().next().is_none()
             && !op.kind.accesses_memory()
             && !matches!(op.kind, OpKind::Poison | OpKind::Unsupported(_));

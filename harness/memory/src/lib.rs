@@ -49,7 +49,7 @@ pub mod view;
 
 pub use error::TorchError;
 pub use guard::{GUARD, GUARD_BYTE};
-pub use memory::{Fault, Memory, NamedTensor, Part, PartMut, Place, TooManyPages};
+pub use memory::{Fault, Memory, NamedTensor, Part, PartMut, StorageByte, TooManyPages};
 pub use sparse::{Content, MAX_RESIDENT_BYTES, MAX_SPARSE_BYTES, PAGE, Rule};
 pub use storage::{
     ALIGNMENT, ByteState, MAX_BYTES, ORIGIN, Pointer, ReadBytes, Storage, StorageId, Storages, TooLarge,

@@ -27,7 +27,7 @@ use crate::tensor::{Dims, Tensor};
 
 /// A byte of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct StorageByte {
     /// The storage.
     pub storage: StorageId,
     /// The byte of it, from 0.
@@ -195,14 +195,14 @@ impl Memory {
 
     /// The storage and byte at `address`; `None` in guard zones and outside.
     #[inline]
-    pub fn find(&self, address: u64) -> Option<Place> {
+    pub fn find(&self, address: u64) -> Option<StorageByte> {
         self.resolve_access(address, 1).ok()
     }
 
     /// The place of `len` bytes from `address`, all of which are inside one storage. With `len` 0, only the address
     /// itself must be inside.
     #[inline]
-    pub fn resolve_access(&self, address: u64, len: usize) -> Result<Place, Fault> {
+    pub fn resolve_access(&self, address: u64, len: usize) -> Result<StorageByte, Fault> {
         let at = address.wrapping_sub(ORIGIN) as usize;
         let owner = match self.map.owners.get(at / ALIGNMENT) {
             Some(&owner) => owner,
@@ -214,7 +214,7 @@ impl Memory {
         let storage = StorageId(owner);
         let offset = at.wrapping_sub(region.start);
         if offset < region.len && len <= region.len - offset {
-            return Ok(Place { storage, offset });
+            return Ok(StorageByte { storage, offset });
         }
         Err(if at < region.start {
             Fault::Before {
@@ -279,7 +279,7 @@ impl Memory {
     }
 
     /// The named tensors that cover a byte, with the index of the covering element.
-    pub fn tensors_at(&self, place: Place) -> impl Iterator<Item = (&NamedTensor, Dims)> {
+    pub fn tensors_at(&self, place: StorageByte) -> impl Iterator<Item = (&NamedTensor, Dims)> {
         self.map
             .tensors
             .iter()

@@ -1,4 +1,4 @@
-//! What a proof may assume: the number of elements of each tensor, the grid, and the ranges of sizes, each with its source.
+//! The assumptions of a proof: the number of elements of each tensor, the grid, and the ranges of sizes, each with its source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -90,7 +90,7 @@ pub struct Assumption {
     pub text: String,
 }
 
-/// What a proof may assume.
+/// The assumptions of a proof.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contract {
     /// The number of elements from each tensor's pointer on, by parameter.

@@ -5,7 +5,7 @@
 //! The kernel is evaluated with unknown arguments (`evaluation`), and each obligation is decided from facts about
 //! them (`decide`). Blocks and other values that the kernel was compiled for are numbers.
 //!
-//! What isn't proved is unknown: nothing here shows that a launch fails. Content of tensors is unknown, so an index that was
+//! An unproved obligation is unknown: nothing here shows that a launch fails. Content of tensors is unknown, so an index that was
 //! loaded is in bounds only if a mask or the kernel's arithmetic bounds it. Contracts come from callers.
 //!
 //! This crate does no IO and never panics on any input.

@@ -7,7 +7,7 @@ use cerith_tile::ir::{LocId, Shape};
 use crate::condition::Condition;
 use crate::polynomial::{Polynomial, SymbolId};
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// A parameter of the kernel, or another size that the contract names: `x.shape[0]`.

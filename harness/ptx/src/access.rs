@@ -156,7 +156,7 @@ impl Machine<'_> {
         let known = registers.iter().fold(u32::MAX, |known, &register| {
             known & warp.defined[register as usize]
         });
-        let mut places = Places::default();
+        let mut stored = StoredAddresses::default();
         for lane in lanes_of(lanes) {
             let bytes = &mut buffer[..all];
             for (&register, element) in registers.iter().zip(bytes.chunks_exact_mut(each)) {
@@ -167,7 +167,7 @@ impl Machine<'_> {
                 .and_then(|at| Ok((at, self.locate(warp, &access.address, lane, all)?)))
                 .and_then(|(at, target)| {
                     // Private memory belongs to one lane, so lanes can't collide in it.
-                    if matches!(target, Target::Private(_)) || places.is_first(at) {
+                    if matches!(target, Target::Private(_)) || stored.is_first(at) {
                         self.write(warp, lane, target, bytes, known >> lane & 1 == 1, false)
                     } else {
                         Ok(())
@@ -361,12 +361,12 @@ fn part_of_word(kind: TrapKind) -> Result<Target, TrapKind> {
 /// The addresses of a store, lane by lane. If several lanes store to one address, PTX doesn't define which value
 /// remains. On an H200 it is the value of the lowest lane.
 #[derive(Default)]
-struct Places {
+struct StoredAddresses {
     addresses: SmallVec<[u64; LANES]>,
     max_address: u64,
 }
 
-impl Places {
+impl StoredAddresses {
     /// Returns whether no earlier lane stored to an address.
     fn is_first(&mut self, at: u64) -> bool {
         // Addresses usually ascend.

@@ -22,7 +22,7 @@ pub(crate) enum Pause {
     Turn,
 }
 
-/// What the warp does after an operation.
+/// The next step of the warp after an operation.
 enum Next {
     Step,
     Jump(u32),

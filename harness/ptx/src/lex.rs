@@ -1,6 +1,6 @@
 //! Splits PTX into tokens with locations.
 
-use crate::syntax::{Place, SyntaxError};
+use crate::syntax::{Location, SyntaxError};
 
 /// A token.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,9 +58,9 @@ impl<'t> Lexer<'t> {
     }
 
     /// The location of the last token.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Location {
         let column = self.start.saturating_sub(self.line_start) as u32;
-        Place {
+        Location {
             line: self.line,
             column: column.saturating_add(1),
         }

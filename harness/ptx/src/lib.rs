@@ -101,6 +101,6 @@ pub use outcome::{
 };
 pub use parse::parse;
 pub use syntax::{
-    Base, Function, Initial, Instruction, Kind, MaskOf, Module, Operand, Place, Role, Source, Space, Special,
-    SyntaxError, Type, Variable, VariableId,
+    Base, Function, Initial, Instruction, Kind, Location, MaskOf, Module, Operand, Role, Source, Space,
+    Special, SyntaxError, Type, Variable, VariableId,
 };

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::outcome::InstructionLocation;
-use crate::syntax::{Function, Instruction, Module, Place};
+use crate::syntax::{Function, Instruction, Location, Module};
 
 /// Maximum depth of inlined calls that is followed.
 const MOST_CALLS: usize = 64;
@@ -62,7 +62,7 @@ impl Module {
 
     /// The source lines of the instruction at `place`, from another PTX with the same instructions. Empty if its
     /// instructions differ.
-    pub fn lines_in(&self, other: &Self, place: Place) -> Vec<Line> {
+    pub fn lines_in(&self, other: &Self, place: Location) -> Vec<Line> {
         if !self.has_code_of(other) {
             return Vec::new();
         }

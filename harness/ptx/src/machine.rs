@@ -10,7 +10,7 @@ use crate::config::{Config, Launch, SCRATCH_WINDOW};
 use crate::global::{Global, Race};
 use crate::history::{Accessor, Met};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
-use crate::op::{Address, Place};
+use crate::op::{Address, StateSpace};
 use crate::outcome::{
     Exhausted, Finding, FindingKind, InstructionLocation, LaunchOutcome, MOST_FINDINGS, Resource, Thread,
     Trap, TrapKind,
@@ -202,19 +202,19 @@ impl Machine<'_> {
     ) -> Result<Target, TrapKind> {
         let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
         match address.place {
-            Place::Global => self.resolve_global(at, bytes),
-            Place::Shared => {
+            StateSpace::Global => self.resolve_global(at, bytes),
+            StateSpace::Shared => {
                 // An address in shared memory has 32 bits.
                 self.in_shared(u64::from(at as u32), bytes)
             }
             // An address in a thread's own memory has 32 bits too. A parameter's address may be in a register.
-            Place::Private if !(PARAMETER_WINDOW..MODULE_WINDOW).contains(&at) => {
+            StateSpace::Private if !(PARAMETER_WINDOW..MODULE_WINDOW).contains(&at) => {
                 self.in_private(u64::from(at as u32), bytes)
             }
-            Place::Private | Place::Parameters => {
+            StateSpace::Private | StateSpace::Parameters => {
                 self.in_parameters(at.wrapping_sub(PARAMETER_WINDOW), bytes)
             }
-            Place::Generic => self.resolve_generic(at, bytes),
+            StateSpace::Generic => self.resolve_generic(at, bytes),
         }
     }
 

@@ -49,7 +49,7 @@ impl Logic {
 
 /// The memory of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum StateSpace {
     /// Determined by the address.
     Generic,
     Global,
@@ -63,7 +63,7 @@ pub(crate) enum Place {
 /// The address of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
-    pub(crate) place: Place,
+    pub(crate) place: StateSpace,
     pub(crate) base: Slot,
     pub(crate) offset: i64,
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use cerith_memory::{Fault, StorageId};
 
 use crate::located::Line;
-use crate::syntax::Place;
+use crate::syntax::Location;
 
 /// The code of [`TrapKind::GlobalRace`].
 pub const GLOBAL_RACE: &str = "global-race";
@@ -19,7 +19,7 @@ pub struct InstructionLocation {
     /// The opcode with its modifiers.
     pub instruction: String,
     /// Its location in the PTX.
-    pub place: Place,
+    pub place: Location,
     /// The line that it was compiled from, and those of the calls that it was inlined at; empty if unknown.
     pub lines: Vec<Line>,
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use crate::lex::{Lexer, Token};
 use crate::syntax::{
-    Function, Module, Operand, Place, Role, Source, Space, SyntaxError, Type, Variable, VariableId,
+    Function, Location, Module, Operand, Role, Source, Space, SyntaxError, Type, Variable, VariableId,
 };
 use scope::{Entry, Scopes};
 
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<Module, SyntaxError> {
 struct Parser<'t> {
     lexer: Lexer<'t>,
     token: Token<'t>,
-    place: Place,
+    place: Location,
     module: Module,
     /// The current function.
     function: Function,

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 /// A location in the text, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct Location {
     /// The line.
     pub line: u32,
     /// The column, in bytes.
@@ -18,7 +18,7 @@ pub struct Place {
 #[error("{}:{}: {message}", place.line, place.column)]
 pub struct SyntaxError {
     /// Its location.
-    pub place: Place,
+    pub place: Location,
     /// The message.
     pub message: String,
 }
@@ -240,7 +240,7 @@ pub struct Instruction {
     /// Its operands.
     pub operands: Vec<Operand>,
     /// Its location.
-    pub place: Place,
+    pub place: Location,
     /// The `.loc` before it.
     pub source: Option<Source>,
 }

@@ -9,11 +9,11 @@ use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Version;
 
 use crate::cast::cast_unsigned;
-use crate::model::{Model, Place, Rewritten, replace_by_foreign};
+use crate::model::{Model, OpContext, Rewritten, replace_by_foreign};
 use crate::reduction::saturating_sum;
 
 impl Model {
-    pub(crate) fn rewrite_elementwise(&mut self, op: Operation, place: Place) -> Rewritten {
+    pub(crate) fn rewrite_elementwise(&mut self, op: Operation, place: OpContext) -> Rewritten {
         let Some(dtype) = op.operands.first().and_then(|&operand| self.dtype(operand)) else {
             return Rewritten::Same(op);
         };
@@ -46,14 +46,20 @@ impl Model {
         }
     }
 
-    fn rewrite_binary(&mut self, op: Operation, binary: BinaryOp, dtype: DType, place: Place) -> Rewritten {
+    fn rewrite_binary(
+        &mut self,
+        op: Operation,
+        binary: BinaryOp,
+        dtype: DType,
+        place: OpContext,
+    ) -> Rewritten {
         let of_product = op.operands.iter().any(|operand| self.products.contains(operand));
         if binary == BinaryOp::Add && of_product && dtype == DType::I32 {
             return replace_by_foreign(op, saturating_sum());
         }
         let nan = match (binary, place) {
             // `np.max` up to 3.4, `np.nanmax` from 3.5 on.
-            (BinaryOp::Min | BinaryOp::Max, Place::Reduction(Some(Combine::Min | Combine::Max))) => {
+            (BinaryOp::Min | BinaryOp::Max, OpContext::Reduction(Some(Combine::Min | Combine::Max))) => {
                 self.has(Quirk::ReductionsLetNanThrough)
             }
             (BinaryOp::Min | BinaryOp::Max, _) => self.has(Quirk::ExtremaLetNanThrough),
@@ -70,7 +76,7 @@ impl Model {
             BinaryOp::Add
                 if dtype == DType::I1
                     && self.has(Quirk::BoolsAddAsOr)
-                    && !(self.has(Quirk::IntegersWiden) && place != Place::Code) =>
+                    && !(self.has(Quirk::IntegersWiden) && place != OpContext::Code) =>
             {
                 replace_kind(op, OpKind::Binary(BinaryOp::Or))
             }

@@ -1,4 +1,4 @@
-//! Loads of a loop that pass the stores before them, as a pipeline that starts them a stage early does. Left out: loads that
+//! Loads of a loop that pass the stores before them, as a pipeline that starts them a stage early does. Not modelled: loads that
 //! pass stores of an iteration before, and loops that are not pipelined, which the IR does not tell apart.
 
 use std::collections::HashSet;

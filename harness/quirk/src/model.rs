@@ -11,7 +11,7 @@ use smallvec::{SmallVec, smallvec};
 
 /// The location of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum OpContext {
     /// In the kernel, or in one of its loops or branches.
     Code,
     /// In the function that combines elements of a reduction, which may be a well-known one.
@@ -69,10 +69,10 @@ impl Model {
 
     fn walk(&mut self) {
         let body = std::mem::take(&mut self.function.body);
-        self.function.body = self.block(body, Place::Code);
+        self.function.body = self.block(body, OpContext::Code);
     }
 
-    fn block(&mut self, block: Block, place: Place) -> Block {
+    fn block(&mut self, block: Block, place: OpContext) -> Block {
         let mut ops = Vec::with_capacity(block.ops.len());
         for op in block.ops {
             let op = self.rewrite_regions(op, place);
@@ -101,10 +101,10 @@ impl Model {
         Block { ops, ..block }
     }
 
-    fn rewrite_regions(&mut self, mut op: Operation, place: Place) -> Operation {
+    fn rewrite_regions(&mut self, mut op: Operation, place: OpContext) -> Operation {
         let inner = match &op.kind {
-            OpKind::Reduce { combine, .. } => Place::Reduction(*combine),
-            OpKind::Scan { .. } => Place::Scan,
+            OpKind::Reduce { combine, .. } => OpContext::Reduction(*combine),
+            OpKind::Scan { .. } => OpContext::Scan,
             _ => place,
         };
         let before = self.changed;
@@ -123,7 +123,7 @@ impl Model {
         op
     }
 
-    fn rewrite_operation(&mut self, op: Operation, place: Place) -> Rewritten {
+    fn rewrite_operation(&mut self, op: Operation, place: OpContext) -> Rewritten {
         match op.kind {
             OpKind::Cast { .. } => self.cast(op),
             OpKind::Constant(bits) => self.rewrite_constant(op, bits),

@@ -1,6 +1,6 @@
 //! Integers that are wider than their dtype says. The interpreter keeps the 64-bit results of `np.sum`, `np.cumsum` and `np.argmax` up
 //! to 3.2, and of `np.histogram` up to 3.5. Values that are computed from them have 64 bits too, and a store writes eight bytes for each
-//! lane, over the bytes after it. Left out: values that a loop or a branch carries.
+//! lane, over the bytes after it. Not modelled: values that a loop or a branch carries.
 
 use std::collections::{HashMap, HashSet};
 

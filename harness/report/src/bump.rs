@@ -1,4 +1,4 @@
-//! Compares two versions of an engine: every case is classified by the two standings, and the changes are grouped by cause.
+//! Compares two versions of an engine: every case is classified by its correctness in both, and the changes are grouped by cause.
 //! A cause is a known bug, an error message, a rule of the language, or the operation that all cases of a group execute and
 //! no right case does.
 //!
@@ -27,9 +27,9 @@ use cerith_tile::rules::Version;
 
 use self::compiled::Pair;
 use self::group::ComparedCase;
+use crate::correctness::Correctness;
 use crate::event::{Compiled, Rule, Verdict};
 use crate::safe;
-use crate::standing::Standing;
 
 pub use self::change::Change;
 pub use self::figure::{Measure, Noise, Shift};
@@ -39,7 +39,7 @@ pub use self::text::{render_github, render_human, render_markdown};
 /// One engine in one case.
 #[derive(Debug)]
 struct Side {
-    standing: Standing,
+    correctness: Correctness,
     /// The figures of compiled code, if the stream has them.
     compiled: Option<Compiled>,
     /// The reason for a missing outcome.
@@ -49,7 +49,7 @@ struct Side {
 impl Side {
     fn from_verdict(verdict: &Verdict, engine: &str) -> Option<Self> {
         Some(Self {
-            standing: Standing::from_verdict(verdict, engine)?,
+            correctness: Correctness::from_verdict(verdict, engine)?,
             compiled: verdict.compiled.get(engine).cloned(),
             error: verdict
                 .outcomes
@@ -151,13 +151,13 @@ impl Bump {
             .collect();
         let rules: Vec<String> = rules.into_iter().collect();
         let compiles = [old.compiled.is_some(), new.compiled.is_some()];
-        let change = match Change::from_standings(&old.standing, &new.standing, !rules.is_empty()) {
-            Change::NotCompared => Change::between_compilers(&old.standing, &new.standing, compiles),
+        let change = match Change::from_correctness(&old.correctness, &new.correctness, !rules.is_empty()) {
+            Change::NotCompared => Change::between_compilers(&old.correctness, &new.correctness, compiles),
             change => change,
         };
         let silent = (change == Change::NotCompared).then_some([(&self.old, &old), (&self.new, &new)]);
         for (engine, side) in silent.into_iter().flatten() {
-            if let Standing::Silent { outcome, .. } = &side.standing {
+            if let Correctness::Silent { outcome, .. } = &side.correctness {
                 let why = Some(&side.error).filter(|why| !why.is_empty()).unwrap_or(outcome);
                 let why = format!("{engine} has no outcome, {}", safe::escape_line(why));
                 *self.silent.entry(why).or_default() += 1;
@@ -170,7 +170,7 @@ impl Bump {
                 new,
             });
         }
-        let (old, new) = (old.standing, new.standing);
+        let (old, new) = (old.correctness, new.correctness);
         self.cases.push(ComparedCase {
             case,
             old,

@@ -48,7 +48,7 @@ pub struct Digest {
     /// Verdicts that are not as expected, and so in the baseline. The summary has how many.
     pub in_baseline: Vec<Verdict>,
     /// Undefined and inconclusive verdicts that break nothing.
-    pub others: Vec<Verdict>,
+    pub harmless: Vec<Verdict>,
     /// Bad input.
     pub problems: Vec<Problem>,
     /// Failures of Cerith.
@@ -92,7 +92,7 @@ impl Digest {
                     self.expected_differences += 1;
                     keep(&mut self.differences, &strip_exhibit(verdict));
                 } else if verdict.verdict != VerdictKind::Agree {
-                    keep(&mut self.others, &strip_exhibit(verdict));
+                    keep(&mut self.harmless, &strip_exhibit(verdict));
                 }
             }
         }

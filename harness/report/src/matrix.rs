@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 use serde::Serialize;
 
+use crate::correctness::{Correctness, Wrong, find_known_bug};
 use crate::event::Verdict;
 use crate::safe;
-use crate::standing::{Standing, Wrong, find_known_bug};
 use crate::style::{Palette, Tone};
 
-/// The standing of an engine in one case, as a cell of the table.
+/// The correctness of an engine in one case, as a cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
@@ -102,15 +102,15 @@ impl Tally {
         self.cases += 1;
         let mut cells = Vec::with_capacity(self.engines.len());
         for place in 0..self.engines.len() {
-            let standing = self
+            let correctness = self
                 .engines
                 .get(place)
-                .and_then(|engine| Standing::from_verdict(verdict, engine));
-            cells.push(match &standing {
-                Some(Standing::Right { .. }) => Cell::Right,
-                Some(Standing::Undefined) => Cell::Undefined,
-                Some(Standing::Silent { .. }) | None => Cell::Silent,
-                Some(Standing::Wrong(wrong)) => {
+                .and_then(|engine| Correctness::from_verdict(verdict, engine));
+            cells.push(match &correctness {
+                Some(Correctness::Right { .. }) => Cell::Right,
+                Some(Correctness::Undefined) => Cell::Undefined,
+                Some(Correctness::Silent { .. }) | None => Cell::Silent,
+                Some(Correctness::Wrong(wrong)) => {
                     self.count(place, wrong, &verdict.case);
                     Cell::Wrong
                 }

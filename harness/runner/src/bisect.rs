@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use cerith_case::{Case, Shard};
 use cerith_engine::{EngineId, Reference, catch_panic};
+use cerith_report::correctness::Correctness;
 use cerith_report::describe;
 use cerith_report::event::Problem;
-use cerith_report::standing::Standing;
 use cerith_tile::releases::triton_since;
 use cerith_tile::rules::Version;
 use cerith_toolchain::{BadId, ToolchainId};
@@ -247,17 +247,17 @@ impl BisectQuery<'_> {
             .map_err(BisectError::Internal)?
             .map_err(|Stopped| BisectError::Interrupted)?;
         let verdict = describe::to_verdict(self.case, &trial, &setup.panel, self.selected.corpus.sources());
-        Ok(match Standing::from_verdict(&verdict, &engine.to_string()) {
-            Some(Standing::Right { .. }) => Stand::Right,
-            Some(Standing::Wrong(wrong)) if !wrong.known_bugs.is_empty() => {
+        Ok(match Correctness::from_verdict(&verdict, &engine.to_string()) {
+            Some(Correctness::Right { .. }) => Stand::Right,
+            Some(Correctness::Wrong(wrong)) if !wrong.known_bugs.is_empty() => {
                 Stand::Wrong(wrong.known_bugs.join(", "))
             }
-            Some(Standing::Wrong(wrong)) if !wrong.message.is_empty() => Stand::Wrong(wrong.message),
-            Some(Standing::Wrong(wrong)) => {
+            Some(Correctness::Wrong(wrong)) if !wrong.message.is_empty() => Stand::Wrong(wrong.message),
+            Some(Correctness::Wrong(wrong)) => {
                 Stand::Wrong(format!("{} ({} elements)", wrong.kind, wrong.elements))
             }
-            Some(Standing::Undefined) => Stand::Silent("the program has no defined answer".to_owned()),
-            Some(Standing::Silent { reason: why, .. }) => Stand::Silent(why),
+            Some(Correctness::Undefined) => Stand::Silent("the program has no defined answer".to_owned()),
+            Some(Correctness::Silent { reason: why, .. }) => Stand::Silent(why),
             None => Stand::Silent("it was not run".to_owned()),
         })
     }

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::{Case, OutcomeKind};
-use cerith_engine::{Engine, EngineId, FailedPass, Failure, INVALID_IR, Outcome, Ptx, Reference, Ttir};
+use cerith_engine::{
+    CompilerStage, Engine, EngineId, FailedPass, Failure, INVALID_IR, Outcome, Ptx, Reference, Ttir,
+};
 use cerith_report::event;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
 use cerith_toolchain::compiled::{Stage as Ended, Target};
-use cerith_verdict::stage::{Blamed, Stage, find_blamed};
+use cerith_verdict::stage::{Blamed, find_blamed};
 use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
 
 use crate::engines;
@@ -110,7 +112,7 @@ impl<'a> Blaming<'a> {
                 continue;
             };
             let mut passes = Vec::new();
-            let in_passes = blamed.first <= Stage::Ttgir && blamed.last >= Stage::Ttir;
+            let in_passes = blamed.first <= CompilerStage::Ttgir && blamed.last >= CompilerStage::Ttir;
             if in_passes {
                 passes = match stages.search_passes(case)? {
                     Ok(Passes::Culprit(culprit)) => culprit.names,
@@ -145,7 +147,7 @@ pub struct Stages {
     target: Target,
     reference: Arc<Reference>,
     /// Executes the IR after the frontend, the TTIR passes and the TTGIR passes.
-    ir: [(Stage, Arc<Ttir>); 3],
+    ir: [(CompilerStage, Arc<Ttir>); 3],
     /// Executes the PTX. For a GPU other than [`Ptx::TARGET`], it supports only code that both GPUs have.
     ptx: Arc<Ptx>,
 }
@@ -153,7 +155,7 @@ pub struct Stages {
 /// The result of one stage.
 pub struct StageResult {
     /// The stage.
-    pub stage: Stage,
+    pub stage: CompilerStage,
     /// The engine that ran, or that would have run.
     pub engine: String,
     /// How its result compares with the reference.
@@ -249,9 +251,9 @@ impl Stages {
         let ir = |stage, ended| Ok::<_, OpenError>((stage, Arc::new(Ttir::new(compiler()?, ended))));
         Ok(Self {
             ir: [
-                ir(Stage::Frontend, Ended::Source)?,
-                ir(Stage::Ttir, Ended::Ttir)?,
-                ir(Stage::Ttgir, Ended::Ttgir)?,
+                ir(CompilerStage::Frontend, Ended::Source)?,
+                ir(CompilerStage::Ttir, Ended::Ttir)?,
+                ir(CompilerStage::Ttgir, Ended::Ttgir)?,
             ],
             ptx: Arc::new(Ptx::new(compiler()?)),
             toolchain,
@@ -267,18 +269,23 @@ impl Stages {
 
     /// Runs each stage on a case that a trial has judged.
     pub fn ask(&self, case: &Case, trial: &Trial) -> Result<Answer, Stopped> {
-        let mut said = Vec::with_capacity(Stage::ALL.len());
+        let mut said = Vec::with_capacity(CompilerStage::ALL.len());
         for (stage, engine) in &self.ir {
             said.push(self.run_stage(*stage, case, Arc::clone(engine) as Arc<dyn Engine>)?);
         }
-        let mut ptx = self.run_stage(Stage::Llvm, case, Arc::clone(&self.ptx) as Arc<dyn Engine>)?;
+        let mut ptx = self.run_stage(
+            CompilerStage::Llvm,
+            case,
+            Arc::clone(&self.ptx) as Arc<dyn Engine>,
+        )?;
         if self.target != Ptx::TARGET {
             ptx.engine = format!("{}, for {}", ptx.engine, self.target);
         }
         said.push(ptx);
         said.push(self.find_execution(trial));
         clear_those_before_a_crash(&mut said);
-        let standings: Vec<(Stage, Standing)> = said.iter().map(|said| (said.stage, said.standing)).collect();
+        let standings: Vec<(CompilerStage, Standing)> =
+            said.iter().map(|said| (said.stage, said.standing)).collect();
         Ok(Answer {
             blamed: find_blamed(&standings),
             results: said,
@@ -295,7 +302,7 @@ impl Stages {
         });
         if let Some(record) = found {
             return StageResult {
-                stage: Stage::Ptxas,
+                stage: CompilerStage::Ptxas,
                 engine: record.id.to_string(),
                 standing: trial
                     .verdict
@@ -312,7 +319,7 @@ impl Stages {
         };
         let engine = format!("cuda@{}{target}", self.toolchain);
         StageResult {
-            stage: Stage::Ptxas,
+            stage: CompilerStage::Ptxas,
             words: format!("not run; `--engine {engine}` runs it"),
             engine,
             standing: Standing::Silent,
@@ -322,7 +329,12 @@ impl Stages {
 
     /// Runs one stage. Each stage is compared with the reference alone. Stages share the passes before them, so they cannot
     /// confirm each other.
-    fn run_stage(&self, stage: Stage, case: &Case, engine: Arc<dyn Engine>) -> Result<StageResult, Stopped> {
+    fn run_stage(
+        &self,
+        stage: CompilerStage,
+        case: &Case,
+        engine: Arc<dyn Engine>,
+    ) -> Result<StageResult, Stopped> {
         let id = engine.id().clone();
         let panel = Panel::new(Some(Arc::clone(&self.reference)), vec![engine]);
         let trial = try_case(case, &panel)?;
@@ -367,7 +379,7 @@ impl Stages {
                 standing
             } else {
                 let engine = Arc::new(engine.with_compiled(passes.compiled_before(nth)));
-                let standing = self.run_stage(Stage::Ttgir, case, engine)?.standing;
+                let standing = self.run_stage(CompilerStage::Ttgir, case, engine)?.standing;
                 known.insert(ir, standing);
                 standing
             };

@@ -7,13 +7,16 @@ use super::formula::Amount;
 use super::place::{self, Layout, ROW_PADDING};
 use super::reading::Reading;
 use super::scaled::{DOT_BLOCK, SCALES, depends_on_blocks, scale_block};
-use super::{Attempt, ELEMENTS_MOST};
+use super::survey::Attempt;
 use cerith_launcher::skeleton::{guess_of, required_parameters};
 use cerith_launcher::{Change, evaluate_heuristics, is_same_launch};
 use cerith_module::excerpt::tuning::Config;
 use cerith_module::kernel::{Function, Parameter};
 use cerith_module::usage::polynomial::Extent;
 use cerith_module::usage::{Bound, Flags, Stride, TensorUse, Usage};
+
+/// Maximum number of elements of a tensor: larger sizes are not tried.
+pub(super) const MAX_ELEMENTS: i64 = 1 << 20;
 
 /// Lanes of a block whose size is a parameter.
 pub(super) const BLOCK: i64 = 32;
@@ -131,7 +134,7 @@ impl Planner<'_> {
 
     /// Adds a launch with a size that the kernel's heuristics compare with others.
     pub fn add_threshold(&self, size: &str, number: i64, tried: &mut Vec<Attempt>) {
-        if !self.base().sizes.contains_key(size) || !(1..=ELEMENTS_MOST).contains(&number) {
+        if !self.base().sizes.contains_key(size) || !(1..=MAX_ELEMENTS).contains(&number) {
             return;
         }
         for value in [number, number + 1] {
@@ -295,7 +298,7 @@ impl Planner<'_> {
             // Computed, from a size most likely.
             Extent::Text(_) => Some(BLOCK),
         };
-        lanes.filter(|lanes| (1..=ELEMENTS_MOST).contains(lanes))
+        lanes.filter(|lanes| (1..=MAX_ELEMENTS).contains(lanes))
     }
 
     /// The number that the configuration gives for a parameter.
@@ -307,7 +310,7 @@ impl Planner<'_> {
     pub fn default_of(&self, name: &str) -> Option<i64> {
         let parameter = self.function.parameters.iter().find(|one| one.name == name)?;
         let number = parameter.default.as_ref()?.parse().ok()?;
-        (0..=ELEMENTS_MOST).contains(&number).then_some(number)
+        (0..=MAX_ELEMENTS).contains(&number).then_some(number)
     }
 
     pub fn sizes(&self) -> Vec<String> {

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::ELEMENTS_MOST;
 use super::formula::{Amount, quote_expression};
 use super::place::{self, Layout, place_tensor};
-use super::plan::{BLOCK, Plan, Planner};
+use super::plan::{BLOCK, MAX_ELEMENTS, Plan, Planner};
 use cerith_launcher::skeleton::{guess_of, required_parameters, storage_name};
 use cerith_module::kernel::Parameter;
 use cerith_module::usage::polynomial::Extent;
@@ -253,7 +252,7 @@ impl Planner<'_> {
         let mut views: BTreeMap<&str, String> = BTreeMap::new();
         for (nth, tensor) in self.usage.tensors.iter().enumerate() {
             let shape = self.compute_shape(tensor, plan)?;
-            if (shape.iter()).try_fold(1_i64, |all, one| all.checked_mul(one.value()))? > ELEMENTS_MOST {
+            if (shape.iter()).try_fold(1_i64, |all, one| all.checked_mul(one.value()))? > MAX_ELEMENTS {
                 return None;
             }
             let layout = plan.layouts.get(&tensor.name).copied().unwrap_or(Layout::Tight);
@@ -301,7 +300,7 @@ impl Planner<'_> {
         let grid: Vec<Amount> = (0..self.usage.axes.len().max(1))
             .map(|axis| self.count_programs(axis, plan))
             .collect();
-        if grid.iter().any(|programs| programs.value() > ELEMENTS_MOST) {
+        if grid.iter().any(|programs| programs.value() > MAX_ELEMENTS) {
             return None;
         }
         let mut args = Vec::new();

@@ -82,7 +82,7 @@ pub struct Piece<'a> {
 
 /// A location in a file that the user knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct SourcePosition<'a> {
     /// The file; for copied lines, the original one.
     pub file: &'a str,
     /// The line, from 1.
@@ -115,17 +115,17 @@ impl SourceFile {
     }
 
     /// Returns the location of a byte: in the original file of a copied line, otherwise in this file.
-    pub fn place(&self, byte: u32) -> Place<'_> {
+    pub fn place(&self, byte: u32) -> SourcePosition<'_> {
         let (line, column) = self.line_column(byte);
         self.place_of(line, column)
     }
 
     /// Returns the location of a line and a column, both counted from 1. A column of 0 means
     /// no column, and stays 0.
-    pub fn place_of(&self, line: u32, column: u32) -> Place<'_> {
+    pub fn place_of(&self, line: u32, column: u32) -> SourcePosition<'_> {
         let copied = self.copies.iter().find_map(|copied| {
             let nth = line.checked_sub(copied.line).filter(|&nth| nth < copied.count)?;
-            Some(Place {
+            Some(SourcePosition {
                 file: &copied.from,
                 line: copied.first.saturating_add(nth),
                 column: match column {
@@ -134,7 +134,7 @@ impl SourceFile {
                 },
             })
         });
-        copied.unwrap_or(Place {
+        copied.unwrap_or(SourcePosition {
             file: &self.name,
             line,
             column,
@@ -223,7 +223,7 @@ impl Sources {
         self.get(span.source).map_or_else(
             || "?".to_owned(),
             |file| {
-                let Place { file, line, column } = file.place(span.start);
+                let SourcePosition { file, line, column } = file.place(span.start);
                 format!("{file}:{line}:{column}")
             },
         )
@@ -240,7 +240,7 @@ mod tests {
                     pass\n\n# cerith_triton: the next x lines are k.py:1:1\nX = 1\n";
         let file = SourceFile::new("copy.py", text);
         let check = |line, column, expected| {
-            let Place { file, line, column } = file.place_of(line, column);
+            let SourcePosition { file, line, column } = file.place_of(line, column);
             assert_eq!((file, line, column), expected);
         };
         check(3, 1, ("copy.py", 3, 1));

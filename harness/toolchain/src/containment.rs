@@ -22,10 +22,10 @@ mod calls;
 mod linux;
 
 /// Switches containment off where it is `off`.
-pub const SWITCH: &str = "CERITH_CONTAINMENT";
+const SWITCH: &str = "CERITH_CONTAINMENT";
 
 /// More folders and files that workers may read and execute from, separated by colons.
-pub const ALLOW_READ: &str = "CERITH_ALLOW_READ";
+pub(crate) const ALLOW_READ: &str = "CERITH_ALLOW_READ";
 
 /// How far this system lets workers be contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

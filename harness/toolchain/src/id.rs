@@ -1,4 +1,4 @@
-//! Names of toolchains: which Triton with which NumPy, or which torch. See [`crate::home`] for the installed ones.
+//! Names of toolchains: which Triton with which NumPy, or which torch. See [`crate::Home`] for the installed ones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub struct ToolchainId {
     numpy: Option<String>,
 }
 
-/// What a toolchain with torch is called, before torch's version.
+/// The prefix of the name of a toolchain with torch, before torch's version.
 const TORCH: &str = "torch";
 
 /// The oldest Triton that a toolchain is made for.
@@ -28,7 +28,7 @@ const OLDEST: Version = Version::new(2, 3, 0);
 pub const NEWEST: Version = Version::NEWEST;
 
 /// The Triton releases that toolchains are made for, oldest first. Others are tried as they are named.
-pub fn known_tritons() -> &'static [Version] {
+pub(crate) fn known_tritons() -> &'static [Version] {
     releases::triton_since(OLDEST)
 }
 
@@ -92,7 +92,7 @@ impl ToolchainId {
     }
 
     /// The newest known patch of `major.minor`.
-    pub fn newest_patch(major: u16, minor: u16) -> Option<Version> {
+    fn newest_patch(major: u16, minor: u16) -> Option<Version> {
         known_tritons()
             .iter()
             .rev()

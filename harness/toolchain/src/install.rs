@@ -543,18 +543,6 @@ mod tests {
         );
     }
 
-    #[test]
-    fn no_python_is_said_so() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let home = Home::new(folder.path());
-        let id = "3.1.0".parse().expect("a toolchain");
-        let error = add(&home, &id, &(), None, Present::Kept).expect_err("it fails");
-        let text = "find Python: no python3 on PATH, and no uv that could fetch one; install Python 3.8 to 3.12, or \
-                        adopt one that has Triton: `cerith toolchain adopt PYTHON`";
-        assert_eq!(error.to_string(), text);
-        assert_eq!(list_leftovers(&home), [""; 0]);
-    }
-
     /// Gives up once an installer runs.
     #[derive(Default)]
     struct Impatient {

@@ -142,7 +142,7 @@ impl Toolchain {
     ///
     /// # Errors
     /// They are not those that were installed.
-    pub fn check_contents(&self) -> Result<(), Damage> {
+    pub(crate) fn check_contents(&self) -> Result<(), Damage> {
         self.compare(Depth::Contents)
     }
 

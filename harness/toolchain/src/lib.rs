@@ -55,7 +55,7 @@ pub mod conversation;
 mod dependencies;
 mod explain;
 pub mod failure;
-pub mod home;
+mod home;
 pub mod id;
 pub mod inductor;
 mod install;

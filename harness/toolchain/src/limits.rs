@@ -43,7 +43,7 @@ impl Limits {
     };
 
     /// The trial of a new toolchain: 60 seconds, because its first import is slow.
-    pub const PROBE: Self = Self {
+    pub(crate) const PROBE: Self = Self {
         time: Duration::from_mins(1),
         ..Self::INTERPRETER
     };

@@ -60,8 +60,8 @@ struct Header<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
     /// Whether no other request may be.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    alone: bool,
+    #[serde(rename = "alone", skip_serializing_if = "std::ops::Not::not")]
+    is_alone: bool,
     time: f64,
     storages: Storages<'a>,
     launches: Vec<LaunchHeader<'a>>,
@@ -142,7 +142,7 @@ pub(crate) fn encode_request(request: &Request, group: Group, limits: Limits) ->
         Group::Generated => "generated".to_owned(),
         Group::File => source_of(request).to_hex().to_string(),
     });
-    header.alone = request.isolated && group == Group::File;
+    header.is_alone = request.isolated && group == Group::File;
     Ok(frame::encode_frame(
         &header,
         request.storages.iter().map(|storage| &*storage.bytes),
@@ -167,7 +167,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
         driver: request.driver == Driver::Fake,
         inspectable: request.inspectable,
         group: None,
-        alone: false,
+        is_alone: false,
         time: limits.time.as_secs_f64(),
         storages: Storages::Whole(request.storages.iter().map(storage_header).collect()),
         launches: launch_headers(&request.launches, check_absolute)?,
@@ -226,7 +226,7 @@ fn compile_header(
         driver: true,
         inspectable: true,
         group: None,
-        alone: false,
+        is_alone: false,
         time: limits.time.as_secs_f64(),
         storages: Storages::Sizes(&request.storages),
         launches: launch_headers(&request.launches, named)?,
@@ -464,7 +464,7 @@ fn raised_by(raised: RaisedHeader, module: &Module, launches: &[Launch]) -> Resu
             })
             .collect(),
         location: raised.location.map(|(file, line, function)| Location {
-            file: asked_path(&file, host_of(&file, launches).unwrap_or(&module.path)),
+            file: restore_path(&file, host_of(&file, launches).unwrap_or(&module.path)),
             line,
             function,
         }),
@@ -592,7 +592,7 @@ fn seen_as(file: &Path) -> PathBuf {
 }
 
 /// A file the worker named, by the path the caller knows it by.
-pub(crate) fn asked_path(file: &str, asked: &Path) -> PathBuf {
+pub(crate) fn restore_path(file: &str, asked: &Path) -> PathBuf {
     let file = seen_as(Path::new(file));
     let file = file.as_path();
     let Ok(absolute) = std::path::absolute(asked) else {

@@ -576,7 +576,7 @@ fn fault_location(stderr: &str, module: &Module) -> Option<Location> {
     };
     let (file, line, function) = frames().find(|(file, _, _)| beside(file))?;
     Some(Location {
-        file: wire::asked_path(file, asked),
+        file: wire::restore_path(file, asked),
         line,
         function: function.to_owned(),
     })

@@ -10,7 +10,7 @@ mod dot;
 mod flow;
 mod gpu;
 mod library;
-mod places;
+mod locations;
 mod reduce;
 mod shape;
 mod stop;
@@ -30,8 +30,8 @@ use crate::parse::SyntaxError;
 use crate::syntax::{self, Func, Module, Operation};
 
 use gpu::View;
-pub use places::Origin;
-use places::Places;
+use locations::LocationTable;
+pub use locations::Origin;
 use stop::{Lowered, Stop, stop};
 
 /// The IR values of one MLIR value.
@@ -91,7 +91,7 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
             .iter()
             .map(|func| (func.name.as_str(), func))
             .collect(),
-        places: Places::new(module, origin, text),
+        locations: LocationTable::new(module, origin, text),
         scope: Scope::default(),
         memories: Bundle::new(),
         numbers: FxHashMap::default(),
@@ -148,7 +148,7 @@ struct Scope<'m> {
 struct Lowering<'m> {
     builder: Builder,
     functions: FxHashMap<&'m str, &'m Func>,
-    places: Places<'m>,
+    locations: LocationTable<'m>,
     scope: Scope<'m>,
     /// The current content of each local memory.
     memories: Bundle,
@@ -163,11 +163,12 @@ struct Lowering<'m> {
 
 impl<'m> Lowering<'m> {
     fn lower_kernel(&mut self, kernel: &'m Func) -> Lowered<()> {
-        self.places.enter(&mut self.builder, &kernel.place, kernel.offset);
+        self.locations
+            .enter(&mut self.builder, &kernel.place, kernel.offset);
         for arg in &kernel.args {
             let types = types::bundle_types(&arg.ty)?;
             let name = self
-                .places
+                .locations
                 .argument_name(&arg.place)
                 .unwrap_or(&arg.name)
                 .to_owned();
@@ -345,7 +346,7 @@ impl<'m> Lowering<'m> {
         if self.builder.work().max(self.steps) > MOST_OPERATIONS {
             return stop(format!("the kernel is of more than {MOST_OPERATIONS} operations"));
         }
-        let before = self.places.enter(&mut self.builder, &op.place, op.offset);
+        let before = self.locations.enter(&mut self.builder, &op.place, op.offset);
         let done = self
             .lower_results(op)
             .and_then(|bundles| self.apply_promises(op, bundles))

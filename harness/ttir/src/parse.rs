@@ -6,7 +6,7 @@ mod cursor;
 mod operation;
 mod types;
 
-use crate::syntax::{Attr, Func, Module, Operation, Place};
+use crate::syntax::{Attr, Func, Location, Module, Operation};
 
 use cursor::Cursor;
 pub use cursor::SyntaxError;
@@ -146,7 +146,7 @@ fn parse_func(cursor: &mut Cursor<'_>) -> Result<Func, SyntaxError> {
     let place = if cursor.take_word("loc") {
         attr::parse_place(cursor, 0)?
     } else {
-        Place::Unknown
+        Location::Unknown
     };
     Ok(Func {
         name,

@@ -6,7 +6,7 @@ pub struct Module {
     /// The functions, in the order of the text.
     pub functions: Vec<Func>,
     /// `#name = loc(…)`, in the order of the text.
-    pub places: Vec<(String, Place)>,
+    pub places: Vec<(String, Location)>,
 }
 
 /// A `tt.func`.
@@ -21,7 +21,7 @@ pub struct Func {
     /// The code.
     pub body: Region,
     /// Its source location.
-    pub place: Place,
+    pub place: Location,
     /// Its offset in the text, in bytes.
     pub offset: usize,
 }
@@ -34,7 +34,7 @@ pub struct BlockArg {
     /// The type.
     pub ty: Type,
     /// Its source location.
-    pub place: Place,
+    pub place: Location,
 }
 
 /// Code in braces.
@@ -83,7 +83,7 @@ pub struct Operation {
     /// The regions.
     pub regions: Vec<Region>,
     /// Its source location.
-    pub place: Place,
+    pub place: Location,
     /// Its offset in the text, in bytes.
     pub offset: usize,
 }
@@ -151,7 +151,7 @@ pub enum Attr {
 
 /// A source location (`loc`).
 #[derive(Clone, Debug, PartialEq, Default)]
-pub enum Place {
+pub enum Location {
     /// Unknown.
     #[default]
     Unknown,

@@ -4,7 +4,7 @@
 //! Every version of Triton's interpreter gets these launches right. Engines that replay from records execute nothing, so they
 //! get none.
 
-use cerith_case::{Case, Corpus, Input};
+use cerith_case::load_case;
 use cerith_engine::{Engine, EngineId, Outcome};
 use cerith_tile::rules::Rules;
 
@@ -117,7 +117,7 @@ fn check_engine(engine: &dyn Engine) -> Option<String> {
 
 /// Describes the stores beside a storage that an engine did not make. `None` if it made them, or did not finish.
 fn check_guard_stores(engine: &dyn Engine) -> Option<String> {
-    let case = match load_case(OUTSIDE) {
+    let case = match load_case(OUTSIDE, KERNELS) {
         Ok(case) => case,
         Err(error) => return Some(error.to_string()),
     };
@@ -134,7 +134,7 @@ fn check_guard_stores(engine: &dyn Engine) -> Option<String> {
 
 /// The failure of an engine in a case, as text. `None` if it cannot run the case.
 fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
-    let case = match load_case(file) {
+    let case = match load_case(file, KERNELS) {
         Ok(case) => case,
         Err(error) => return Some(error.to_string()),
     };
@@ -159,25 +159,6 @@ fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
         ),
         None => case.summary,
     })
-}
-
-/// The reason that a canary has no case: a bug of Cerith.
-#[derive(Debug, thiserror::Error)]
-enum CanaryError {
-    #[error("the case file of a canary cannot be read")]
-    File,
-    #[error("the case of a canary cannot be made")]
-    Case,
-}
-
-fn load_case(file: &str) -> Result<Case, CanaryError> {
-    let corpus = Corpus::load([
-        Input::from_text("canary.yaml", file.to_owned()),
-        Input::from_text("kernels.py", KERNELS),
-    ]);
-    let entry = corpus.entries().next();
-    let entry = entry.ok_or(CanaryError::File)?;
-    entry.resolve().map_err(|_| CanaryError::Case)
 }
 
 #[cfg(test)]

@@ -12,27 +12,13 @@ use cerith_engine::{EngineId, Finished, Frame, Outcome, Reference, catch_panic};
 use cerith_interp::Numerics;
 use cerith_memory::Memory;
 use cerith_tile::quirk::signature::{self, BugSignature, FailureReport};
-use cerith_tile::quirk::{Family, Quirk, Quirks};
+use cerith_tile::quirk::{Family, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
 use self::lanes::explain_by_lanes;
 use self::runs::Runs;
 use self::search::{ExplainQuery, Search, SearchResult};
 use crate::difference::Comparison;
-
-/// The first compute capability with an instruction that narrows to 8-bit floats.
-const NARROWS_TO_FP8: u32 = 89;
-
-/// The family whose known bugs an engine has, if it is known.
-const fn find_family(engine: &EngineId) -> Option<Family> {
-    match engine {
-        EngineId::Interpret { .. } => Some(Family::Interpreter),
-        EngineId::Cuda { .. } | EngineId::Ptx { .. } | EngineId::Jit { .. } | EngineId::Ttir { .. } => {
-            Some(Family::Compiler)
-        }
-        EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => None,
-    }
-}
 
 /// Whether an engine that lacks a bug left the same in each element that differs: then the bug isn't the reason. `has_bug` says whether a
 /// version has it.
@@ -43,10 +29,10 @@ pub(crate) fn is_left_without_bug<'a>(
     has_bug: impl Fn(Version) -> bool,
     others: impl IntoIterator<Item = (&'a EngineId, &'a Finished)>,
 ) -> bool {
-    let own = find_family(engine);
+    let own = engine.bug_family();
     let mut others = others.into_iter().filter(|(other, _)| {
         let lacks_bug = other.version().is_some_and(|version| !has_bug(version));
-        own.is_some() && find_family(other) == own && lacks_bug
+        own.is_some() && other.bug_family() == own && lacks_bug
     });
     !differing.spans.is_empty()
         && others.any(|(_, other)| {
@@ -59,22 +45,9 @@ pub(crate) fn is_left_without_bug<'a>(
 
 /// Whether a version has one of these bugs of an engine's family.
 pub(crate) fn has_any(engine: &EngineId, quirks: Quirks, version: Version) -> bool {
-    find_family(engine)
+    engine
+        .bug_family()
         .is_some_and(|family| !Quirks::from_version(family, version).intersect(quirks).is_empty())
-}
-
-/// The quirks that an engine may have.
-fn quirks_of(engine: &EngineId, version: Version) -> Option<Quirks> {
-    let quirks = Quirks::from_version(find_family(engine)?, version);
-    Some(match engine {
-        // Arguments on the host are not copied there.
-        EngineId::Interpret { host: true, .. } => quirks.without_quirk(Quirk::ArgumentsAreCopiedApart),
-        EngineId::Ptx { .. } => quirks,
-        EngineId::Cuda {
-            target: Some(target), ..
-        } if target.0 < NARROWS_TO_FP8 => quirks,
-        _ => quirks.without_quirk(Quirk::NarrowingToFp8e5Wraps),
-    })
 }
 
 /// The known bug that makes two outcomes differ, known by an engine's complaint, or by its finishing where the other complains.
@@ -85,7 +58,7 @@ pub(crate) fn find_known_bug(
     other: &Outcome,
     uses: &[String],
 ) -> Option<&'static BugSignature> {
-    let (family, version) = (find_family(engine)?, engine.version()?);
+    let (family, version) = (engine.bug_family()?, engine.version()?);
     let own = outcome.complaint().filter(|_| outcome.finished().is_none());
     let complaint = own.or_else(|| other.complaint())?;
     let words = FailureReport {
@@ -127,21 +100,22 @@ fn explain_by_quirks(
     known: &Memory,
 ) -> Option<Quirks> {
     let version = engine.version()?;
-    let quirks = quirks_of(engine, version)?;
+    let quirks = engine.possible_quirks(version)?;
     let rules = Rules::from_version(version);
     let asked = ExplainQuery {
         case,
         reference,
         rules,
-        numerics: match find_family(engine)? {
+        numerics: match engine.bug_family()? {
             Family::Interpreter => Numerics::Numpy,
             Family::Compiler | Family::Language => Numerics::Own,
         },
         left,
         runs: Runs::default(),
     };
-    let asked_of = |rules| catch_panic(|| reference.asked_of(case, rules, quirks)).unwrap_or_default();
-    let first = asked_of(rules);
+    let find_relevant_quirks =
+        |rules| catch_panic(|| reference.find_relevant_quirks(case, rules, quirks)).unwrap_or_default();
+    let first = find_relevant_quirks(rules);
     if first.is_empty() {
         return None;
     }
@@ -150,7 +124,7 @@ fn explain_by_quirks(
     let mut found = search.try_all();
     if !matches!(found, SearchResult::Set(_)) {
         // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
-        let more = asked_of(rules.with_quirks(first));
+        let more = find_relevant_quirks(rules.with_quirks(first));
         if !more.is_empty() {
             search = Search::new(&asked, first.union(more), known);
             found = search.try_all();

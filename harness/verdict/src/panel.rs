@@ -197,7 +197,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         return Ok(trial);
     }
     let mut is_confirmed = true;
-    for engine in panel.other_engines.iter().filter(|engine| engine.is_asked(case)) {
+    for engine in panel.other_engines.iter().filter(|engine| engine.runs_case(case)) {
         // All of them, so that each drops what it kept.
         is_confirmed &= match engine.confirm(case) {
             Ok(confirmed) => confirmed,
@@ -215,7 +215,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
 fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let mut failed = Vec::new();
     let mut others = Vec::with_capacity(panel.other_engines.len());
-    for engine in panel.other_engines.iter().filter(|engine| engine.is_asked(case)) {
+    for engine in panel.other_engines.iter().filter(|engine| engine.runs_case(case)) {
         let rules = engine
             .origin(case)
             .version()
@@ -649,7 +649,7 @@ fn seat_engines(
 
 /// Whether an engine took a program that a later stage of its compiler may reject.
 const fn leaves_rejection_to_others(record: &EngineRun) -> bool {
-    matches!(record.id, EngineId::Ttir { .. })
+    record.id.is_before_rejection()
         && matches!(
             record.outcome,
             Outcome::Finished(_)

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use cerith_case::{Case, Corpus, Input, VerdictKind};
+use cerith_case::{Case, LoadError, VerdictKind, load_case};
 use cerith_engine::{
     Capabilities, Complaint, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference, Trap,
 };
@@ -352,10 +352,8 @@ pub fn run_selfcheck() -> Vec<String> {
 /// Why a trial with a known verdict fails: a bug of ours.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 enum TrialError {
-    #[error("its case file cannot be read")]
-    File,
-    #[error("its case cannot be made")]
-    Case,
+    #[error(transparent)]
+    Case(#[from] LoadError),
     #[error("`{0}` is not an engine")]
     Engine(&'static str),
     #[error("it was stopped")]
@@ -368,19 +366,14 @@ enum TrialError {
 
 fn run(known: &KnownTrial) -> Result<(), TrialError> {
     let file = format!("{}{}\n", STORAGES.replace("KERNEL", known.kernel), known.says);
-    let corpus = Corpus::load([
-        Input::from_text("trial.yaml", file),
-        Input::from_text("kernels.py", KERNELS),
-    ]);
-    let entry = corpus.entries().next().ok_or(TrialError::File)?;
-    let case = entry.resolve().map_err(|_| TrialError::Case)?;
+    let case = load_case(&file, KERNELS)?;
     let reference = Arc::new(Reference::default());
     let others = [(INTERPRET, known.interpret), (CUDA, known.cuda)]
         .into_iter()
         .map(|(id, told)| {
             let id = id.parse().map_err(|_| TrialError::Engine(id))?;
             let reference = Arc::clone(&reference);
-            Ok(Arc::new(Teller {
+            Ok(Arc::new(AlteringEngine {
                 id,
                 outcome_change: told,
                 reference,
@@ -444,13 +437,13 @@ fn describe_end((kind, blame, unconfirmed, expected, stale, vacuous): &End<'_>) 
 }
 
 /// An engine that changes the reference's outcome as it is told to.
-struct Teller {
+struct AlteringEngine {
     id: EngineId,
     outcome_change: OutcomeChange,
     reference: Arc<Reference>,
 }
 
-impl Engine for Teller {
+impl Engine for AlteringEngine {
     fn id(&self) -> &EngineId {
         &self.id
     }
@@ -489,7 +482,7 @@ impl Engine for Teller {
                     Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
                 }
                 (OutcomeChange::Silent, _) => Preparation::Ended(Outcome::Unavailable(said("nobody"))),
-                (told, Preparation::Ready(ready)) => Preparation::Ready(Box::new(Telling {
+                (told, Preparation::Ready(ready)) => Preparation::Ready(Box::new(AlteringPrepared {
                     outcome_change: told,
                     ready,
                 })),
@@ -499,12 +492,12 @@ impl Engine for Teller {
     }
 }
 
-struct Telling {
+struct AlteringPrepared {
     outcome_change: OutcomeChange,
     ready: Box<dyn Prepared>,
 }
 
-impl Prepared for Telling {
+impl Prepared for AlteringPrepared {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
         let Outcome::Finished(mut finished) = self.ready.launch(case)? else {
             // A program without an answer has some outcome in other engines.

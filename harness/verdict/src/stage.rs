@@ -3,71 +3,23 @@
 
 use std::fmt;
 
+use cerith_engine::CompilerStage;
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::Standing;
-
-/// A stage of Triton's compiler, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// Python to TTIR; `ttir@V:source` executes what it leaves.
-    Frontend,
-    /// The passes on TTIR; `ttir@V`.
-    Ttir,
-    /// To TTGIR, and the passes on it; `ttgir@V`.
-    Ttgir,
-    /// To LLVM's IR, through LLVM, to PTX; `ptx@V`.
-    Llvm,
-    /// NVIDIA's assembler, and the GPU; `cuda@V`.
-    Ptxas,
-}
-
-impl Stage {
-    /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Frontend, Self::Ttir, Self::Ttgir, Self::Llvm, Self::Ptxas];
-
-    /// The word for it in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Frontend => "frontend",
-            Self::Ttir => "ttir",
-            Self::Ttgir => "ttgir",
-            Self::Llvm => "llvm",
-            Self::Ptxas => "ptxas",
-        }
-    }
-
-    /// A description, as the subject of a sentence.
-    pub const fn description(self) -> &'static str {
-        match self {
-            Self::Frontend => "the frontend",
-            Self::Ttir => "the TTIR passes",
-            Self::Ttgir => "the TTGIR passes",
-            Self::Llvm => "LLVM and below, to PTX",
-            Self::Ptxas => "ptxas or the hardware",
-        }
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// The stage that is wrong, or the first and the last candidate if those between them have no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Blamed {
     /// The first that may be wrong.
-    pub first: Stage,
+    pub first: CompilerStage,
     /// The first that is known to leave what is wrong.
-    pub last: Stage,
+    pub last: CompilerStage,
 }
 
 impl Blamed {
     /// The stage, if it is one.
-    pub fn single_stage(self) -> Option<Stage> {
+    pub fn single_stage(self) -> Option<CompilerStage> {
         (self.first == self.last).then_some(self.first)
     }
 }
@@ -78,7 +30,7 @@ impl fmt::Display for Blamed {
         if self.first == self.last {
             return f.write_str(self.last.description());
         }
-        let between = Stage::ALL
+        let between = CompilerStage::ALL
             .into_iter()
             .filter(|stage| (self.first..=self.last).contains(stage));
         for (nth, stage) in between.enumerate() {
@@ -93,14 +45,14 @@ impl fmt::Display for Blamed {
 ///
 /// A stage that leaves what is right clears all before it: what those left may have stood badly for another reason, as that its
 /// witness was wrong.
-pub fn find_blamed(standings: &[(Stage, Standing)]) -> Option<Blamed> {
-    let standing = |stage: Stage| {
+pub fn find_blamed(standings: &[(CompilerStage, Standing)]) -> Option<Blamed> {
+    let standing = |stage: CompilerStage| {
         let found = standings.iter().find(|&&(of, _)| of == stage);
         found.map_or(Standing::Silent, |&(_, standing)| standing)
     };
-    let is = |wanted: Standing| move |stage: &Stage| standing(*stage) == wanted;
-    let right = Stage::ALL.into_iter().rev().find(is(Standing::Agrees));
-    let suspects = Stage::ALL
+    let is = |wanted: Standing| move |stage: &CompilerStage| standing(*stage) == wanted;
+    let right = CompilerStage::ALL.into_iter().rev().find(is(Standing::Agrees));
+    let suspects = CompilerStage::ALL
         .into_iter()
         .filter(|&stage| right.is_none_or(|right| stage > right));
     let last = suspects.clone().find(is(Standing::Differs))?;
@@ -109,12 +61,14 @@ pub fn find_blamed(standings: &[(Stage, Standing)]) -> Option<Blamed> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stage, find_blamed};
+    use cerith_engine::CompilerStage;
+
+    use super::find_blamed;
     use crate::verdict::Standing;
 
     /// `r` is right, `w` is wrong, `-` has no outcome.
     fn check(standings: &str, expected: &str) {
-        let standings: Vec<(Stage, Standing)> = Stage::ALL
+        let standings: Vec<(CompilerStage, Standing)> = CompilerStage::ALL
             .into_iter()
             .zip(standings.chars())
             .map(|(stage, letter)| {

@@ -1,5 +1,5 @@
-//! The kernels of `acceptance.py`, and what they are launched on: for the benchmark, and for the test that holds blocks and
-//! single lanes to each other. Left out: what values the tensors hold.
+//! The kernels of `acceptance.py`, and what they are launched on: for the benchmark, and for the test that compares blocks with
+//! single lanes.
 
 use std::sync::Arc;
 

@@ -192,8 +192,8 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Sh
 mod tests {
     use std::fs;
 
+    use cerith_engine::CompilerStage;
     use cerith_report::event::Stage;
-    use cerith_verdict::stage;
     use serde_json::json;
 
     use super::*;
@@ -231,8 +231,8 @@ mod tests {
         let mut other = Finding::read(&findings.join("h")).expect("it reads");
         other.found_in(vec![Stage {
             engines: vec!["ptx@3.9.0".to_owned()],
-            first: stage::Stage::Ttgir,
-            last: stage::Stage::Ttgir,
+            first: CompilerStage::Ttgir,
+            last: CompilerStage::Ttgir,
             passes: vec!["TritonGPUPipeline".to_owned()],
         }]);
         other.write(&findings.join("h")).expect("it is written");

@@ -8,7 +8,7 @@ use super::BaselineArgs;
 use super::known_detail::KnownArgs;
 use super::output::output_file;
 
-/// What else to do with streams.
+/// Other commands for streams.
 #[derive(Debug, Subcommand)]
 pub enum ReportCommand {
     /// Merge the streams of a run's shards into one stream.

@@ -22,7 +22,7 @@ use super::merge::ReportCommand;
 A stream that is cut short is an error, and so are shards that are missing or given twice: exit code 2."
 )]
 pub struct ReportArgs {
-    /// What else to do with streams.
+    /// Other commands for streams.
     #[command(subcommand)]
     pub command: Option<ReportCommand>,
 

@@ -100,33 +100,6 @@ fn what_is_in_the_baseline_passes_and_what_is_new_fails() {
 }
 
 #[test]
-fn a_known_failure_at_another_line_is_new() {
-    let place = with_baseline();
-    let kernels = place.read("cases/area/k.py");
-    // The line moves, and is known.
-    place.write(
-        "cases/area/k.py",
-        &kernels.replace("import triton\n", "import triton\n\n"),
-    );
-    place.run(&["--baseline", BASE, "--out", "again"]).assert_ends(
-        0,
-        &["as expected, except 3 cases as in the baseline"],
-        &[],
-    );
-    // Another access out of bounds in the same cases.
-    let other = "    tl.store(x + offsets, tl.load(x + offsets))\n";
-    place.write(
-        "cases/area/k.py",
-        &kernels.replace("    tl.store(x + offsets, offsets)\n", other),
-    );
-    place.run(&["--baseline", BASE, "--out", "again"]).assert_ends(
-        1,
-        &["NOT as expected: 3 unexpected"],
-        &[],
-    );
-}
-
-#[test]
 fn what_is_mended_is_told_and_can_be_pruned() {
     let place = with_baseline();
     let bad = place.read("cases/area/bad.yaml");

@@ -97,15 +97,6 @@ fn offline_names_what_installs() {
 }
 
 #[test]
-fn without_torch_or_a_gpu_the_next_command_is_named() {
-    check(
-        &["check", "softmax.py", "--engine", "jit"],
-        2,
-        &["`cerith toolchain adopt PYTHON`"],
-    );
-}
-
-#[test]
 fn in_the_wrong_folder_there_are_three_ways_on() {
     let three = [
         "there is no corpus here",

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::cli::{GOOD, Place, RUN_REFERENCE, filter_events, parse_lines};
+use crate::cli::{GOOD, Place, RUN_REFERENCE, filter_events};
 use crate::command_output::CommandOutput;
 
 #[test]
@@ -220,21 +220,4 @@ fn a_child_of_a_gpu_inherits_no_files() {
     let _ = child.wait();
     drop((reading, secret));
     assert!(!left.contains(&wanted), "{left:?}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_killed_run_leaves_whole_lines() {
-    let place = Place::new(&[]);
-    let mut child = long_run(&place);
-    send_signal(&child, "-KILL");
-    assert_eq!(child.wait().expect("ends").code(), None);
-    let text = fs::read_to_string(place.join("reports/run/events.jsonl")).expect("a stream");
-    assert!(text.ends_with('\n'));
-    assert!(parse_lines(&text).len() > 2);
-    place.run(&["report", "reports/run/events.jsonl"]).assert_ends(
-        2,
-        &["NOT as expected", "its run was killed"],
-        &[],
-    );
 }

@@ -181,18 +181,6 @@ fn a_recording_is_a_corpus_and_what_is_on_record_an_engine() {
 }
 
 #[test]
-fn what_is_on_record_and_wrong_is_blamed() {
-    let folder = create_recording(&[0.0, 4.0, 8.0, 12.0, 6.0]);
-    let args = [&["run", "rec/", "scale/0001", "--format", "jsonl"], &ENGINES[..]].concat();
-    check(
-        folder.path(),
-        &args,
-        1,
-        &[r#""blame":["recorded"]"#, r#""values":["5.0","6.0"]"#],
-    );
-}
-
-#[test]
 fn an_expectation_may_speak_of_what_is_on_record() {
     let folder = create_recording(&[0.0, 4.0, 8.0, 12.0, 6.0]);
     let expect = "expect:\n  - { engine: recorded, versions: \"3.6\", verdict: differ, why: a bug }\n";

@@ -44,21 +44,6 @@ def inc(x):
     return x + 1
 ";
 
-/// Patches the compiler of this process so that the kernel adds two instead of one.
-const PATCH: &str = "
-import os
-
-if \"TRITON_INTERPRET\" not in os.environ:
-    import triton.backends.nvidia.compiler as backend
-
-    make_ptx = backend.CUDABackend.make_ptx
-
-    def two_for_one(self, *args, **kwargs):
-        return make_ptx(self, *args, **kwargs).replace(\"0f3F800000\", \"0f40000000\").replace(\"1065353216\", \"1073741824\")
-
-    backend.CUDABackend.make_ptx = two_for_one
-";
-
 const BROKEN: &str = "
 import os
 
@@ -183,18 +168,6 @@ fn a_module_that_a_module_imports_decides_what_is_compiled() {
         .run("b", PTX)
         .assert_ends(1, &["cases/pkg/deep/last.py"], &[]);
     assert!(!other.out.contains("/a/cases"), "{}", other.out);
-}
-
-fn a_checkout_that_patches_the_compiler_answers_for_no_other() {
-    let place = Place::new();
-    place.create_checkout("fork", PATCH);
-    place
-        .run("fork", PTX)
-        .assert_ends(1, &["ptx@3.9.0 is wrong"], &[]);
-    place.create_checkout("mine", "");
-    place.run("mine", PTX).assert_ends(0, &[], &[]);
-    place.create_checkout("fork", "");
-    place.run("fork", PTX).assert_ends(0, &[], &[]);
 }
 
 fn a_damaged_toolchain_is_no_fault_of_triton() {
@@ -355,7 +328,6 @@ pub fn tests() -> Tests {
         NEWEST,
         &named![
             a_module_that_a_module_imports_decides_what_is_compiled,
-            a_checkout_that_patches_the_compiler_answers_for_no_other,
             a_damaged_toolchain_is_no_fault_of_triton,
             compiled_kernels_do_not_outlive_their_toolchain,
             an_environment_whose_python_is_gone_is_made_again,

@@ -12,7 +12,7 @@ use super::release::{BadRelease, Release};
 /// The records of one case file on one kind of GPU, of every release.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Book {
-    by: Vec<Provenance>,
+    provenances: Vec<Provenance>,
     lines: Vec<Line>,
 }
 
@@ -23,12 +23,12 @@ struct Line {
     source: String,
     layout: String,
     /// Newest first. Empty in an older file, where each record names its provenance, which has the release.
-    #[serde(default)]
-    of: Vec<Origin>,
+    #[serde(default, rename = "of")]
+    origins: Vec<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agreed: Option<Agreed>,
     #[serde(flatten)]
-    said: StoredOutcome,
+    stored: StoredOutcome,
 }
 
 /// A release with the outcome of a line: `["3.9.0", "30dd6a663ab8356f", 0]`.
@@ -39,7 +39,7 @@ struct Origin {
     /// The beginning of the hash of all machine code; empty if there is none.
     cubin: String,
     /// The position of its [`Provenance`] in the file.
-    by: usize,
+    provenance: usize,
 }
 
 impl TryFrom<(String, String, usize)> for Origin {
@@ -49,25 +49,26 @@ impl TryFrom<(String, String, usize)> for Origin {
         Ok(Self {
             release: release.parse()?,
             cubin,
-            by,
+            provenance: by,
         })
     }
 }
 
 impl From<Origin> for (String, String, usize) {
     fn from(origin: Origin) -> Self {
-        (origin.release.to_string(), origin.cubin, origin.by)
+        (origin.release.to_string(), origin.cubin, origin.provenance)
     }
 }
 
 #[derive(Serialize, Deserialize)]
 struct ProvenanceLine {
-    by: Provenance,
+    #[serde(rename = "by")]
+    provenance: Provenance,
 }
 
 /// The value of `agreed` for lines without one.
 #[derive(Serialize, Deserialize)]
-struct Unsaid {
+struct DefaultAgreement {
     agreed: bool,
 }
 
@@ -90,7 +91,7 @@ enum OriginError {
 
 impl Line {
     fn has(&self, release: Release) -> Option<&Origin> {
-        self.of.iter().find(|origin| origin.release == release)
+        self.origins.iter().find(|origin| origin.release == release)
     }
 
     /// The record of one of its releases.
@@ -100,9 +101,9 @@ impl Line {
             source: self.source.clone(),
             layout: self.layout.clone(),
             cubin: origin.cubin.clone(),
-            by: 0,
+            provenance: 0,
             agreed: self.agreed,
-            said: self.said.clone(),
+            stored: self.stored.clone(),
         }
     }
 
@@ -110,7 +111,7 @@ impl Line {
     fn can_hold(&self, record: &Record) -> bool {
         (&self.case, &self.source, &self.layout) == (&record.case, &record.source, &record.layout)
             && self.agreed == record.agreed
-            && self.said == record.said
+            && self.stored == record.stored
     }
 }
 
@@ -126,32 +127,42 @@ impl Book {
         let mut book = Self::default();
         // By case and release, the number of the line in the file and in the book.
         let mut known: HashMap<(String, Release), (usize, usize)> = HashMap::new();
-        let mut unsaid = Agreed::Unknown;
+        let mut default = Agreed::Unknown;
         for (at, text) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let malformed = |reason: String| Malformed { line: at + 1, reason };
             let wrong = |error: serde_json::Error| malformed(error.to_string());
             if text.starts_with("{\"by\":{") {
-                book.by
-                    .push(serde_json::from_str::<ProvenanceLine>(text).map_err(wrong)?.by);
+                book.provenances.push(
+                    serde_json::from_str::<ProvenanceLine>(text)
+                        .map_err(wrong)?
+                        .provenance,
+                );
             } else if text.starts_with("{\"agreed\":") {
-                if serde_json::from_str::<Unsaid>(text).map_err(wrong)?.agreed {
-                    unsaid = Agreed::Yes;
+                if serde_json::from_str::<DefaultAgreement>(text)
+                    .map_err(wrong)?
+                    .agreed
+                {
+                    default = Agreed::Yes;
                 }
             } else {
                 let mut line: Line = serde_json::from_str(text).map_err(wrong)?;
-                line.agreed.get_or_insert(unsaid);
-                if line.of.is_empty() {
+                line.agreed.get_or_insert(default);
+                if line.origins.is_empty() {
                     let record: Record = serde_json::from_str(text).map_err(wrong)?;
-                    line.of.push(
+                    line.origins.push(
                         book.only_release(record)
                             .map_err(|error| malformed(error.to_string()))?,
                     );
                 }
-                if line.of.iter().any(|origin| origin.by >= book.by.len()) {
+                if line
+                    .origins
+                    .iter()
+                    .any(|origin| origin.provenance >= book.provenances.len())
+                {
                     return Err(malformed(OriginError::NoProvenance.to_string()));
                 }
-                let mut of = Vec::with_capacity(line.of.len());
-                for origin in std::mem::take(&mut line.of) {
+                let mut of = Vec::with_capacity(line.origins.len());
+                for origin in std::mem::take(&mut line.origins) {
                     let here = (at + 1, book.lines.len());
                     let (first, earlier) = *known.entry((line.case.clone(), origin.release)).or_insert(here);
                     let earlier = book.lines.get(earlier);
@@ -170,7 +181,7 @@ impl Book {
                     }
                     of.push(origin);
                 }
-                line.of = of;
+                line.origins = of;
                 book.lines.push(line);
             }
         }
@@ -179,21 +190,24 @@ impl Book {
 
     /// The release of a record in a file that holds one release: the Triton version of its provenance.
     fn only_release(&self, record: Record) -> Result<Origin, OriginError> {
-        let by = self.by.get(record.by).ok_or(OriginError::NoProvenance)?;
+        let by = self
+            .provenances
+            .get(record.provenance)
+            .ok_or(OriginError::NoProvenance)?;
         let triton: Version = by.triton.parse()?;
         Ok(Origin {
             release: triton.into(),
             cubin: record.cubin,
-            by: record.by,
+            provenance: record.provenance,
         })
     }
 
     /// Takes over the records of cases and releases that it has none of.
     pub(super) fn complete(&mut self, older: &Self) {
         for line in &older.lines {
-            for origin in &line.of {
+            for origin in &line.origins {
                 if self.find_line(origin.release, &line.case).is_none()
-                    && let Some(by) = older.by.get(origin.by)
+                    && let Some(by) = older.provenances.get(origin.provenance)
                 {
                     self.put(origin.release, line.record(origin), by);
                 }
@@ -203,12 +217,14 @@ impl Book {
 
     pub(super) fn render_text(&self, target: &str) -> Result<String, serde_json::Error> {
         let mut text = format!("---\nsource: cerith accept\nexpression: {target}\n---\n");
-        for by in &self.by {
-            text.push_str(&serde_json::to_string(&ProvenanceLine { by: by.clone() })?);
+        for by in &self.provenances {
+            text.push_str(&serde_json::to_string(&ProvenanceLine {
+                provenance: by.clone(),
+            })?);
             text.push('\n');
         }
-        let unsaid = if self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes)) {
-            text.push_str(&serde_json::to_string(&Unsaid { agreed: true })?);
+        let default = if self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes)) {
+            text.push_str(&serde_json::to_string(&DefaultAgreement { agreed: true })?);
             text.push('\n');
             Agreed::Yes
         } else {
@@ -216,7 +232,7 @@ impl Book {
         };
         for line in &self.lines {
             let line = Line {
-                agreed: line.agreed.filter(|agreed| *agreed != unsaid),
+                agreed: line.agreed.filter(|agreed| *agreed != default),
                 ..line.clone()
             };
             text.push_str(&serde_json::to_string(&line)?);
@@ -244,7 +260,7 @@ impl Book {
         let record = line.record(origin);
         let by = Provenance {
             triton: release.triton.to_string(),
-            ..self.by.get(origin.by)?.clone()
+            ..self.provenances.get(origin.provenance)?.clone()
         };
         Some((record, by))
     }
@@ -257,7 +273,7 @@ impl Book {
     /// A case's record under the newest release that made this machine code of it, with that release.
     pub(super) fn find_by_cubin(&self, case: &str, cubin: &str) -> Option<(Release, Record)> {
         let lines = self.lines.iter().filter(|line| line.case == case);
-        let origins = lines.flat_map(|line| line.of.iter().map(move |origin| (line, origin)));
+        let origins = lines.flat_map(|line| line.origins.iter().map(move |origin| (line, origin)));
         origins
             .filter(|(_, origin)| origin.cubin == cubin)
             .max_by_key(|(_, origin)| Reverse(origin.release.order()))
@@ -268,7 +284,7 @@ impl Book {
     pub(super) fn list_executed<'b>(&'b self, case: &'b str) -> impl Iterator<Item = Record> + 'b {
         let lines = self.lines.iter().filter(move |line| line.case == case);
         lines.flat_map(|line| {
-            let origins = line.of.iter().filter(|origin| !origin.cubin.is_empty());
+            let origins = line.origins.iter().filter(|origin| !origin.cubin.is_empty());
             origins.map(|origin| line.record(origin))
         })
     }
@@ -276,9 +292,9 @@ impl Book {
     /// The line of the file, from 1, that holds a case's record under a release.
     pub(super) fn place(&self, release: Release, case: &str) -> Option<usize> {
         let (at, ..) = self.find_line(release, case)?;
-        let unsaid = self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes));
+        let default = self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes));
         // The head, who ran it, and the line of `agreed`.
-        Some(4 + self.by.len() + usize::from(unsaid) + at + 1)
+        Some(4 + self.provenances.len() + usize::from(default) + at + 1)
     }
 
     /// Whether the reference agreed with a case's outcome under a release when it was accepted.
@@ -294,30 +310,34 @@ impl Book {
             triton: String::new(),
             ..by.clone()
         };
-        let by = self.by.iter().position(|known| *known == by).unwrap_or_else(|| {
-            self.by.push(by);
-            self.by.len() - 1
-        });
+        let by = self
+            .provenances
+            .iter()
+            .position(|known| *known == by)
+            .unwrap_or_else(|| {
+                self.provenances.push(by);
+                self.provenances.len() - 1
+            });
         record.agreed.get_or_insert(Agreed::Unknown);
         for line in &mut self.lines {
             if line.case == record.case {
-                line.of.retain(|origin| origin.release != release);
+                line.origins.retain(|origin| origin.release != release);
             }
         }
         let origin = Origin {
             release,
             cubin: record.cubin.clone(),
-            by,
+            provenance: by,
         };
         match self.lines.iter_mut().find(|line| line.can_hold(&record)) {
-            Some(line) => line.of.push(origin),
+            Some(line) => line.origins.push(origin),
             None => self.lines.push(Line {
                 case: record.case,
                 source: record.source,
                 layout: record.layout,
-                of: vec![origin],
+                origins: vec![origin],
                 agreed: record.agreed,
-                said: record.said,
+                stored: record.stored,
             }),
         }
     }
@@ -327,18 +347,18 @@ impl Book {
     pub(super) fn tidy(&mut self, cases: &[String]) {
         let place: HashMap<&str, usize> = cases.iter().map(String::as_str).zip(0..).collect();
         self.lines
-            .retain(|line| !line.of.is_empty() && place.contains_key(line.case.as_str()));
+            .retain(|line| !line.origins.is_empty() && place.contains_key(line.case.as_str()));
         for line in &mut self.lines {
-            line.of.sort_by_key(|origin| origin.release.order());
+            line.origins.sort_by_key(|origin| origin.release.order());
         }
         self.lines.sort_by_key(|line| {
-            let newest = line.of.first().map(|origin| origin.release.order());
+            let newest = line.origins.first().map(|origin| origin.release.order());
             (place.get(line.case.as_str()).copied(), newest)
         });
         let mut used = Vec::new();
-        for origin in self.lines.iter_mut().flat_map(|line| &mut line.of) {
-            let by = self.by.get(origin.by).cloned();
-            origin.by = used
+        for origin in self.lines.iter_mut().flat_map(|line| &mut line.origins) {
+            let by = self.provenances.get(origin.provenance).cloned();
+            origin.provenance = used
                 .iter()
                 .position(|known| Some(known) == by.as_ref())
                 .unwrap_or_else(|| {
@@ -346,6 +366,6 @@ impl Book {
                     used.len() - 1
                 });
         }
-        self.by = used;
+        self.provenances = used;
     }
 }

@@ -37,13 +37,14 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cubin: String,
     /// The position of its [`Provenance`] in the file.
-    pub(super) by: usize,
+    #[serde(rename = "by")]
+    pub(super) provenance: usize,
     /// Whether the reference agreed with it when it was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) agreed: Option<Agreed>,
     /// The outcome.
     #[serde(flatten)]
-    pub(super) said: StoredOutcome,
+    pub(super) stored: StoredOutcome,
 }
 
 /// Whether the reference agreed with a record when it was accepted.
@@ -121,7 +122,7 @@ impl Record {
                 .map(|cause| normalize_message(&cause)),
             ..words(complaint)
         };
-        let said = match outcome {
+        let stored = match outcome {
             Outcome::Finished(finished) => StoredOutcome::Finished {
                 times,
                 changed: find_changes(&case.memory(), &finished.memory),
@@ -143,9 +144,9 @@ impl Record {
             source: shorten_hash(case.source_hash()),
             layout: shorten_hash(case.layout_hash()),
             cubin: cubin.chars().take(HASH).collect(),
-            by: 0,
+            provenance: 0,
             agreed: None,
-            said,
+            stored,
         })
     }
 
@@ -162,7 +163,7 @@ impl Record {
 
     /// The outcome in a word.
     pub const fn word(&self) -> &'static str {
-        match self.said {
+        match self.stored {
             StoredOutcome::Finished { .. } => "finished",
             StoredOutcome::Rejected(_) => "rejected",
             StoredOutcome::Asserted(_) | StoredOutcome::Trapped(_) => "trapped",
@@ -208,7 +209,7 @@ impl Record {
                 ..Complaint::new(words.kind.clone(), words.message.clone())
             })
         };
-        Ok(match &self.said {
+        Ok(match &self.stored {
             StoredOutcome::Finished {
                 changed, unsteady, ..
             } => {
@@ -244,9 +245,9 @@ impl Record {
     /// does which thread of many was the first to fault. A cause counts if both have one, because older records have none.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         let has_causes = self.cause().is_some() && other.cause().is_some();
-        let still = |said: &StoredOutcome| {
-            let mut said = said.clone();
-            match &mut said {
+        let still = |stored: &StoredOutcome| {
+            let mut stored = stored.clone();
+            match &mut stored {
                 StoredOutcome::Finished { times, .. } => *times = 0,
                 StoredOutcome::Asserted(words) => {
                     (words.line, words.message, words.raised) = (None, String::new(), None);
@@ -257,17 +258,17 @@ impl Record {
                 | StoredOutcome::Exhausted(words)
                 | StoredOutcome::Crashed(words) => (words.line, words.raised) = (None, None),
             }
-            if let Some(words) = said.words_mut().filter(|_| !has_causes) {
+            if let Some(words) = stored.words_mut().filter(|_| !has_causes) {
                 words.cause = None;
             }
-            said
+            stored
         };
-        still(&self.said) == still(&other.said)
+        still(&self.stored) == still(&other.stored)
     }
 
     /// The cause of a compiler's failure.
     fn cause(&self) -> Option<&String> {
-        match &self.said {
+        match &self.stored {
             StoredOutcome::Rejected(words) | StoredOutcome::Crashed(words) => words.cause.as_ref(),
             _ => None,
         }
@@ -276,7 +277,7 @@ impl Record {
     /// Takes the cause of a record with the same outcome, if this one has none. Returns whether it did.
     pub(super) fn add_cause(&mut self, other: &Self) -> bool {
         let cause = other.cause().filter(|_| self.cause().is_none()).cloned();
-        match (self.said.words_mut(), cause) {
+        match (self.stored.words_mut(), cause) {
             (Some(words), Some(cause)) => {
                 words.cause = Some(cause);
                 true

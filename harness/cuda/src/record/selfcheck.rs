@@ -1,7 +1,7 @@
 //! Writes a record of a known outcome and reads it back, so that a mistake of ours in reading records is not taken for a
 //! compiler's.
 
-use cerith_case::{Case, Corpus, Input};
+use cerith_case::{LoadError, load_case};
 use cerith_tile::rules::Rules;
 
 use super::change::ChangeError;
@@ -32,12 +32,9 @@ def apart(x, out):
 /// Why records cannot be trusted: a bug of ours.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
-    /// The case file is not one.
-    #[error("its case file cannot be read")]
-    File,
     /// The case has an error.
-    #[error("its case cannot be made")]
-    Case,
+    #[error(transparent)]
+    Case(#[from] LoadError),
     /// The reference fails.
     #[error("failed to {0}")]
     Reference(#[from] Failure),
@@ -66,7 +63,7 @@ pub enum RecordsError {
 /// # Errors
 /// Records cannot be trusted.
 pub fn check_records() -> Result<(), RecordsError> {
-    let case = build_case(CASE, KERNEL)?;
+    let case = load_case(CASE, KERNEL)?;
     let outcome = Reference::default().run(&case, Rules::default())?.outcome;
     let record = Record::from_outcome(&case, "", &outcome, 1).ok_or(RecordsError::NoRecord)?;
     let text = serde_json::to_string(&record)?;
@@ -89,29 +86,9 @@ pub fn check_records() -> Result<(), RecordsError> {
         (CASE.to_owned(), KERNEL.replace("+ 1)", "+ 2)")),
     ];
     for (case, kernel) in others {
-        if read.find_mismatch(&build_case(&case, &kernel)?).is_none() {
+        if read.find_mismatch(&load_case(&case, &kernel)?).is_none() {
             return Err(RecordsError::Match);
         }
     }
     Ok(())
-}
-
-fn build_case(case: &str, kernel: &str) -> Result<Case, RecordsError> {
-    let corpus = Corpus::load([
-        Input::from_text("record.yaml", case.to_owned()),
-        Input::from_text("kernels.py", kernel.to_owned()),
-    ]);
-    let entry = corpus.entries().next();
-    entry
-        .ok_or(RecordsError::File)?
-        .resolve()
-        .map_err(|_| RecordsError::Case)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn records_give_back_what_they_were_made_of() {
-        super::check_records().expect("records are trusted");
-    }
 }

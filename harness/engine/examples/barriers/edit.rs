@@ -205,7 +205,7 @@ fn emit_print(guard: &str, line: usize, filling: &str, format: usize) -> String 
     )
 }
 
-/// What prints a step; `None` where its text is not understood.
+/// The printer of a step; `None` if its text is not understood.
 fn trace_step(line: &str, step: Step, at: usize) -> Option<String> {
     // Nothing else has the number 0.
     let number = at + 1;

@@ -71,7 +71,7 @@ impl Tracer<'_> {
             }
             let specialised = !is_listed(&function.options.do_not_specialize, nth, name);
             let mut path = Vec::new();
-            let place = Place {
+            let place = ParameterKey {
                 scope: function.scope,
                 name,
             };
@@ -85,14 +85,14 @@ impl Tracer<'_> {
     /// Binds an argument to parameters of the IR, or to a compile-time value.
     fn bind_parameter(
         &mut self,
-        place: Place<'_>,
+        place: ParameterKey<'_>,
         arg: &RequestArg,
         annotation: Parameter,
         specialised: bool,
         path: &mut Vec<usize>,
         bindings: &mut Vec<Binding>,
     ) -> Traced<(Value, Kind)> {
-        let Place { scope, name } = place;
+        let ParameterKey { scope, name } = place;
         let typed = match annotation {
             Parameter::Typed(dtype) if !self.lo.has_quirk(Quirk::AnnotationsAreIgnored) => Some(dtype),
             _ => None,
@@ -296,7 +296,7 @@ fn fits(value: i128, dtype: DType) -> bool {
 
 /// A parameter: the scope of its function, and its name.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ParameterKey<'a> {
     scope: ScopeId,
     name: &'a Rc<str>,
 }

@@ -20,7 +20,7 @@ pub(crate) mod view;
 pub(crate) mod wait;
 
 use cerith_memory::element::describe_element;
-use cerith_memory::{Memory, Place, Tensor};
+use cerith_memory::{Memory, StorageByte, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Function, LocId};
 
@@ -153,7 +153,7 @@ const MAX_NAMED: usize = 3;
 /// The place of an address in words: `byte 12 of storage x, in x[3]`, with the elements of the case's tensors that have it.
 fn place(memory: &Memory, address: u64) -> Option<String> {
     let place = memory.find(address)?;
-    let Place { storage, offset } = place;
+    let StorageByte { storage, offset } = place;
     let byte = format!("byte {offset} of storage `{}`", memory.name(storage));
     let mut tensors = memory
         .tensors_at(place)

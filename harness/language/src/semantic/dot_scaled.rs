@@ -71,12 +71,12 @@ impl Wide {
 
 /// A side of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum OperandSide {
     Lhs,
     Rhs,
 }
 
-impl Place {
+impl OperandSide {
     const fn name(self) -> &'static str {
         match self {
             Self::Lhs => "lhs",
@@ -118,9 +118,9 @@ pub fn dot_scaled(
             shape::describe_shape(&lo.ty(rhs.value).shape)
         )));
     }
-    lhs.value = in_format(lo, lhs, Place::Lhs)?;
-    rhs.value = in_format(lo, rhs, Place::Rhs)?;
-    for (side, place) in [(lhs, Place::Lhs), (rhs, Place::Rhs)] {
+    lhs.value = in_format(lo, lhs, OperandSide::Lhs)?;
+    rhs.value = in_format(lo, rhs, OperandSide::Rhs)?;
+    for (side, place) in [(lhs, OperandSide::Lhs), (rhs, OperandSide::Rhs)] {
         if !side.k_pack && side.format != Format::E2m1 {
             return Err(lo.reject(format!(
                 "{}_k_pack=False is for e2m1 only, which alone is packed",
@@ -136,8 +136,8 @@ pub fn dot_scaled(
     } else {
         Wide::Dtype(DType::BF16)
     };
-    let left = widen_operand(lo, lhs, Place::Lhs, wide)?;
-    let right = widen_operand(lo, rhs, Place::Rhs, wide)?;
+    let left = widen_operand(lo, lhs, OperandSide::Lhs, wide)?;
+    let right = widen_operand(lo, rhs, OperandSide::Rhs, wide)?;
     let (a, b) = (lo.ty(left).shape.clone(), lo.ty(right).shape.clone());
     let Some(result) = shape::product_shape(&a, &b) else {
         return Err(lo.reject(format!(
@@ -162,8 +162,8 @@ pub fn dot_scaled(
         return Err(lo.reject(format!("expected accumulator of {ty}, got {}", lo.ty(acc))));
     }
     let group = group(lo, [lhs.scale, rhs.scale], k)?;
-    let left = scale_operand(lo, left, lhs.scale, Place::Lhs, group, (wide, fast_math))?;
-    let right = scale_operand(lo, right, rhs.scale, Place::Rhs, group, (wide, fast_math))?;
+    let left = scale_operand(lo, left, lhs.scale, OperandSide::Lhs, group, (wide, fast_math))?;
+    let right = scale_operand(lo, right, rhs.scale, OperandSide::Rhs, group, (wide, fast_math))?;
     let acc = match acc {
         Some(acc) => acc,
         None => lo.emit_constant(0, ty.clone()),
@@ -176,7 +176,7 @@ pub fn dot_scaled(
 }
 
 /// The operand in the dtype of its format; `e2m1` in bytes.
-fn in_format(lo: &mut Lowering, side: Side, place: Place) -> Traced<ValueId> {
+fn in_format(lo: &mut Lowering, side: Side, place: OperandSide) -> Traced<ValueId> {
     let elem = lo.ty(side.value).elem;
     let (dtype, unsigned) = match side.format {
         Format::E2m1 => (DType::U8, DType::U8),
@@ -203,7 +203,7 @@ fn in_format(lo: &mut Lowering, side: Side, place: Place) -> Traced<ValueId> {
 }
 
 /// The operand as a matrix of a wide dtype.
-fn widen_operand(lo: &mut Lowering, side: Side, place: Place, wide: Wide) -> Traced<ValueId> {
+fn widen_operand(lo: &mut Lowering, side: Side, place: OperandSide, wide: Wide) -> Traced<ValueId> {
     if side.format != Format::E2m1 {
         return match wide {
             Wide::Dtype(wide) => cast(lo, side.value, wide),
@@ -221,7 +221,7 @@ fn widen_operand(lo: &mut Lowering, side: Side, place: Place, wide: Wide) -> Tra
     let mut packed = lo.ty(side.value).shape.clone();
     let rank = packed.len();
     // `lhs` has its inner dimension last, `rhs` last but one.
-    let last = side.k_pack == (place == Place::Lhs);
+    let last = side.k_pack == (place == OperandSide::Lhs);
     let dim = if last { rank - 1 } else { rank - 2 };
     let both = if last {
         both
@@ -325,7 +325,7 @@ fn scale_operand(
     lo: &mut Lowering,
     value: ValueId,
     scale: Option<ValueId>,
-    place: Place,
+    place: OperandSide,
     group: usize,
     (wide, fast_math): (Wide, bool),
 ) -> Traced<ValueId> {
@@ -336,7 +336,7 @@ fn scale_operand(
     // Scales lie along the last dimension on both sides: `rhs_scale` is not transposed.
     let mut wanted = ty.shape.clone();
     let rank = wanted.len();
-    if place == Place::Rhs {
+    if place == OperandSide::Rhs {
         wanted.swap(rank - 2, rank - 1);
     }
     let spread: Shape = wanted.clone();
@@ -380,7 +380,7 @@ fn scale_operand(
     repeated.push(group);
     let repeated = broadcast_to(lo, column, &repeated)?;
     let mut factors = reshape(lo, repeated, &spread, false)?;
-    if place == Place::Rhs {
+    if place == OperandSide::Rhs {
         factors = transpose(lo, factors)?;
     }
     Ok(lo.emit_op(OpKind::Binary(BinaryOp::Mul), &[value, factors], ty))

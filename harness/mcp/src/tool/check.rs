@@ -70,7 +70,7 @@ struct Arguments {
     baseline: Option<String>,
 }
 
-/// What every check of a request needs besides its targets.
+/// The inputs of every check of a request, except its targets.
 pub struct Means<'a> {
     /// The configuration.
     pub config: &'a Config,

@@ -18,7 +18,7 @@ fn every_address_is_a_byte_a_guard_zone_or_outside() {
     let first = memory.address(StorageId(0));
     let at = |offset: i64, len| memory.resolve_access(first.wrapping_add_signed(offset), len);
     let place = |offset| {
-        Ok(Place {
+        Ok(StorageByte {
             storage: StorageId(0),
             offset,
         })
@@ -135,7 +135,7 @@ fn contents_states_and_addresses_arrive_where_they_were_promised() {
     let stored = u64::from_le_bytes(memory.bytes(table.storage)[8..].try_into().expect("eight bytes"));
     assert_eq!(
         memory.resolve_access(stored, 2),
-        Ok(Place {
+        Ok(StorageByte {
             storage: data.storage,
             offset: 2
         })
@@ -190,7 +190,7 @@ fn a_byte_is_named_by_every_tensor_that_covers_it() {
     let right = x.narrow(1, 2, 4).expect("in range");
     let memory = Memory::new(&storages, vec![named("x", x.clone()), named("right", right)]);
     let names = |offset| -> Vec<String> {
-        let place = Place {
+        let place = StorageByte {
             storage: x.storage,
             offset,
         };
@@ -232,7 +232,7 @@ proptest! {
         for id in memory.ids() {
             let (start, size) = (memory.address(id), memory.size(id) as u64);
             if address >= start && address < start + size && len as u64 <= start + size - address {
-                expected = Some(Place { storage: id, offset: (address - start) as usize });
+                expected = Some(StorageByte { storage: id, offset: (address - start) as usize });
             }
         }
         prop_assert_eq!(memory.resolve_access(address, len).ok(), expected);

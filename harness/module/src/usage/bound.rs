@@ -1,4 +1,4 @@
-//! What bounds an index: comparisons, loops, blocks of lanes and axes of the grid. See [`super::tensor`] for what that says
+//! The bounds of an index: comparisons, loops, blocks of lanes and axes of the grid. See [`super::tensor`] for what that says
 //! about a tensor.
 
 use super::access::Access;

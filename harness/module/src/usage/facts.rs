@@ -1,4 +1,4 @@
-//! What the text of a kernel says about its parameters and its grid.
+//! Facts about the parameters and the grid of a kernel, from its text.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -33,7 +33,7 @@ pub(super) fn read_tensor(name: &str, reader: &Reader<'_>, parameters: &[String]
         size.unwrap_or(bound)
     });
     let mut certain = is_certain(widest, &accesses, &dimensions, reader);
-    dimensions.sort_by_key(|dimension| find_place(&dimension.stride, parameters));
+    dimensions.sort_by_key(|dimension| rank_stride(&dimension.stride, parameters));
     if let Some(size) = find_flat_size(&accesses, reader) {
         certain = true;
         dimensions = vec![Dimension {
@@ -124,7 +124,7 @@ fn find_stated(accesses: &[&Access], reader: &Reader<'_>, parameters: &[String])
         return None;
     }
     let mut dimensions = read_dimensions(widest, |_, _, index| find_bound(index, reader));
-    dimensions.sort_by_key(|dimension| find_place(&dimension.stride, parameters));
+    dimensions.sort_by_key(|dimension| rank_stride(&dimension.stride, parameters));
     Some(dimensions)
 }
 
@@ -247,7 +247,7 @@ pub(super) fn separate_rows(usage: &mut Usage, reader: &Reader<'_>) {
 
 /// The sort key of a dimension. Stride parameters come first, in the order of the signature, then sizes, then numbers,
 /// the largest first.
-fn find_place(stride: &Stride, parameters: &[String]) -> usize {
+fn rank_stride(stride: &Stride, parameters: &[String]) -> usize {
     match stride {
         Stride::Param(name) => parameters
             .iter()

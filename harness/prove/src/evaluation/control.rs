@@ -179,7 +179,7 @@ impl Evaluator<'_> {
         Some(turn)
     }
 
-    /// What an iteration does to each carried value.
+    /// The change of each carried value in an iteration.
     fn find_changes(
         &mut self,
         op: &Operation,

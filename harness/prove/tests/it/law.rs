@@ -504,7 +504,7 @@ fn check_samples(cases: u32, rarity: u32, check: impl Fn(&Sample) -> Result<bool
 
 #[test]
 fn proved_loads_never_trap() {
-    check_samples(60, 20, check);
+    check_samples(120, 120, check);
 }
 
 #[test]
@@ -514,5 +514,5 @@ fn exact_integers_change_nothing_that_does_not_wrap() {
 
 #[test]
 fn no_proof_is_refuted() {
-    check_samples(60, 20, check_wraps);
+    check_samples(120, 120, check_wraps);
 }

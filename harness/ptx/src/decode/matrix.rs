@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{Words, vector_elements};
 use crate::link::Linker;
-use crate::op::{Address, MatrixLoad, Mma, MmaKind, Op, Place, Slot};
+use crate::op::{Address, MatrixLoad, Mma, MmaKind, Op, Slot, StateSpace};
 use crate::syntax::{Base, Kind, Operand, Type};
 
 pub(super) fn decode(
@@ -47,7 +47,7 @@ fn decode_load(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Opera
     (to.len() == count).then(|| {
         Op::MatrixLoad(Box::new(MatrixLoad {
             address: Address {
-                place: Place::Shared,
+                place: StateSpace::Shared,
                 base,
                 offset: *offset,
             },

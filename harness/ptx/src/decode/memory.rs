@@ -5,7 +5,7 @@ use crate::alu::float::{max64, min64};
 use crate::alu::half::{bf16_to_f32, f16_to_f32, to_bf16, to_f16};
 use crate::alu::is_int;
 use crate::link::Linker;
-use crate::op::{Access, Address, Atomic, Copy, Op, Place, Update};
+use crate::op::{Access, Address, Atomic, Copy, Op, StateSpace, Update};
 use crate::syntax::{Base, Kind, Operand, Role, Space, Type, VariableId};
 
 pub(super) fn decode(
@@ -47,10 +47,10 @@ fn decode_address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> O
         return None;
     };
     let mut place = match space {
-        Space::Generic => Place::Generic,
-        Space::Global | Space::Const => Place::Global,
-        Space::Shared => Place::Shared,
-        Space::Local | Space::Param => Place::Private,
+        Space::Generic => StateSpace::Generic,
+        Space::Global | Space::Const => StateSpace::Global,
+        Space::Shared => StateSpace::Shared,
+        Space::Local | Space::Param => StateSpace::Private,
     };
     let base = match *base {
         Base::Register(number) => linker.register(number)?,
@@ -59,7 +59,7 @@ fn decode_address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> O
             if let VariableId::Own(_) = named {
                 let variable = linker.variable(named)?;
                 if variable.space == Space::Param && variable.role != Role::Own && linker.is_entry() {
-                    place = Place::Parameters;
+                    place = StateSpace::Parameters;
                 }
             }
             let at = linker.address_of(named)?;
@@ -223,7 +223,7 @@ fn decode_atomic(
         None => b,
     };
     let single_sum = name == "add" && ty.kind == Kind::Float && ty.bits == 32;
-    let update = if single_sum && address.place == Place::Shared {
+    let update = if single_sum && address.place == StateSpace::Shared {
         ADD32_SHARED
     } else {
         decode_update(name, ty)?

@@ -5,13 +5,13 @@ use smallvec::SmallVec;
 use super::scope::Entry;
 use super::{Parser, Read};
 use crate::lex::Token;
-use crate::syntax::{Instruction, Operand, Place, Role, Space};
+use crate::syntax::{Instruction, Location, Operand, Role, Space};
 
 /// A use of a label that may not be defined yet.
 pub(super) struct Used<'t> {
     name: &'t str,
     scope: usize,
-    place: Place,
+    place: Location,
 }
 
 impl<'t> Parser<'t> {
@@ -119,7 +119,12 @@ impl<'t> Parser<'t> {
         self.parse_instruction_at(name, guard, place)
     }
 
-    fn parse_instruction_at(&mut self, name: &'t str, guard: Option<(u32, bool)>, place: Place) -> Read<()> {
+    fn parse_instruction_at(
+        &mut self,
+        name: &'t str,
+        guard: Option<(u32, bool)>,
+        place: Location,
+    ) -> Read<()> {
         let mut opcode: SmallVec<[Box<str>; 4]> = SmallVec::new();
         opcode.push(name.into());
         while let Token::Dot(word) = self.token {
@@ -147,7 +152,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Parses a use of a label.
-    pub(super) fn label_used(&mut self, name: &'t str, place: Place) -> Operand {
+    pub(super) fn label_used(&mut self, name: &'t str, place: Location) -> Operand {
         let number = self.used.len() as u32;
         self.used.push(Used {
             name,

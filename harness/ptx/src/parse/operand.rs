@@ -3,7 +3,7 @@
 use super::scope::Entry;
 use super::{Parser, Read};
 use crate::lex::Token;
-use crate::syntax::{Base, MaskOf, Operand, Place, Special, VariableId};
+use crate::syntax::{Base, Location, MaskOf, Operand, Special, VariableId};
 
 /// Maximum nesting of lists and vectors.
 const DEPTH: u32 = 3;
@@ -75,7 +75,7 @@ impl<'t> Parser<'t> {
         Ok(all)
     }
 
-    fn parse_named(&mut self, name: &'t str, place: Place) -> Read<Operand> {
+    fn parse_named(&mut self, name: &'t str, place: Location) -> Read<Operand> {
         match self.scopes.find(name) {
             Some(Entry::Register(number)) => return Ok(Operand::Register(number)),
             Some(Entry::Predicate(number)) => {
@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
         Ok(self.label_used(name, place))
     }
 
-    fn parse_special(&mut self, name: &str, place: Place) -> Read<Operand> {
+    fn parse_special(&mut self, name: &str, place: Location) -> Read<Operand> {
         let axis = match self.token {
             Token::Dot("x") => Some(0),
             Token::Dot("y") => Some(1),

@@ -31,7 +31,7 @@ fn parse_words(value: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// What four results of each thread are.
+/// The meaning of the four results of each thread.
 fn execute_kernel(body: &str, operands: [&[u64]; 3]) -> Result<Vec<Vec<u64>>, String> {
     let text = read_golden("kernel.ptx").replace("// BODY", body);
     let module = parse(&text).map_err(|error| error.to_string())?;

@@ -75,7 +75,7 @@ fn element_bytes(name: &str) -> usize {
     parse_dtype(name).size()
 }
 
-/// What the kernel of one operation leaves.
+/// The result of the kernel of one operation.
 fn execute_operation(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Result<Lanes, String> {
     let module = parse(one["ptx"].as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
     let module = Arc::new(module);

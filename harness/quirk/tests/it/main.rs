@@ -1,4 +1,5 @@
 //! The integration tests of this crate, as one binary: a module for each topic.
 
+mod files;
 mod laws;
 mod models;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::change::Change;
 use super::group::{Cause, ComparedCase, Group};
-use crate::standing::{Standing, Wrong};
+use crate::correctness::{Correctness, Wrong};
 
 /// The share of an operation's cases that must have changed for it to be called the cause.
 const SURE: f64 = 0.5;
@@ -53,8 +53,8 @@ fn find_smallest(cases: &[&ComparedCase]) -> String {
 
 /// The cause of a change according to a known bug, a rule or a message.
 fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
-    let wrong = |standing: &Standing| match standing {
-        Standing::Wrong(wrong) => Some(wrong.clone()),
+    let wrong = |correctness: &Correctness| match correctness {
+        Correctness::Wrong(wrong) => Some(wrong.clone()),
         _ => None,
     };
     let (old, new) = (wrong(&one.old), wrong(&one.new));
@@ -99,7 +99,7 @@ fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
 /// How many cases that are right in both versions use each name.
 struct Right<'s> {
     right: HashMap<&'s str, u64>,
-    /// The uses of all cases, in any standing.
+    /// The uses of all cases, whether the engine is right or wrong.
     all: HashMap<&'s str, u64>,
 }
 
@@ -132,7 +132,7 @@ impl<'s> Right<'s> {
         let mut rest: BTreeMap<Cause, Vec<&ComparedCase>> = BTreeMap::new();
         for one in cases {
             let kind = match (&one.new, &one.old) {
-                (Standing::Wrong(wrong), _) | (_, Standing::Wrong(wrong)) => wrong.kind.to_string(),
+                (Correctness::Wrong(wrong), _) | (_, Correctness::Wrong(wrong)) => wrong.kind.to_string(),
                 _ => String::new(),
             };
             let cause = if one.rules.is_empty() {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use crate::correctness::{Correctness, Wrong};
 use crate::event::OutcomeKind;
-use crate::standing::{Standing, Wrong};
 
 /// How a case changed. The worst comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -113,8 +113,8 @@ impl Change {
 
     /// How a case changed. `rules` says whether a rule of the language that changes the case's meaning came between the two
     /// versions.
-    pub(super) fn from_standings(old: &Standing, new: &Standing, rules: bool) -> Self {
-        use Standing::{Right, Silent, Undefined, Wrong};
+    pub(super) fn from_correctness(old: &Correctness, new: &Correctness, rules: bool) -> Self {
+        use Correctness::{Right, Silent, Undefined, Wrong};
         match (old, new) {
             (Silent { .. }, _) | (_, Silent { .. }) => Self::NotCompared,
             (Undefined, Undefined) => Self::Unchanged,
@@ -140,8 +140,8 @@ impl Change {
 impl Change {
     /// The change if one of the two has no outcome because nothing executed its code: whether each compiles still
     /// counts.
-    pub(super) fn between_compilers(old: &Standing, new: &Standing, compiles: [bool; 2]) -> Self {
-        use Standing::{Silent, Wrong};
+    pub(super) fn between_compilers(old: &Correctness, new: &Correctness, compiles: [bool; 2]) -> Self {
+        use Correctness::{Silent, Wrong};
         match (old, new, compiles) {
             (Silent { .. }, Wrong(new), [true, false]) if new.outcome == OutcomeKind::Rejected => {
                 Self::NewlyRejected

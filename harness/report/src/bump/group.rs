@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::change::Change;
 use super::figure::{Measure, Noise, Shift};
-use crate::standing::Standing;
+use crate::correctness::Correctness;
 
 /// Why cases changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -61,8 +61,8 @@ pub enum Cause {
 #[derive(Clone, Debug)]
 pub(super) struct ComparedCase {
     pub(super) case: String,
-    pub(super) old: Standing,
-    pub(super) new: Standing,
+    pub(super) old: Correctness,
+    pub(super) new: Correctness,
     pub(super) change: Change,
     pub(super) rules: Vec<String>,
     pub(super) uses: Arc<[String]>,

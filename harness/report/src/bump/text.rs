@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use super::change::Change;
 use super::figure::{Measure, Shift};
 use super::group::{Cause, Changes, Group};
+use crate::correctness::find_known_bug;
 use crate::event::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
 use crate::human::quote_for_shell;
 use crate::safe;
-use crate::standing::find_known_bug;
 use crate::style::{Palette, Tone};
 
 /// How many cases of a group are named.

@@ -1,6 +1,7 @@
 //! Events of judged cases: the verdict, the outcomes of engines, and how they differ.
 
 use cerith_case::{OutcomeKind, VerdictKind};
+use cerith_engine::CompilerStage;
 use cerith_verdict::{Kind, stage};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -165,10 +166,10 @@ pub struct Stage {
     /// The blamed engines whose code the compiler made.
     pub engines: Vec<String>,
     /// The first stage that may be wrong.
-    pub first: stage::Stage,
+    pub first: CompilerStage,
     /// The first stage whose output is known to be wrong: `first` itself, unless stages between them have no
     /// outcome.
-    pub last: stage::Stage,
+    pub last: CompilerStage,
     /// The wrong pass, by MLIR's name; several if the IR between them has no outcome; none below TTGIR.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<String>,

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 
 use super::{Human, pluralize};
+use crate::correctness;
 use crate::event::{Verdict, VerdictKind};
-use crate::standing;
 use crate::style::Tone;
 
 /// How much to print about differences that are as expected.
@@ -140,7 +140,7 @@ fn render_cause(cause: &str, count: usize, width: usize) -> String {
     let about = if cause == UNNAMED {
         "explains them; their files say why"
     } else {
-        standing::find_known_bug(cause).map_or("", |(about, _)| about)
+        correctness::find_known_bug(cause).map_or("", |(about, _)| about)
     };
     let about = about.lines().next().unwrap_or_default();
     let room = WIDTH.saturating_sub(head.chars().count() + 2);

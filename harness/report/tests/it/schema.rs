@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cerith_engine::CompilerStage;
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
     Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, LikeResult, LikeVerdict,
@@ -10,7 +11,6 @@ use cerith_report::event::{
     Stoppage, Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
-use cerith_verdict::stage;
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value;
@@ -126,8 +126,8 @@ fn build_verdict() -> Verdict {
 fn build_stage() -> Stage {
     Stage {
         engines: vec![build_string()],
-        first: stage::Stage::Ttir,
-        last: stage::Stage::Ttgir,
+        first: CompilerStage::Ttir,
+        last: CompilerStage::Ttgir,
         passes: vec![build_string()],
     }
 }

@@ -324,21 +324,21 @@ fn malformed_functions_are_refused_with_the_operation_and_its_place() {
     malformed IR at add.py:2:5: there is no value 999, in `%#5 = mul %#999, %#4 : ?, i32 -> i32`
     malformed IR at add.py:2:5: value 6 is used before it is defined, in `%i#8 = add %#6, %#7 : [64xi32]`
     malformed IR at add.py:2:5: an operand is [64xi32], not *f32, in `%x#0 = add %#6, %#7 : [64xi32], [64xi32] -> *f32`
-    malformed IR at add.py:3:5: i32 becomes [64xf32], in `%n#9 = splat %n#2 : i32 -> [64xf32]`
+    malformed IR at add.py:3:5: the elements of i32 differ from those of the result, [64xf32], in `%n#9 = splat %n#2 : i32 -> [64xf32]`
     malformed IR at add.py:2:5: an operand is [64xi32], not [32xi32], in `%i#8 = add %#6, %#7 : [64xi32], [64xi32] -> [32xi32]`
-    malformed IR at add.py:2:5: 2 operands where 1 belong, in `%#5 = sin %#3, %#4 : i32`
-    malformed IR at add.py:2:5: div means nothing for i32, in `%#5 = div %#3, %#4 : i32`
+    malformed IR at add.py:2:5: the number of operands is 2, not 1, in `%#5 = sin %#3, %#4 : i32`
+    malformed IR at add.py:2:5: div is not defined for i32, in `%#5 = div %#3, %#4 : i32`
     malformed IR at add.py:2:5: 0x100000000 is too wide for i32, in `%#4 = constant 0 : i32`
     malformed IR at add.py:2:5: a grid has no axis 3, in `%#3 = program_id 3 : i32`
     malformed IR at add.py:1:1: value 7: [2048x2048xi32] does not have 1 to 1048576 lanes, in `func @add`
     malformed IR at add.py:1:1: value 7: [18446744073709551615x2xi32] does not have 1 to 1048576 lanes, in `func @add`
-    malformed IR at add.py:1:1: value 7: a block has extents, and a scalar has none, in `func @add`
-    malformed IR at add.py:1:1: place 1 is called from a later one, in `func @add`
-    malformed IR at add.py:1:1: it has no place, in `%#3 = program_id 0 : i32`
+    malformed IR at add.py:1:1: value 7: the shape has an extent of 0, or a scalar has extents, in `func @add`
+    malformed IR at add.py:1:1: location 1 has a caller that is defined after it, in `func @add`
+    malformed IR at add.py:1:1: the operation has no source location, in `%#3 = program_id 0 : i32`
     malformed IR at add.py:2:5: value 4 is defined twice, in `%#4 = constant 64 : i32`
     malformed IR at add.py:1:1: the body takes arguments, in `func @add`
-    malformed IR at add.py:4:5: 2 operands where 3 belong, in `store %#17, %#15 masked : [64x*f32], [64xf32]`
-    malformed IR at add.py:4:21: a load without a mask has another value, in `%#12 = load %#11, %i#8 other : [64x*f32], [64xi32] -> [64x*f32]`
+    malformed IR at add.py:4:5: the number of operands is 2, not 3, in `store %#17, %#15 masked : [64x*f32], [64xf32]`
+    malformed IR at add.py:4:21: a load has `other` but no mask, in `%#12 = load %#11, %i#8 other : [64x*f32], [64xi32] -> [64x*f32]`
     malformed IR at add.py:1:1: the function's body yields, in `yield`
     ");
 }
@@ -409,13 +409,13 @@ fn malformed_regions_are_refused() {
     );
     insta::assert_snapshot!(said, @r"
     malformed IR at add.py:2:5: a region does not end with a yield, in `%acc#8 = for %#1, %n#0, %#2, %#1 : i32 (%i#3: i32, %acc#4: i32) { … }`
-    malformed IR at add.py:2:5: 0 yielded values where 1 belong, in `%acc#8 = for %#1, %n#0, %#2, %#1 : i32 (%i#3: i32, %acc#4: i32) { … }`
+    malformed IR at add.py:2:5: the number of yielded values is 0, not 1, in `%acc#8 = for %#1, %n#0, %#2, %#1 : i32 (%i#3: i32, %acc#4: i32) { … }`
     malformed IR at add.py:2:5: value 4 is used outside of its region, in `%#13 = while %acc#4 : i32 (%#9: i32) { … } do (%#11: i32) { … }`
     malformed IR at add.py:2:5: there is no value 2000, in `%acc#8 = for %#2000, %n#0, %#2, %#1 : ?, i32, i32, i32 -> i32 (%i#3: i32, %acc#4: i32) { … }`
-    malformed IR at add.py:2:5: 2 region arguments where 1 belong, in `%acc#8 = for %#1, %n#0, %#2 : i32 (%i#3: i32, %acc#4: i32) { … }`
-    malformed IR at add.py:2:5: 2 operands where 3 belong, in `%acc#8 = for %#1, %n#0 : i32 (%i#3: i32, %acc#4: i32) { … }`
+    malformed IR at add.py:2:5: the number of region arguments is 2, not 1, in `%acc#8 = for %#1, %n#0, %#2 : i32 (%i#3: i32, %acc#4: i32) { … }`
+    malformed IR at add.py:2:5: the number of operands is 2, not 3, in `%acc#8 = for %#1, %n#0 : i32 (%i#3: i32, %acc#4: i32) { … }`
     malformed IR at add.py:2:5: the condition is i32, not i1, in `%#13 = while %acc#8 : i32 (%#9: i32) { … } do (%#11: i32) { … }`
-    malformed IR at add.py:2:5: a combine region touches memory, in `%#18 = reduce %#14 axis 0 max : [8xi32] -> i32 (%#15: i32, %#16: i32) { … }`
+    malformed IR at add.py:2:5: a combine region accesses memory, in `%#18 = reduce %#14 axis 0 max : [8xi32] -> i32 (%#15: i32, %#16: i32) { … }`
     malformed IR at add.py:2:5: a yield is not the last of its region, in `yield %#7 : i32`
     malformed IR at add.py:2:5: [8xi32] has no axis 1, in `%#18 = reduce %#14 axis 1 max : [8xi32] -> i32 (%#15: i32, %#16: i32) { … }`
     malformed IR at add.py:1:1: regions are nested more than 200 deep, in `if %#5 : i1 { … } else { … }`

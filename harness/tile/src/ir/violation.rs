@@ -19,9 +19,9 @@ pub enum Violation {
     UsedOutside(u32),
     #[error("value {0}: {1}")]
     Value(usize, Box<Self>),
-    #[error("place {0} is called from a later one")]
+    #[error("location {0} has a caller that is defined after it")]
     CallOrder(usize),
-    #[error("it has no place")]
+    #[error("the operation has no source location")]
     NoLocation,
 
     // Regions.
@@ -39,27 +39,27 @@ pub enum Violation {
     NoYield,
     #[error("a branch takes arguments")]
     BranchArguments,
-    #[error("the test yields no condition")]
+    #[error("the test of a loop does not yield one condition")]
     NoCondition,
-    #[error("a combine region touches memory")]
+    #[error("a combine region accesses memory")]
     ImpureCombine,
-    #[error("its regions were not looked at")]
+    #[error("the regions of the operation are not checked")]
     Regions,
 
     // Types by themselves.
-    #[error("a block has extents, and a scalar has none")]
+    #[error("the shape has an extent of 0, or a scalar has extents")]
     Extents,
     #[error("{0} does not have 1 to {MAX_NUMEL} lanes")]
     Lanes(Box<Type>),
-    #[error("a pointer points to nothing")]
+    #[error("a pointer has no pointee")]
     NoPointee,
-    #[error("{0} holds no numbers")]
+    #[error("{0} is not a type of numbers")]
     NoNumbers(Box<Type>),
-    #[error("{0} holds no pointers")]
+    #[error("{0} is not a type of pointers")]
     NoPointers(Box<Type>),
 
     // Operands and results.
-    #[error("{actual} {part}s where {expected} belong")]
+    #[error("the number of {part}s is {actual}, not {expected}")]
     Count {
         part: &'static str,
         actual: usize,
@@ -90,11 +90,11 @@ pub enum Violation {
         part: &'static str,
         actual: Box<Type>,
     },
-    #[error("it has no operands")]
+    #[error("the operation has no operands")]
     NoOperands,
 
     // Rules of single operations.
-    #[error("{operation} means nothing for {elem}")]
+    #[error("{operation} is not defined for {elem}")]
     Undefined { operation: &'static str, elem: Elem },
     #[error("{bits:#x} is too wide for {elem}")]
     Wide { bits: u64, elem: Elem },
@@ -102,7 +102,7 @@ pub enum Violation {
     GridAxis(u8),
     #[error("the range is empty")]
     EmptyRange,
-    #[error("{0} promises for {1}")]
+    #[error("there are {0} hints for {1}, and each dimension needs one")]
     Promises(usize, Box<Type>),
     #[error("there is no {kind} from {from} to {to}")]
     Cast {
@@ -110,9 +110,9 @@ pub enum Violation {
         from: Box<Type>,
         to: Box<Type>,
     },
-    #[error("{0} becomes {1}")]
+    #[error("the elements of {0} differ from those of the result, {1}")]
     Element(Box<Type>, Box<Type>),
-    #[error("a splat makes {1} of {0}")]
+    #[error("a splat takes a scalar and returns a block, not {0} and {1}")]
     Splat(Box<Type>, Box<Type>),
     #[error("{0} cannot be broadcast to {1}")]
     Broadcast(Box<Type>, Box<Type>),
@@ -124,25 +124,25 @@ pub enum Violation {
     ScalarSplit,
     #[error("the last extent of {0} is not 2")]
     SplitExtent(Box<Type>),
-    #[error("scalars cannot be put one after the other")]
+    #[error("scalars cannot be concatenated")]
     ScalarCat,
-    #[error("{0} and {1} differ off axis {2}")]
+    #[error("{0} and {1} differ in an axis other than {2}")]
     Gather(Box<Type>, Box<Type>, usize),
     #[error("{0} has no axis {1}")]
     NoAxis(Box<Type>, usize),
-    #[error("operands of {0} and {1} lanes")]
+    #[error("the operands {0} and {1} have different shapes")]
     OperandLanes(Box<Type>, Box<Type>),
     #[error("bounds and step are {}, {} and {}, not scalar integers of one type", .0[0], .0[1], .0[2])]
     Bounds(Box<[Type; 3]>),
-    #[error("it has no pointer")]
+    #[error("the operation has no pointer")]
     NoPointer,
-    #[error("it does not touch memory")]
+    #[error("the operation does not access memory")]
     NoMemory,
-    #[error("a load without a mask has another value")]
+    #[error("a load has `other` but no mask")]
     UnmaskedOther,
-    #[error("it waits for {0}")]
+    #[error("a poll compares integers, not {0}")]
     Poll(Elem),
-    #[error("{} times {} is not {}", .0[0], .0[1], .0[2])]
+    #[error("the product of {} and {} is not {}", .0[0], .0[1], .0[2])]
     Dot(Box<[Type; 3]>),
 }
 

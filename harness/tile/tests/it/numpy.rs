@@ -1,4 +1,4 @@
-//! What NumPy computes, against NumPy (`golden/by_numpy.py` writes the file).
+//! Compares the functions that follow NumPy with NumPy (`golden/by_numpy.py` writes the file).
 
 use cerith_tile::DType;
 use cerith_tile::ir::UnaryOp;

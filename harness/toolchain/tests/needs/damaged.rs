@@ -1,7 +1,7 @@
 //! Toolchains that are not what was installed. Each test damages a copy, made of hard links beside the installed ones.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -146,30 +146,6 @@ fn damaged_bytecode_is_removed(toolchain: &Toolchain) {
     assert_goes_on(&copy.pool());
 }
 
-fn an_environment_whose_python_is_gone_is_made_again(toolchain: &Toolchain) {
-    let copy = Copy::new(toolchain);
-    copy.toolchain.check().expect("as installed");
-    let bin = copy.toolchain.root().join("bin");
-    for entry in fs::read_dir(&bin).expect("programs").flatten() {
-        if entry.file_name().to_string_lossy().starts_with("python") {
-            fs::remove_file(entry.path()).expect("removed");
-            symlink("/nowhere/python", entry.path()).expect("a link");
-        }
-    }
-    let gone = copy.toolchain.explain_missing().expect("its Python is gone");
-    assert!(
-        gone.ends_with(&format!("run `cerith toolchain repair {}`", toolchain.id)),
-        "{gone}"
-    );
-    let renewed = copy.home().renew_python(&copy.toolchain).expect("made again");
-    assert_eq!(renewed.explain_missing(), None);
-    renewed.check_again().expect("as installed");
-    let pool = Pool::new(renewed, 1)
-        .expect("a pool")
-        .with_readable(&kernels_folder());
-    assert_goes_on(&pool);
-}
-
 /// A pool gives up after three failures in a row. One that damage explains has that reason.
 fn a_worker_that_never_starts_is_not_tried_without_end(toolchain: &Toolchain) {
     let copy = Copy::new(toolchain);
@@ -213,7 +189,6 @@ pub fn tests() -> Tests {
             damage_is_found_before_a_worker_starts,
             damage_is_found_without_a_manifest,
             damaged_bytecode_is_removed,
-            an_environment_whose_python_is_gone_is_made_again,
             a_worker_that_never_starts_is_not_tried_without_end,
             removing_a_toolchain_removes_what_it_compiled
         ],

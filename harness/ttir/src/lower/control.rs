@@ -219,13 +219,13 @@ impl<'m> Lowering<'m> {
         }
         let scope = std::mem::take(&mut self.scope);
         let at = self.builder.loc();
-        let caller = self.places.caller.replace(at);
+        let caller = self.locations.caller.replace(at);
         for (arg, value) in func.args.iter().zip(&args) {
             self.define(&arg.name, 0, value.clone());
         }
         // The arguments of a function's entry block are declared in its head.
         let results = self.region_of(&func.body, Vec::new(), Ends::Function);
-        self.places.caller = caller;
+        self.locations.caller = caller;
         self.scope = scope;
         self.builder.set_loc(at);
         results

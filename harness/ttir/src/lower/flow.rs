@@ -208,7 +208,7 @@ impl<'m> Lowering<'m> {
                 Ok(Next::Block(graph.find_block(label)?, self.read_values(passed)?))
             }
             ("cf.cond_br", [(one, to_one), (other, to_other)]) => {
-                self.places.enter(&mut self.builder, &op.place, op.offset);
+                self.locations.enter(&mut self.builder, &op.place, op.offset);
                 let condition = self.single_operand(op, 0)?;
                 let mut ways = [(one.as_str(), to_one.as_slice()), (other, to_other)];
                 // In the generic form all passed values are in one list.

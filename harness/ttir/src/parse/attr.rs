@@ -3,7 +3,7 @@
 use super::DEEPEST;
 use super::cursor::{Cursor, SyntaxError};
 use super::types::{parse_type, skip_angles};
-use crate::syntax::{Attr, Place};
+use crate::syntax::{Attr, Location};
 
 /// Parses one attribute. The type after it is dropped.
 pub(super) fn parse_attr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Attr, SyntaxError> {
@@ -176,21 +176,21 @@ fn parse_number(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
 }
 
 /// Parses `(…)` after `loc`.
-pub(super) fn parse_place(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
+pub(super) fn parse_place(cursor: &mut Cursor<'_>, depth: usize) -> Result<Location, SyntaxError> {
     cursor.expect('(')?;
     let place = parse_place_body(cursor, depth)?;
     cursor.expect(')')?;
     Ok(place)
 }
 
-fn parse_place_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
+fn parse_place_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Location, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("places are nested too deep"));
     }
     match cursor.peek() {
         Some(b'#') => {
             cursor.next_byte();
-            Ok(Place::Alias(cursor.expect_word()?.to_owned()))
+            Ok(Location::Alias(cursor.expect_word()?.to_owned()))
         }
         Some(b'"') => {
             let text = cursor.expect_string()?;
@@ -205,12 +205,12 @@ fn parse_place_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, Synt
                     }
                 }
                 let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
-                return Ok(Place::File(text, narrow(line), narrow(column)));
+                return Ok(Location::File(text, narrow(line), narrow(column)));
             }
             if cursor.peek() == Some(b'(') {
-                return Ok(Place::Named(text, Box::new(parse_place(cursor, depth + 1)?)));
+                return Ok(Location::Named(text, Box::new(parse_place(cursor, depth + 1)?)));
             }
-            Ok(Place::Named(text, Box::new(Place::Unknown)))
+            Ok(Location::Named(text, Box::new(Location::Unknown)))
         }
         _ => match cursor.expect_word()? {
             "callsite" => {
@@ -221,7 +221,7 @@ fn parse_place_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, Synt
                 }
                 let caller = parse_place_body(cursor, depth + 1)?;
                 cursor.expect(')')?;
-                Ok(Place::CallSite(Box::new(callee), Box::new(caller)))
+                Ok(Location::CallSite(Box::new(callee), Box::new(caller)))
             }
             "fused" => {
                 if cursor.raw() == Some(b'<') {
@@ -233,9 +233,9 @@ fn parse_place_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, Synt
                     places.push(parse_place_body(cursor, depth + 1)?);
                     cursor.take(",");
                 }
-                Ok(Place::Fused(places))
+                Ok(Location::Fused(places))
             }
-            _ => Ok(Place::Unknown),
+            _ => Ok(Location::Unknown),
         },
     }
 }

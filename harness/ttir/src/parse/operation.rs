@@ -5,7 +5,7 @@ use super::DEEPEST;
 use super::attr::{parse_attr, parse_dict, parse_place};
 use super::cursor::{Cursor, SyntaxError};
 use super::types::{parse_result_types, parse_type};
-use crate::syntax::{Attr, Block, BlockArg, Operand, Operation, Place, Region};
+use crate::syntax::{Attr, Block, BlockArg, Location, Operand, Operation, Region};
 
 /// Parses the blocks of a region after the opening brace, up to and including the closing one.
 pub(super) fn parse_region(cursor: &mut Cursor<'_>, depth: usize) -> Result<Region, SyntaxError> {
@@ -63,7 +63,7 @@ pub(super) fn parse_block_args(cursor: &mut Cursor<'_>) -> Result<Vec<BlockArg>,
         let place = if cursor.take_word("loc") {
             parse_place(cursor, 0)?
         } else {
-            Place::Unknown
+            Location::Unknown
         };
         args.push(BlockArg { name, ty, place });
         cursor.skip_lines();
@@ -107,7 +107,7 @@ pub(super) fn parse_operation(cursor: &mut Cursor<'_>, depth: usize) -> Result<O
             results_types: Vec::new(),
             successors: Vec::new(),
             regions: Vec::new(),
-            place: Place::Unknown,
+            place: Location::Unknown,
             offset: at,
         },
         depth,

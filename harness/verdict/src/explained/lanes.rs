@@ -9,7 +9,6 @@ use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::signature::{self, BugSignature, Form};
 use cerith_tile::rules::Rules;
 
-use super::find_family;
 use super::search::build_compare_mask;
 use crate::difference::{Comparison, Tolerance, compare};
 
@@ -21,7 +20,7 @@ pub(crate) fn explain_by_lanes(
     differing: &Comparison,
     (left, known): (&Finished, &Memory),
 ) -> Option<&'static BugSignature> {
-    let (family, version) = (find_family(engine)?, engine.version()?);
+    let (family, version) = (engine.bug_family()?, engine.version()?);
     let rules = Rules::from_version(version);
     signature::find_bytes_bug(family, version, |form| {
         let explains = catch_panic(|| {

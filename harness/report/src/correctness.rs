@@ -1,5 +1,5 @@
-//! The standing of one engine in a verdict's event: right, wrong and in what way, without an answer, or silent. See
-//! [`crate::bump`] for its standing in a different version.
+//! The correctness of one engine in a verdict's event: right, wrong and in what way, without an answer, or silent. See
+//! [`crate::bump`] for its correctness in a different version.
 
 use cerith_tile::quirk::{Quirk, signature};
 
@@ -8,7 +8,7 @@ use crate::safe;
 
 /// How an engine does in a case, by the language rules of its own version.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Standing {
+pub enum Correctness {
     /// It did what the language says.
     Right {
         /// The word of its outcome: `finished`, `rejected`, `trapped`.
@@ -53,8 +53,8 @@ impl Wrong {
     }
 }
 
-impl Standing {
-    /// The standing of an engine in a verdict, or `None` if it did not run.
+impl Correctness {
+    /// The correctness of an engine in a verdict, or `None` if it did not run.
     pub fn from_verdict(verdict: &Verdict, engine: &str) -> Option<Self> {
         if !verdict.engines.iter().any(|id| id == engine) {
             return None;
@@ -96,7 +96,7 @@ impl Standing {
 fn build_wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
     let outcome = |engine: &str| verdict.outcomes.get(engine);
     let speaks = |outcome: Option<&EngineOutcome>| outcome.is_some_and(|one| !one.message.is_empty());
-    // An engine that runs a program which the language rejects has no standing; the reference has the reason.
+    // An engine that runs a program which the language rejects is not rated; the reference has the reason.
     let spoken = [engine, &difference.baseline]
         .into_iter()
         .map(outcome)
@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn words_of_a_wrong_engine_lose_their_numbers() {
-        let Some(Standing::Wrong(wrong)) = Standing::from_verdict(&build_verdict(), "interpret@3.8.0") else {
+        let Some(Correctness::Wrong(wrong)) = Correctness::from_verdict(&build_verdict(), "interpret@3.8.0")
+        else {
             panic!("it is wrong");
         };
         assert_eq!(wrong.message, "ValueError: shape (N, N) of vN");
@@ -196,11 +197,14 @@ mod tests {
 
     #[test]
     fn who_is_not_blamed_and_does_not_differ_is_right() {
-        let right = Standing::Right {
+        let right = Correctness::Right {
             outcome: OutcomeKind::Finished,
         };
-        assert_eq!(Standing::from_verdict(&build_verdict(), "reference"), Some(right));
-        assert_eq!(Standing::from_verdict(&build_verdict(), "cuda@3.8.0"), None);
+        assert_eq!(
+            Correctness::from_verdict(&build_verdict(), "reference"),
+            Some(right)
+        );
+        assert_eq!(Correctness::from_verdict(&build_verdict(), "cuda@3.8.0"), None);
     }
 
     #[test]
@@ -210,12 +214,12 @@ mod tests {
             ..build_verdict()
         };
         assert_eq!(
-            Standing::from_verdict(&undefined, "interpret@3.8.0"),
-            Some(Standing::Undefined)
+            Correctness::from_verdict(&undefined, "interpret@3.8.0"),
+            Some(Correctness::Undefined)
         );
         assert_ne!(
-            Standing::from_verdict(&undefined, "reference"),
-            Some(Standing::Undefined)
+            Correctness::from_verdict(&undefined, "reference"),
+            Some(Correctness::Undefined)
         );
     }
 

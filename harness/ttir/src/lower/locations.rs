@@ -7,7 +7,7 @@ use cerith_tile::ir::{Builder, LocId};
 use cerith_tile::source::{SourceFile, SourceId, Span};
 use rustc_hash::FxHashMap;
 
-use crate::syntax::{Module, Place};
+use crate::syntax::{Location, Module};
 
 /// The origin of a module.
 #[derive(Clone, Debug)]
@@ -41,8 +41,8 @@ impl<'a> Origin<'a> {
 /// Maximum length of a chain of aliases and names.
 const DEEPEST: usize = 64;
 
-pub(super) struct Places<'m> {
-    table: FxHashMap<&'m str, &'m Place>,
+pub(super) struct LocationTable<'m> {
+    table: FxHashMap<&'m str, &'m Location>,
     files: Vec<(String, Arc<SourceFile>)>,
     /// Files that locations refer to.
     added: FxHashMap<String, SourceId>,
@@ -54,7 +54,7 @@ pub(super) struct Places<'m> {
     pub(super) caller: Option<LocId>,
 }
 
-impl<'m> Places<'m> {
+impl<'m> LocationTable<'m> {
     pub fn new(module: &'m Module, origin: &Origin<'_>, text: SourceId) -> Self {
         Self {
             table: module
@@ -72,7 +72,7 @@ impl<'m> Places<'m> {
     }
 
     /// Makes this the location of the operations that follow. Returns the previous one.
-    pub fn enter(&mut self, builder: &mut Builder, place: &'m Place, at: usize) -> LocId {
+    pub fn enter(&mut self, builder: &mut Builder, place: &'m Location, at: usize) -> LocId {
         let found = self.resolve(builder, place, self.caller, 0).or(self.caller);
         let loc = found.unwrap_or_else(|| {
             let span = Span::new(self.text, at as u32, at as u32);
@@ -92,7 +92,7 @@ impl<'m> Places<'m> {
     fn resolve(
         &mut self,
         builder: &mut Builder,
-        place: &'m Place,
+        place: &'m Location,
         caller: Option<LocId>,
         depth: usize,
     ) -> Option<LocId> {
@@ -100,20 +100,20 @@ impl<'m> Places<'m> {
             return None;
         }
         match place {
-            Place::Unknown => None,
-            Place::Alias(name) => {
+            Location::Unknown => None,
+            Location::Alias(name) => {
                 let place = *self.table.get(name.as_str())?;
                 self.resolve(builder, place, caller, depth + 1)
             }
-            Place::Named(_, inner) => self.resolve(builder, inner, caller, depth + 1),
-            Place::Fused(places) => places
+            Location::Named(_, inner) => self.resolve(builder, inner, caller, depth + 1),
+            Location::Fused(places) => places
                 .iter()
                 .find_map(|place| self.resolve(builder, place, caller, depth + 1)),
-            Place::CallSite(callee, at) => {
+            Location::CallSite(callee, at) => {
                 let at = self.resolve(builder, at, caller, depth + 1).or(caller);
                 self.resolve(builder, callee, at, depth + 1).or(at)
             }
-            Place::File(name, line, column) => {
+            Location::File(name, line, column) => {
                 let span = self.find_span(builder, name, *line, *column)?;
                 Some(self.register(builder, span, caller))
             }
@@ -135,15 +135,15 @@ impl<'m> Places<'m> {
     }
 
     /// Returns the name that a location gives an argument.
-    pub fn argument_name<'a>(&self, place: &'a Place) -> Option<&'a str>
+    pub fn argument_name<'a>(&self, place: &'a Location) -> Option<&'a str>
     where
         'm: 'a,
     {
         let mut place = place;
         for _ in 0..DEEPEST {
             match place {
-                Place::Named(name, _) => return Some(name),
-                Place::Alias(alias) => place = self.table.get(alias.as_str())?,
+                Location::Named(name, _) => return Some(name),
+                Location::Alias(alias) => place = self.table.get(alias.as_str())?,
                 _ => return None,
             }
         }
