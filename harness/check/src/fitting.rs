@@ -338,11 +338,15 @@ fn find_version(
 /// The launches by functions of the kernel's file with inputs that nothing decides, if the kernel finishes with the plain one and with
 /// most others: then these inputs fit.
 fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, UnusedLaunches> {
-    let survey = draft.assumed_survey().ok_or(UnusedLaunches::NotEvaluated)?;
+    let all = draft.assumed_survey().ok_or(UnusedLaunches::NotEvaluated)?;
     find_version(|version| {
         let fitter = Fitter::with_fuel(subject, draft, version, fuel);
         let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
         let is_finished = |tried: &Attempt| rate(tried).stage == Stage::Finished;
+        let survey = Survey {
+            attempts: drop_unfit(&all.attempts, is_finished),
+            ..all.clone()
+        };
         let (first, others) = survey
             .attempts
             .split_first()
@@ -404,6 +408,18 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
             ..survey.clone()
         })
     })
+}
+
+/// Drops the launches of each launcher but the first whose plain launch does not finish: its assumed inputs do not fit.
+fn drop_unfit(attempts: &[Attempt], is_finished: impl Fn(&Attempt) -> bool) -> Vec<Attempt> {
+    let mut fits = true;
+    let kept = attempts.iter().enumerate().filter(|(nth, tried)| {
+        if *nth > 0 && tried.variant.is_empty() {
+            fits = is_finished(tried);
+        }
+        fits
+    });
+    kept.map(|(_, tried)| tried.clone()).collect()
 }
 
 /// Whether the values of a tensor matter, and nothing knows them.

@@ -545,13 +545,12 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
-    /// Whether the only known size of an input is its first: the launcher has read `x.shape[0]`.
+    /// Whether the only known size of an input is its first, and another input has it too: the launcher has read `x.shape[0]`.
     fn reads_first(&self, input: usize) -> bool {
-        let is_vector = self
-            .plan
-            .tensor(input)
-            .is_some_and(|tensor| tensor.dims.len() == 1);
-        is_vector && self.observed.contains(&(input, 0))
+        let Some(&[size]) = self.plan.tensor(input).map(|tensor| tensor.dims.as_slice()) else {
+            return false;
+        };
+        self.observed.contains(&(input, 0)) && self.plan.is_shared(size)
     }
 }
 

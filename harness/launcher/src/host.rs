@@ -11,6 +11,8 @@ pub enum Origin {
     Empty,
     /// The launcher, with content.
     Filled,
+    /// The launcher, and another kernel or torch has computed its content, which nothing here knows.
+    Computed,
 }
 
 impl Origin {
@@ -19,6 +21,8 @@ impl Origin {
             Self::Input
         } else if storage.fill == Fill::Uninit {
             Self::Empty
+        } else if storage.fill == Fill::Computed {
+            Self::Computed
         } else {
             Self::Filled
         }

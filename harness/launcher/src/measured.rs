@@ -12,7 +12,7 @@ use cerith_module::usage::{TensorUse, Usage};
 const MAX_FACTORS: usize = 10;
 
 impl<'a> Machine<'a> {
-    /// The storages whose sizes are all passed, or are the grid's, one by one or as their product, and in which the kernel computes every address from its
+    /// The storages whose sizes are all passed, one by one or as their product, and in which the kernel computes every address from its
     /// own indices. If the tensor is an input, the launcher reads all of its sizes: sizes that it does not read are inferred. A passed
     /// stride does not count as a size.
     pub fn list_measured(&self, usage: &Usage, bindings: &Bindings<'a>) -> BTreeSet<usize> {
@@ -20,8 +20,7 @@ impl<'a> Machine<'a> {
             Value::Int(number) if !matches!(number.source, Source::Stride { .. }) => Some(number),
             _ => None,
         });
-        // A program's number is below the size of the grid, as if that were passed.
-        let passed: Vec<&Number> = numbers.chain(&bindings.grid).collect();
+        let passed: Vec<&Number> = numbers.collect();
         // A kernel that gets twice a size can compute the size.
         let is_passed = |size: &Number| {
             let is_known = |one: &&Number| {

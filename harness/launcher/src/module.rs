@@ -69,6 +69,8 @@ pub(super) struct HostModule<'a> {
     /// Names that lead to launches of the kernel: the kernel's, and those of functions and classes.
     names: HashSet<&'a str>,
     methods: HashSet<&'a str>,
+    /// Names by which calls in the module pass arguments.
+    keywords: HashSet<&'a str>,
     pub roots: Vec<Root<'a>>,
     pub text: &'a str,
 }
@@ -105,6 +107,7 @@ impl<'a> HostModule<'a> {
             choice: InputChoice::default(),
             names: HashSet::from([kernel.rsplit('.').next().unwrap_or(kernel)]),
             methods: HashSet::new(),
+            keywords: collect_keywords(body),
             roots: Vec::new(),
             text,
         };
@@ -125,6 +128,11 @@ impl<'a> HostModule<'a> {
     pub fn leads_to_launch(&self, def: &ast::StmtFunctionDef) -> bool {
         let name = def.name.as_str();
         self.names.contains(name) || self.methods.contains(name)
+    }
+
+    /// Whether a call in the module passes an argument of this name: then the module itself shows when it may be passed.
+    pub fn passes(&self, name: &str) -> bool {
+        self.keywords.contains(name)
     }
 
     /// A function at the top of the file.
@@ -262,6 +270,21 @@ impl<'a> HostModule<'a> {
         roots.sort_by_key(|root| root.def().range().start());
         self.roots = roots;
     }
+}
+
+/// Collects the names of keyword arguments of all calls.
+fn collect_keywords(body: &[Stmt]) -> HashSet<&str> {
+    #[derive(Default)]
+    struct Keywords<'a>(HashSet<&'a str>);
+    impl<'a> Visitor<'a> for Keywords<'a> {
+        fn visit_keyword(&mut self, keyword: &'a ast::Keyword) {
+            self.0.extend(keyword.arg.as_ref().map(ast::Identifier::as_str));
+            visitor::walk_keyword(self, keyword);
+        }
+    }
+    let mut found = Keywords::default();
+    found.visit_body(body);
+    found.0
 }
 
 /// Notes the names by which others call a function.

@@ -259,6 +259,13 @@ impl Plan {
         Some(())
     }
 
+    /// Whether more than one dimension has a size.
+    pub fn is_shared(&self, size: usize) -> bool {
+        let tensors = (0..self.inputs.len()).filter_map(|input| self.tensor(input));
+        let dims = tensors.flat_map(|tensor| &tensor.dims);
+        dims.filter(|dim| **dim == size).count() > 1
+    }
+
     /// Makes the last dimension of an input its first.
     pub fn rotate_dims(&mut self, input: usize) {
         if let Some(tensor) = self.tensor_mut(input) {

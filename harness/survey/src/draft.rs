@@ -188,6 +188,7 @@ impl Draft {
             distinct: BTreeSet::new(),
             outputs: BTreeSet::new(),
             buffers: BTreeSet::new(),
+            is_after_others: false,
             unmasked: None,
             guessed: Vec::new(),
             reading: reading.clone(),

@@ -128,6 +128,9 @@ impl Draft {
             measured: storages.difference(&unmeasured).cloned().collect(),
             distinct: storages,
             buffers: buffers.map(|tensor| tensor.storage.clone()).collect(),
+            is_after_others: launches()
+                .flat_map(|launch| &launch.tensors)
+                .any(|tensor| tensor.origin == Origin::Computed),
             outputs,
             host: Some(first.host.clone()),
             assumed: first.assumed.clone(),

@@ -44,6 +44,8 @@ pub struct Survey {
     pub outputs: BTreeSet<String>,
     /// The storages that the kernel's launcher makes and no function returns: their values may depend on blocks.
     pub buffers: BTreeSet<String>,
+    /// Whether the kernel's launcher passes values that another kernel or torch computed: the launches have others.
+    pub is_after_others: bool,
     /// The accesses that nothing but the grid and a block bounds.
     pub unmasked: Option<Unmasked>,
     /// Parameters with guessed values: numbers that, according to the text, are neither sizes, strides nor blocks.

@@ -366,7 +366,7 @@ def total(parts):
         (launch.variant.clone(), out.origin)
     };
     assert_eq!(origins(0), (String::new(), Origin::Empty));
-    assert_eq!(origins(1), ("launched again".to_owned(), Origin::Filled));
+    assert_eq!(origins(1), ("launched again".to_owned(), Origin::Computed));
 }
 
 #[test]

@@ -278,12 +278,12 @@ def grouped(x, y):
 ",
         r#"storages:
   x: { dtype: f32, shape: [33, 56], fill: { random: { seed: 1, edges: false } } }
-  y: { dtype: f32, shape: [49, 56], fill: { random: { seed: 2, edges: false } } }
+  y: { dtype: f32, shape: [29, 56], fill: { random: { seed: 2, edges: false } } }
 launches:
   - grid: [1]
     args:
       x: "x.view(33, 7, 8)"
-      y: "y.view(49, 7, 8)"
+      y: "y.view(29, 7, 8)"
       out: "x.view(33, 7, 8)"
       n: 1
       BLOCK: 64"#,

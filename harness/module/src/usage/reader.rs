@@ -305,16 +305,14 @@ impl<'a> Reader<'a> {
 
     fn for_loop(&mut self, each: &ast::StmtFor) {
         let (start, end, step) = self.read_range(&each.iter);
-        let (start, step) = match end.as_ref().and_then(|end| find_shared_index(&start, end, &step)) {
-            Some(index) => (index, Polynomial::default()),
-            None => (start, step),
-        };
         let size = end.as_ref().and_then(Polynomial::as_param).map(str::to_owned);
         let counted = size.map(|size| Counted {
             size,
             step: step.clone(),
         });
         let counted = counted.or_else(|| self.count_blocks(&each.iter));
+        let shared = end.as_ref().and_then(|end| find_shared_index(&start, end, &step));
+        let (start, step) = shared.map_or((start, step), |index| (index, Polynomial::default()));
         let variable = match &*each.target {
             Expr::Name(name) => Some((name.id.to_string(), start, step)),
             _ => None,
