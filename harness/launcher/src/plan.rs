@@ -214,6 +214,12 @@ impl Plan {
             layout: Layout::Dense,
             has_rank: false,
         });
+        let siblings = self.list_siblings(input).into_iter();
+        let rank = siblings
+            .filter_map(|one| Some(self.tensor(one)?.dims.len()))
+            .max()?;
+        // `None` if it has as many already.
+        let _ = self.raise_rank(input, rank);
         Some(())
     }
 
@@ -257,6 +263,15 @@ impl Plan {
         let tensor = self.tensor_mut(input)?;
         tensor.dims = dims;
         Some(())
+    }
+
+    /// The items of the list that an input is an item of, or the input alone.
+    pub fn list_siblings(&self, input: usize) -> Vec<usize> {
+        let mut lists = self.inputs.iter().filter_map(|one| match &one.kind {
+            Kind::Items(items) if items.contains(&input) => Some(items.clone()),
+            _ => None,
+        });
+        lists.next().unwrap_or_else(|| vec![input])
     }
 
     /// Whether more than one dimension has a size.

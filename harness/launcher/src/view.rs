@@ -265,8 +265,14 @@ impl<'a> Machine<'a> {
         self.ranked.insert(input);
         let is_vector = |tensor: &TensorInput| !tensor.has_rank && tensor.dims.len() == 1;
         if self.plan.tensor(input).is_some_and(is_vector) {
-            let change = self.raise_rank(input, 2, false);
-            if change.is_some() {
+            // Items of a list have as many dimensions as one of them.
+            let changes: Vec<Option<()>> = self
+                .plan
+                .list_siblings(input)
+                .into_iter()
+                .map(|one| self.raise_rank(one, 2, false))
+                .collect();
+            if let Some(change) = changes.into_iter().find(Option::is_some) {
                 return self.restart(change, "");
             }
         }
