@@ -35,6 +35,11 @@ class Plants(unittest.TestCase):
             self.assertEqual(planted.count(b"\n"), KERNEL.count(b"\n"))
             ast.parse(planted)
 
+    def test_a_mask_that_is_none_is_not_removed(self) -> None:
+        kernel = KERNEL.replace(b"mask=mask", b"mask=None")
+        kinds = {str(plant["kind"]) for plant in make_plants(Path("scale.py"), kernel)}
+        self.assertNotIn("mask removed", kinds)
+
 
 if __name__ == "__main__":
     unittest.main()
