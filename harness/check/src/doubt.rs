@@ -1,7 +1,7 @@
 //! Whether a finding is the kernel's mistake, or may come from an inferred argument.
 
 use cerith_report::event::OutcomeKind;
-use cerith_survey::{Change, Survey};
+use cerith_survey::{Change, Survey, is_of_callers};
 
 use super::finding::Finding;
 use super::report::KernelFinding;
@@ -53,7 +53,9 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
         return false;
     }
     let is_measured = survey.is_of_measured(&finding.key.code, &finding.summary.storages);
-    let is_assumed = !survey.assumed.is_empty() && is_all(Change::InputSize);
+    let is_known = survey.assumed.iter().all(|one| is_of_callers(one));
+    let is_assumed = !survey.assumed.is_empty()
+        && (is_all(Change::InputSize) || !is_known && list_changes(finding, survey).all(Change::is_of_shape));
     // Callers may have to pass equal sizes or layouts for two inputs, even if the launcher does not relate them.
     let mut changes = list_changes(finding, survey);
     let is_of_inputs =

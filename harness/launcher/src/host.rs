@@ -65,6 +65,8 @@ pub enum Change {
     Dtype,
     /// Inputs of a launcher have other sizes.
     InputSize,
+    /// An input of a launcher has other dimensions.
+    InputRank,
     /// Rows of a launcher's input are padded.
     PaddedInput,
     /// An input of a launcher is transposed.
@@ -77,6 +79,11 @@ impl Change {
     /// Whether it is the layout of an input.
     pub fn is_of_layout(self) -> bool {
         matches!(self, Self::PaddedInput | Self::TransposedInput)
+    }
+
+    /// Whether it is the shape of an input.
+    pub fn is_of_shape(self) -> bool {
+        matches!(self, Self::InputSize | Self::InputRank)
     }
 }
 

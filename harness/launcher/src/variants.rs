@@ -224,7 +224,7 @@ fn vary_ranks(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
             let mut changed = plan.clone();
             if other > 0 && changed.set_rank(*input, other).is_some() && changed.elements() <= MAX_ELEMENTS {
                 let name = format!("{name} of rank {other}");
-                all.push(Variant::new(name, Change::InputSize, changed));
+                all.push(Variant::new(name, Change::InputRank, changed));
             }
         }
     }
