@@ -232,9 +232,18 @@ impl<'a> Machine<'a> {
         }
         for size in self.plan.list_sizes(number.sizes).rev() {
             let now = self.plan.size(size);
-            let value = (now / factor.value + i64::from(now % factor.value != 0))
-                .max(1)
-                .saturating_mul(factor.value);
+            let multiple_of = |value: i64| {
+                (value / factor.value + i64::from(value % factor.value != 0))
+                    .max(1)
+                    .saturating_mul(factor.value)
+            };
+            // Half of the size, for example: `x.shape[-1] // 2`.
+            let ratio = now.checked_div(number.value).unwrap_or(0);
+            if ratio > 1 && now / ratio == number.value {
+                let value = multiple_of(number.value).saturating_mul(ratio);
+                self.suggest(plans, |plan| plan.set_size(size, value));
+            }
+            let value = multiple_of(now);
             self.suggest(plans, |plan| plan.set_size(size, value));
         }
         if let Source::Size(size) = factor.source {

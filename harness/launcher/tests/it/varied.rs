@@ -148,3 +148,30 @@ def get_inputs():
     let wanted = "hidden: { dtype: f16, shape: [5, 16], fill: ";
     assert!(stated.text.contains(wanted), "{}", stated.text);
 }
+
+#[test]
+fn half_of_a_size_becomes_a_multiple() {
+    check(
+        "copy",
+        "\
+def halves(x, group=128):
+    width = x.shape[1] // 2
+    assert width % group == 0
+    out = torch.empty((x.shape[0], width), dtype=x.dtype)
+    copy[(x.shape[0],)](x, out, x.shape[0], width, x.stride(0), BLOCK=group)
+    return out
+",
+        r#"storages:
+  x: { dtype: f32, shape: [33, 256], fill: { random: { seed: 1, edges: false } } }
+  out: { dtype: f32, shape: [33, 128], fill: uninit }
+launches:
+  - grid: [33]
+    args:
+      x: "x"
+      out: "out"
+      rows: 33
+      cols: 128
+      stride: "(x).stride(0)"
+      BLOCK: 128"#,
+    );
+}
