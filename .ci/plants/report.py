@@ -25,8 +25,9 @@ CAUSES = {
     "cast lost": "It shows only in a dtype or a size that is not launched.",
     "half of a mask lost": "The grid and the block divide the size that the other half bounds.",
     "loop's bound floored": "Numbers are guessed, so launches with other blocks are not compared.",
-    "mask < made <=": "The bound is a product (`T * C`), or the comparison is of values and not of an index.",
-    "mask removed": "The mask was `None` or all on, or the tensor has no other bound.",
+    "mask < made <=": "The launcher is not used, because an input that nothing decides does not fit, or the comparison is of values and "
+    "not of an index.",
+    "mask removed": "The launcher is not used, because an input that nothing decides does not fit, and the tensor has no other bound.",
     "mask with the wrong size": "The mask is the only bound of the tensor, so `check` takes the wrong size for its size.",
     "neighbour's program": "A number is guessed, or the kernel writes partial results.",
     "other changed": "All launches agree, because the block is covered: only an oracle sees it.",

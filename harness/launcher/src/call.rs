@@ -399,7 +399,7 @@ impl<'a> Machine<'a> {
                 Some(value) => value,
                 None => match &parameter.default {
                     Some(default) => match (&**default, &defaults) {
-                        (Expr::BooleanLiteral(flag), _) if leads && !self.module.passes(name) => {
+                        (Expr::BooleanLiteral(flag), _) if leads && !self.module.is_passed(name) => {
                             Value::bool(self.default_flag(name, flag))
                         }
                         (default, Some(defaults)) => self.eval(default, defaults)?,

@@ -58,7 +58,7 @@ impl<'a> Machine<'a> {
         Some(Value::Object(Rc::new(RefCell::new(fields))))
     }
 
-    /// What a layer makes of a tensor; `None` if the layer is not known.
+    /// Calls a layer with a tensor, and returns a tensor of its result's shape; `None` if the layer is not known.
     pub fn call_layer(
         &mut self,
         fields: &BTreeMap<String, Value<'a>>,

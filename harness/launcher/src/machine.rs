@@ -103,7 +103,7 @@ pub(super) struct Machine<'a> {
     pub flags: BTreeMap<usize, (String, bool)>,
     /// Texts that inputs are compared with, or that are keys of a dict beside them.
     pub texts: BTreeMap<usize, BTreeSet<String>>,
-    /// The arguments of each kernel's last `warmup`, by the address of its definition: a launch of what it returns need not
+    /// The arguments of each kernel's last `warmup`, by the address of its definition. A launch of the compiled kernel need not
     /// repeat the constants.
     pub warmed: HashMap<usize, Arguments<'a>>,
     /// Reasons why a launch could not be evaluated, with its line.

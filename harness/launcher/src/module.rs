@@ -131,7 +131,7 @@ impl<'a> HostModule<'a> {
     }
 
     /// Whether a call in the module passes an argument of this name: then the module itself shows when it may be passed.
-    pub fn passes(&self, name: &str) -> bool {
+    pub fn is_passed(&self, name: &str) -> bool {
         self.keywords.contains(name)
     }
 

@@ -92,7 +92,7 @@ fn vary_sizes(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
                 (_, None) => 16,
             };
             if value != now {
-                all.extend(resize(plan, size, value));
+                all.extend(vary_size(plan, size, value));
             }
         }
     }
@@ -105,11 +105,11 @@ fn exceed_limit(plan: &Plan, size: usize, limit: i64) -> Option<Variant> {
     if value <= plan.size(size) {
         return None;
     }
-    resize(plan, size, value)
+    vary_size(plan, size, value)
 }
 
 /// Changes a size, and makes others as small as the number of elements needs.
-fn resize(plan: &Plan, size: usize, value: i64) -> Option<Variant> {
+fn vary_size(plan: &Plan, size: usize, value: i64) -> Option<Variant> {
     let mut changed = plan.clone();
     set_pinned(&mut changed, size, value)?;
     for other in plan.used_sizes() {
@@ -214,7 +214,7 @@ fn vary_relations(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
     all
 }
 
-/// Adds and removes dimensions of inputs of which the launcher reads how many they have.
+/// Adds and removes dimensions of inputs, if the launcher reads how many they have.
 fn vary_ranks(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
     let mut all = Vec::new();
     for input in &base.ranked {

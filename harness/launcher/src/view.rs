@@ -247,8 +247,8 @@ impl<'a> Machine<'a> {
         self.allocate_strided(tensor.shape.clone(), tensor.strides.clone(), dtype, fill)
     }
 
-    /// The number of dimensions. A launcher that reads it takes other inputs than vectors, so an input gets rows if nothing else
-    /// says how many dimensions it has.
+    /// The number of dimensions. A launcher that reads it does not only take vectors, so an input gets rows if nothing else
+    /// decides how many dimensions it has.
     pub fn rank_of(&mut self, tensor: &Tensor) -> Eval<'a, Value<'a>> {
         if let Some(input) = tensor.input {
             self.read_rank(input)?;
