@@ -7,7 +7,7 @@ use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::{PySourceType, Stmt};
 use ruff_text_size::Ranged as _;
 
-use crate::declared::find_kernel_bytes;
+use crate::comment::find_kernel_bytes;
 use cerith_module::module;
 
 /// Replaces a name (`tl.tanh`, `offsets`) by another one wherever a kernel uses it. `None` if the text has a syntax error, or the

@@ -10,7 +10,7 @@ use cerith_tile::numeric::{self, Computed};
 
 use crate::checks::happens_before::Release;
 use crate::checks::init::{self, InitState};
-use crate::checks::{Access, footprint};
+use crate::checks::{Access, unordered};
 use crate::elementwise::compute_dtype;
 use crate::machine::Machine;
 use crate::outcome::Stop;
@@ -287,7 +287,7 @@ impl Machine<'_> {
             }
         }
         self.footprint.note_access(&runs, size, Access::Atomic, step.loc);
-        let text = footprint::Function {
+        let text = unordered::Function {
             function: &self.program.function,
             memory: self.memory,
         };

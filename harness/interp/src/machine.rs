@@ -18,11 +18,11 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{LocId, OpKind, ValueId};
 
 use crate::checks::divisions::Divisions;
-use crate::checks::footprint::{Crossed, Footprint};
 use crate::checks::happens_before::Release;
 use crate::checks::race::Conflict;
+use crate::checks::unordered::{Crossed, Footprint};
 use crate::checks::view::Views;
-use crate::checks::{Home, Site, footprint};
+use crate::checks::{Home, Site, unordered};
 use crate::config::{Checks, Config, Leaving, ParamValue};
 use crate::dataflow::Reach;
 use crate::origin::Origin;
@@ -555,7 +555,7 @@ impl<'a> Machine<'a> {
     #[cold]
     pub(crate) fn trap_unordered(&self, step: &Step, crossed: Crossed) -> Stop {
         let site = self.site_of(step.ins[0], step.loc);
-        footprint::trap(site, self.memory, self.text(), crossed)
+        unordered::trap(site, self.memory, self.text(), crossed)
     }
 
     /// Remarks on a store that relies on a barrier which the language does not promise, and notes which storages what was loaded
@@ -592,7 +592,7 @@ impl<'a> Machine<'a> {
         }
         self.stats.endangered |= reached;
         let site = self.site_of(step.ins[0], step.loc);
-        let warning = footprint::build_warning(site, self.memory, self.text(), crossed);
+        let warning = unordered::build_warning(site, self.memory, self.text(), crossed);
         self.add_remark(step.loc, warning);
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cerith_tile::ir::LocId;
 
-use crate::checks::footprint::{Footprint, Watch};
 use crate::checks::race::Conflict;
+use crate::checks::unordered::{Footprint, Watch};
 use crate::checks::{self, Access};
 use crate::dataflow::Text;
 use crate::layouts::{self, Special};

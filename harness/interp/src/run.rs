@@ -2,7 +2,7 @@
 //! an access.
 
 use crate::affine::{Extents, RANK};
-use crate::checks::conflict;
+use crate::checks::conflicting_lanes;
 
 /// The lanes `lane..lane + count`, at the addresses `address + i * stride`.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ impl Spread {
         }
         if let Self::Even(strides, lo, hi) = self {
             let spans = lo.iter().zip(hi).map(|(lo, hi)| hi - lo);
-            return !conflict::may_overlap(strides.iter().copied().zip(spans), size);
+            return !conflicting_lanes::may_overlap(strides.iter().copied().zip(spans), size);
         }
         // Runs in ascending order cannot overlap.
         let mut end = 0u128;

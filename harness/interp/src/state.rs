@@ -7,9 +7,9 @@
 
 use std::sync::Mutex;
 
-use crate::checks::conflict;
-use crate::checks::footprint::Cells;
+use crate::checks::conflicting_lanes;
 use crate::checks::race::Shadow;
+use crate::checks::unordered::Cells;
 use crate::run::Run;
 use crate::value::{Pool, Value};
 
@@ -33,7 +33,7 @@ pub struct State {
     pub(crate) cells: Cells,
     /// Bytes of the access under way.
     pub runs: Vec<Run>,
-    pub(crate) writes: Vec<conflict::Write>,
+    pub(crate) writes: Vec<conflicting_lanes::Write>,
     /// For each slot that is a pointer to elements which follow each other and may be accessed: where they begin in the
     /// arena, for the program that runs.
     pub straight: Vec<Option<usize>>,

@@ -3,9 +3,9 @@
 use cerith_memory::ByteState;
 use cerith_tile::ir::LocId;
 
-use crate::checks::footprint::{self, Crossed, Values};
 use crate::checks::init::{self, InitState};
-use crate::checks::{Access, conflict};
+use crate::checks::unordered::{self, Crossed, Values};
+use crate::checks::{Access, conflicting_lanes};
 use crate::config::Checks;
 use crate::machine::Machine;
 use crate::outcome::Stop;
@@ -89,7 +89,7 @@ impl Machine<'_> {
             },
             marks: &|lane| value.poison.mark(lane),
         };
-        let text = footprint::Function {
+        let text = unordered::Function {
             function: &self.program.function,
             memory: self.memory,
         };
@@ -280,7 +280,7 @@ impl Machine<'_> {
         let mut writes = std::mem::take(&mut self.state.writes);
         writes.clear();
         for run in runs {
-            writes.extend((0..run.count).map(|nth| conflict::Write {
+            writes.extend((0..run.count).map(|nth| conflicting_lanes::Write {
                 address: run.address(nth),
                 lane: run.lane + nth,
             }));
@@ -295,10 +295,10 @@ impl Machine<'_> {
             };
             equal && !data.poison.is_poison(a) && !data.poison.is_poison(b)
         };
-        let found = conflict::find(&mut writes, size, same);
+        let found = conflicting_lanes::find(&mut writes, size, same);
         self.state.writes = writes;
         match found {
-            Some((a, b)) => Err(conflict::trap(self.site(loc), self.memory, a, b)),
+            Some((a, b)) => Err(conflicting_lanes::trap(self.site(loc), self.memory, a, b)),
             None => Ok(()),
         }
     }

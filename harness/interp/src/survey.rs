@@ -15,7 +15,7 @@ use cerith_tile::ir::{BinaryOp, Elem, OpKind};
 use smallvec::SmallVec;
 
 use crate::affine::{Affine, Extents, MaskRule, RANK, decode_integer};
-use crate::checks::{Home, conflict, init};
+use crate::checks::{Home, conflicting_lanes, init};
 use crate::movement::{permute_dimensions, same_extents};
 use crate::program::{Accessed, Code, Op, Program, Slot, Step};
 use crate::value::{Layout, Repr, Value};
@@ -241,7 +241,7 @@ impl Meeting<'_> {
             return false;
         };
         let dimensions = rule.strides.iter().copied().zip(self.extents);
-        !conflict::may_overlap(dimensions, size)
+        !conflicting_lanes::may_overlap(dimensions, size)
             && all.iter().filter(meets).all(|other| {
                 !other.access.atomic
                     && other.storage == self.storage

@@ -16,7 +16,7 @@ pub mod promotion;
 mod python_int;
 pub mod reduce;
 pub mod shape;
-pub mod tile;
+pub mod strided;
 pub mod types;
 
 use cerith_tile::DType;

@@ -25,6 +25,9 @@ const MAX_STORAGES: usize = 400;
 /// Maximum number of elements of a storage.
 pub(super) const MAX_ELEMENTS: i64 = 1 << 22;
 
+/// Maximum number of texts that an input is varied over.
+const MAX_TEXTS: usize = 8;
+
 /// A condition of the launcher: an expression that should be true, or false.
 #[derive(Clone)]
 pub(super) struct Condition<'a> {
@@ -247,17 +250,19 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes other texts that an input could be.
+    /// Notes other texts that an input could be, as many as are passed.
     pub fn note_texts<'b>(&mut self, own: &Value<'a>, others: impl IntoIterator<Item = &'b Value<'a>>)
     where
         'a: 'b,
     {
         let Value::Str(_, Some(input)) = own else { return };
+        let known = self.texts.entry(*input).or_default();
         let others = others.into_iter().filter_map(|other| match other {
             Value::Str(text, None) => Some(text.to_string()),
             _ => None,
         });
-        self.texts.entry(*input).or_default().extend(others);
+        let room = MAX_TEXTS.saturating_sub(known.len());
+        known.extend(others.take(room));
     }
 
     /// A new storage with a contiguous tensor over it.

@@ -8,6 +8,9 @@ use super::plan::{Kind, Layout, Plan, Scalar};
 /// Maximum number of configurations other than the first one.
 const MAX_CONFIGS: usize = 3;
 
+/// Maximum number of flags that callers leave to their default.
+const MAX_FLAGS: usize = 8;
+
 /// Maximum number of elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
@@ -251,7 +254,7 @@ fn vary_flags(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
             all.push(Variant::new(word, Change::Other, changed));
         }
     }
-    for (at, (name, value)) in &base.flags {
+    for (at, (name, value)) in base.flags.iter().take(MAX_FLAGS) {
         let plan = Plan {
             turned: Some(*at),
             ..plan.clone()

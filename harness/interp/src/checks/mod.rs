@@ -1,14 +1,13 @@
 //! The checks of the reference, a module for each: the state it needs, and its messages. The operations decide when to run
 //! a check ([`crate::machine`]).
 //!
-//! Limits: of conflicting values, one that equals the old value may be missed. `order` and `footprint` have limits of their own.
+//! Limits: of conflicting values, one that equals the old value may be missed. `order` and `unordered` have limits of their own.
 
 pub(crate) mod alignment;
 pub(crate) mod bounds;
-pub(crate) mod conflict;
+pub(crate) mod conflicting_lanes;
 pub(crate) mod division;
 pub(crate) mod divisions;
-pub(crate) mod footprint;
 pub(crate) mod happens_before;
 pub(crate) mod init;
 pub(crate) mod mask;
@@ -16,6 +15,7 @@ pub(crate) mod masked_loads;
 pub(crate) mod poison;
 pub(crate) mod promise;
 pub(crate) mod race;
+pub(crate) mod unordered;
 pub(crate) mod view;
 pub(crate) mod wait;
 

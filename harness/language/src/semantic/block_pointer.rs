@@ -13,7 +13,7 @@ use cerith_tile::rules::Rule;
 
 use super::cast::{bool_pointer, cast, elem_shown};
 use super::shape::{block_shape, broadcast_to, describe_shape};
-use super::tile::{Axis, build_lanes, emit_padding, index, run};
+use super::strided::{Axis, build_lanes, emit_padding, index, run};
 use super::types::{as_items, triton_type, type_text};
 use super::{memory, to_tensor};
 use crate::constant::{self, Constant};

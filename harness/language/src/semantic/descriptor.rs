@@ -17,7 +17,7 @@ use super::cast::{bitcast, bool_like, cast, cast_elem, elem_shown};
 use super::memory;
 use super::promotion::describe_dtype as dtype_shown;
 use super::shape::{block_shape, describe_shape};
-use super::tile::{Axis, build_lanes, emit_padding, index, run, to_scalar};
+use super::strided::{Axis, build_lanes, emit_padding, index, run, to_scalar};
 use super::types::{as_items, describe, triton_type, type_text};
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;

@@ -1,4 +1,4 @@
-//! Loads, stores and atomics. Cache hints are ignored, because they change no result. See `tile` for the pointers of block
+//! Loads, stores and atomics. Cache hints are ignored, because they change no result. See `strided` for the pointers of block
 //! pointers and tensor descriptors.
 
 use cerith_tile::DType;

@@ -12,7 +12,7 @@
 
 use super::cast::{decode, encode, is_nan};
 use super::computed::Computed;
-use super::ops::{apply_binary, apply_ternary, apply_unary, unary_result};
+use super::elementwise::{apply_binary, apply_ternary, apply_unary, unary_result};
 use crate::DType;
 use crate::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
 

@@ -20,10 +20,10 @@
 use super::computed::Computed;
 use super::dispatch::{with_element, with_float, with_int};
 use super::element::{Element, Raw};
+use super::elementwise::{Flaw, Lane, Visit1};
 use super::float::Float;
 use super::integer::{Bit, Int};
-use super::ops::{Flaw, Lane, Visit1};
-use super::soft::{self, Fp8Format, Overflow};
+use super::narrow::{self, Fp8Format, Overflow};
 use crate::DType;
 use crate::fault::{Fault, is_planted};
 use crate::ir::Rounding;
@@ -67,11 +67,11 @@ pub fn encode(dtype: DType, value: f64, rounding: Rounding) -> u64 {
             Rounding::NearestEven => (value as f32).to_bits() as u64,
             Rounding::TowardZero => f32_toward_zero(value).to_bits() as u64,
         },
-        DType::F16 => f16_of(soft::f64_to_f32_odd(value), rounding) as u64,
-        DType::BF16 => bf16_of(soft::f64_to_f32_odd(value), rounding) as u64,
+        DType::F16 => f16_of(narrow::f64_to_f32_odd(value), rounding) as u64,
+        DType::BF16 => bf16_of(narrow::f64_to_f32_odd(value), rounding) as u64,
         DType::I1 => u64::from(value != 0.0),
         _ => match Fp8Format::from_dtype(dtype) {
-            Some(format) => format.encode(soft::f64_to_f32_odd(value), rounding, Overflow::Special) as u64,
+            Some(format) => format.encode(narrow::f64_to_f32_odd(value), rounding, Overflow::Special) as u64,
             None if value.is_finite() => {
                 encode_int(dtype, (value.trunc() % 18_446_744_073_709_551_616.0) as i128)
             }
@@ -92,7 +92,7 @@ pub fn encode_int(dtype: DType, value: i128) -> u64 {
         DType::F64 => return (value as f64).to_bits(),
         _ => {}
     }
-    with_element!(dtype, T => int encode_lane::<T>(value), float T::narrow_double(soft::i128_to_f64_odd(value)).raw().to_u64())
+    with_element!(dtype, T => int encode_lane::<T>(value), float T::narrow_double(narrow::i128_to_f64_odd(value)).raw().to_u64())
 }
 
 /// Whether a lane is a NaN. Integers never are.
@@ -122,16 +122,16 @@ fn f32_toward_zero(value: f64) -> f32 {
 #[inline(always)]
 fn f16_of(value: f32, rounding: Rounding) -> u16 {
     match rounding {
-        Rounding::NearestEven => soft::f32_to_f16(value),
-        Rounding::TowardZero => soft::f32_to_f16_toward_zero(value),
+        Rounding::NearestEven => narrow::f32_to_f16(value),
+        Rounding::TowardZero => narrow::f32_to_f16_toward_zero(value),
     }
 }
 
 #[inline(always)]
 fn bf16_of(value: f32, rounding: Rounding) -> u16 {
     match rounding {
-        Rounding::NearestEven => soft::f32_to_bf16(value),
-        Rounding::TowardZero => soft::f32_to_bf16_toward_zero(value),
+        Rounding::NearestEven => narrow::f32_to_bf16(value),
+        Rounding::TowardZero => narrow::f32_to_bf16_toward_zero(value),
     }
 }
 
@@ -187,22 +187,24 @@ fn to_float<S: Float, V: Visit1>(from: DType, to: DType, rounding: Rounding, vis
         DType::F64 => visitor.visit_total(|x: S| x.to_f64()),
         DType::F32 if from != DType::F64 || near => visitor.visit_total(|x: S| x.to_f64() as f32),
         DType::F32 => visitor.visit_total(|x: S| f32_toward_zero(x.to_f64())),
-        DType::F16 if near => visitor.visit_total(|x: S| F16::from_raw(soft::f32_to_f16(x.to_odd()))),
-        DType::F16 => visitor.visit_total(|x: S| F16::from_raw(soft::f32_to_f16_toward_zero(x.to_odd()))),
-        DType::BF16 if near => visitor.visit_total(|x: S| BF16::from_raw(soft::f32_to_bf16(x.to_odd()))),
-        DType::BF16 => visitor.visit_total(|x: S| BF16::from_raw(soft::f32_to_bf16_toward_zero(x.to_odd()))),
+        DType::F16 if near => visitor.visit_total(|x: S| F16::from_raw(narrow::f32_to_f16(x.to_odd()))),
+        DType::F16 => visitor.visit_total(|x: S| F16::from_raw(narrow::f32_to_f16_toward_zero(x.to_odd()))),
+        DType::BF16 if near => visitor.visit_total(|x: S| BF16::from_raw(narrow::f32_to_bf16(x.to_odd()))),
+        DType::BF16 => {
+            visitor.visit_total(|x: S| BF16::from_raw(narrow::f32_to_bf16_toward_zero(x.to_odd())))
+        }
         // A NaN becomes a number here, and on the way from `f32` to `f16` its sign was lost.
         DType::F8E4B15 if from == DType::F16 => visitor.visit_total(|x: S| {
             let value = x.to_odd();
             F8E4B15::from_raw(
-                soft::f32_to_fp8e4b15_limited(value.abs()) | (value.to_bits() >> 24) as u8 & 0x80,
+                narrow::f32_to_fp8e4b15_limited(value.abs()) | (value.to_bits() >> 24) as u8 & 0x80,
             )
         }),
         DType::F8E4B15 => {
-            visitor.visit_total(|x: S| F8E4B15::from_raw(soft::f32_to_fp8e4b15_limited(x.to_odd())))
+            visitor.visit_total(|x: S| F8E4B15::from_raw(narrow::f32_to_fp8e4b15_limited(x.to_odd())))
         }
         DType::F8E5 if !near => {
-            visitor.visit_total(|x: S| F8E5::from_raw(soft::f32_to_fp8e5_toward_zero(x.to_odd())))
+            visitor.visit_total(|x: S| F8E5::from_raw(narrow::f32_to_fp8e5_toward_zero(x.to_odd())))
         }
         _ => {
             let Some(format) = Fp8Format::from_dtype(to) else {

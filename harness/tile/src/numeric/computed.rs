@@ -1,4 +1,4 @@
-//! The result of a lane. See `ops` and `cast` for its computation.
+//! The result of a lane. See `elementwise` and `cast` for its computation.
 
 /// The result of an operation for one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

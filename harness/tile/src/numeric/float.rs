@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::integer::Int;
 use super::math::Native;
-use super::soft::{self, Fp8Format};
+use super::narrow::{self, Fp8Format};
 use crate::fault::{Fault, is_planted};
 
 /// A float dtype: a native one, or a narrow one that is computed in `f32` and rounded back. For sums, products,
@@ -99,12 +99,12 @@ macro_rules! native {
 
 #[inline(always)]
 fn fma_f32(x: f32, y: f32, z: f32) -> f32 {
-    soft::fma_odd(x, y, z) as f32
+    narrow::fma_odd(x, y, z) as f32
 }
 
 native! {
     f32 u32 fma_f32, to_f32, std::convert::identity;
-    f64 u64 libm::fma, to_f64, soft::f64_to_f32_odd;
+    f64 u64 libm::fma, to_f64, narrow::f64_to_f32_odd;
 }
 
 macro_rules! narrow {
@@ -168,11 +168,11 @@ macro_rules! narrow {
             }
             #[inline(always)]
             fn narrow_fma(x: f32, y: f32, z: f32) -> Self {
-                Self($narrow(soft::f64_to_f32_odd(soft::fma_odd(x, y, z))))
+                Self($narrow(narrow::f64_to_f32_odd(narrow::fma_odd(x, y, z))))
             }
             #[inline(always)]
             fn narrow_double(value: f64) -> Self {
-                Self($narrow(soft::f64_to_f32_odd(value)))
+                Self($narrow(narrow::f64_to_f32_odd(value)))
             }
             #[inline(always)]
             fn from_int<I: Int>(value: I) -> Self {
@@ -181,9 +181,9 @@ macro_rules! narrow {
                 let double = if I::BITS < 64 || is_planted(Fault::IntegersRoundTwice) {
                     value.to_f64()
                 } else if I::SIGNED {
-                    soft::i128_to_f64_odd(wide as i64 as i128)
+                    narrow::i128_to_f64_odd(wide as i64 as i128)
                 } else {
-                    soft::i128_to_f64_odd(wide as i128)
+                    narrow::i128_to_f64_odd(wide as i128)
                 };
                 Self::narrow_double(double)
             }
@@ -201,19 +201,19 @@ macro_rules! narrow {
 
 narrow! {
     /// IEEE 754 binary16.
-    F16 u16 soft::f16_to_f32, soft::f32_to_f16;
+    F16 u16 narrow::f16_to_f32, narrow::f32_to_f16;
     /// bfloat16.
-    BF16 u16 soft::bf16_to_f32, soft::f32_to_bf16;
+    BF16 u16 narrow::bf16_to_f32, narrow::f32_to_bf16;
     /// `fp8e4nv`.
-    F8E4NV u8 soft::fp8e4nv_to_f32, soft::f32_to_fp8e4nv;
+    F8E4NV u8 narrow::fp8e4nv_to_f32, narrow::f32_to_fp8e4nv;
     /// `fp8e5`.
-    F8E5 u8 soft::fp8e5_to_f32, soft::f32_to_fp8e5;
+    F8E5 u8 narrow::fp8e5_to_f32, narrow::f32_to_fp8e5;
     /// `fp8e4b8`.
-    F8E4B8 u8 soft::fp8e4b8_to_f32, soft::f32_to_fp8e4b8;
+    F8E4B8 u8 narrow::fp8e4b8_to_f32, narrow::f32_to_fp8e4b8;
     /// `fp8e5b16`.
-    F8E5B16 u8 soft::fp8e5b16_to_f32, soft::f32_to_fp8e5b16;
+    F8E5B16 u8 narrow::fp8e5b16_to_f32, narrow::f32_to_fp8e5b16;
     /// `fp8e4b15`.
-    F8E4B15 u8 soft::fp8e4b15_to_f32, soft::f32_to_fp8e4b15;
+    F8E4B15 u8 narrow::fp8e4b15_to_f32, narrow::f32_to_fp8e4b15;
 }
 
 impl Fp8Format {
@@ -221,11 +221,11 @@ impl Fp8Format {
     pub(super) const fn from_dtype(dtype: crate::DType) -> Option<Self> {
         use crate::DType;
         Some(match dtype {
-            DType::F8E4NV => soft::FP8E4NV,
-            DType::F8E5 => soft::FP8E5,
-            DType::F8E4B8 => soft::FP8E4B8,
-            DType::F8E5B16 => soft::FP8E5B16,
-            DType::F8E4B15 => soft::FP8E4B15,
+            DType::F8E4NV => narrow::FP8E4NV,
+            DType::F8E5 => narrow::FP8E5,
+            DType::F8E4B8 => narrow::FP8E4B8,
+            DType::F8E5B16 => narrow::FP8E5B16,
+            DType::F8E4B15 => narrow::FP8E4B15,
             _ => return None,
         })
     }

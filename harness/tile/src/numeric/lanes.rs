@@ -14,7 +14,7 @@ use bytemuck::{Pod, try_cast_slice, try_cast_slice_mut};
 
 use super::cast::visit_cast;
 use super::element::{Element, Raw};
-use super::ops::{
+use super::elementwise::{
     Flaw, Visit1, Visit2, Visit3, unary_result, visit_binary, visit_compare, visit_ternary, visit_unary,
 };
 use crate::DType;

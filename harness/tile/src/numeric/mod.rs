@@ -1,7 +1,7 @@
 //! Exact arithmetic of every dtype, on raw bits.
 //!
 //! A lane is the bits of one element in the low bits of a `u64`; `i1` is 0 or 1. The functions here take one lane,
-//! those of [`lanes`] whole blocks; both go through one table of operations ([`ops`](self)), so they cannot differ.
+//! those of [`lanes`] whole blocks; both go through one table of operations ([`elementwise`](self)), so they cannot differ.
 //!
 //! Results:
 //!
@@ -27,21 +27,21 @@ mod cast;
 mod computed;
 mod dispatch;
 mod element;
+mod elementwise;
 mod float;
 mod integer;
 pub mod lanes;
 pub mod library;
 mod math;
+mod narrow;
 pub mod numpy;
-mod ops;
 pub mod single;
-mod soft;
 mod text;
 
 pub use accuracy::{Accuracy, Range, binary_range, ternary_range, unary_range};
 pub use cast::{cast, cast_defined, decode, decode_int, encode, encode_int, is_infinite, is_nan};
 pub use computed::Computed;
-pub use ops::{
+pub use elementwise::{
     apply_binary, apply_ternary, apply_unary, binary_defined, compare, ternary_defined, unary_defined,
     unary_result,
 };

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::super::soft;
+use super::super::narrow;
 use super::*;
 
 /// The non-negative numbers of a dtype, in order, by their definition alone.
@@ -271,12 +271,12 @@ fn every_narrow_lane_survives_widening_and_narrowing() {
 #[test]
 fn f16_and_bf16_widen_as_the_half_crate_does() {
     for bits in 0..=u16::MAX {
-        let (ours, theirs) = (soft::f16_to_f32(bits), half::f16::from_bits(bits).to_f32());
+        let (ours, theirs) = (narrow::f16_to_f32(bits), half::f16::from_bits(bits).to_f32());
         assert!(
             ours.to_bits() == theirs.to_bits() || (ours.is_nan() && theirs.is_nan()),
             "{bits:#x}"
         );
-        let (ours, theirs) = (soft::bf16_to_f32(bits), half::bf16::from_bits(bits).to_f32());
+        let (ours, theirs) = (narrow::bf16_to_f32(bits), half::bf16::from_bits(bits).to_f32());
         assert!(
             ours.to_bits() == theirs.to_bits() || (ours.is_nan() && theirs.is_nan()),
             "{bits:#x}"
