@@ -275,22 +275,17 @@ impl<'a> Machine<'a> {
             let closure = self.function_value(init, None);
             self.apply(&closure, &Arguments::of(all))?;
         }
-        let scope = self.enter(&format_name(root, def), None)?;
-        let mut values = std::iter::once(layer).chain(inputs);
-        for parameter in list_parameters(def) {
-            let value = match (values.next(), &parameter.default) {
-                (Some(value), _) => value,
-                (None, Some(default)) => self.eval(default, &scope)?,
-                (None, None) => return Ok(None),
-            };
-            scope.bind(parameter.parameter.name.as_str(), value);
+        let required = list_parameters(def).filter(|one| one.default.is_none());
+        if required.count() > 1 + inputs.len() {
+            return Ok(None);
         }
-        self.bind_rest(def, &scope);
-        let result = self.run(&def.body, &scope)?;
-        if let Flow::Return(value) = result {
-            self.mark_returned(&value, 0);
-        }
-        self.leave();
+        let mut all = vec![layer];
+        all.extend(inputs);
+        let closure = self.function_value(def, None);
+        self.class_names.push(class.name.to_string());
+        let result = self.apply(&closure, &Arguments::of(all));
+        self.class_names.pop();
+        self.mark_returned(&result?, 0);
         Ok(Some(()))
     }
 
