@@ -1,6 +1,6 @@
 //! A combine function as a formula on lanes. Besides the results of conforming implementations, a formula can compute a
 //! range that also contains the exact result, so that ranges of different orders can be compared
-//! ([`Formula::combine_loosely`]). See `trees` for orders.
+//! ([`Formula::combine_loosely`]). See `combine_function` for orders.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CastKind, Combine, Elem, OpKind, TernaryOp, UnaryOp};

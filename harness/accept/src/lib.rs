@@ -12,7 +12,7 @@
 //! | these of an interval | all between its extremes (`image`) |
 //! | sums, products, scans, dots, float atomics | any order, each step rounded: `n u` times the terms' magnitudes (`sum`) |
 //! | other reductions that do not round | equal in several orders; unknown if they differ |
-//! | other regions over floats | the hull of several orders, widened by `n` roundings; unknown if orders exclude each other (`trees`) |
+//! | other regions over floats | the hull of several orders, widened by `n` roundings; unknown if orders exclude each other (`combine_function`) |
 //!
 //! # Permitted compiler changes to floats
 //!
@@ -23,7 +23,7 @@
 //!   default), so that LLVM contracts without flags on the operations; `ptxas` is given `--fmad` with it. See
 //!   `contract` for how far a product keeps its factors.
 //! - **Combine**: `dot(a, b, 0) + d` becomes `dot(a, b, d)`, and `sum(x[:, :, None] * y[None, :, :], 1)` a dot, in Triton's
-//!   own passes (`Combine.td`, `Combine.cpp`), whatever `enable_fp_fusion` says (`combine`). Up to 3.7 the second is a
+//!   own passes (`Combine.td`, `Combine.cpp`), whatever `enable_fp_fusion` says (`dot_addition`). Up to 3.7 the second is a
 //!   dot with `tf32` operands. This is not accepted: 3.8 fixed it.
 //! - **Narrow**: a result that is rounded to a dtype which the operands were widened from is computed in that dtype
 //!   (LLVM, `visitFPTrunc`). The value is the same, except that a product may be fused there (`narrow`).
@@ -56,7 +56,8 @@ mod attribution;
 mod blocks;
 mod cause;
 mod chunk;
-mod combine;
+mod combine_function;
+mod dot_addition;
 mod dots;
 mod doubt;
 mod ends;
@@ -85,7 +86,6 @@ mod state;
 mod sum;
 mod touched;
 mod transfer;
-mod trees;
 mod wide;
 
 use cerith_interp::{Config, InternalError, ParamValue, Program};

@@ -1,4 +1,4 @@
-//! The dots of a launch whose accumulator may be a sum. See `combine` for their results.
+//! The dots of a launch whose accumulator may be a sum. See `dot_addition` for their results.
 
 use std::collections::{BTreeMap, BTreeSet};
 

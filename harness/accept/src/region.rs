@@ -6,6 +6,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Combine, InputPrecision};
 use cerith_tile::numeric;
 
+use super::combine_function;
 use super::dots::{Products, Steps};
 use super::float;
 use super::formula::{Element, Formula};
@@ -16,7 +17,6 @@ use super::precision;
 use super::product::Product;
 use super::state::{Halt, Machine};
 use super::sum::{Factor, Input, Sum};
-use super::trees;
 use cerith_interp::config::Combining;
 use cerith_interp::elementwise::compute_dtype;
 use cerith_interp::movement::row_major;
@@ -236,7 +236,8 @@ impl<'a> Machine<'a> {
         step: &Step,
     ) -> Result<Vec<Lane>, Halt> {
         let elements = self.collect_elements(along, row, false, step)?;
-        let mut lanes = trees::bound_reduction(formula, &elements, self.config.combining == Combining::Own);
+        let mut lanes =
+            combine_function::bound_reduction(formula, &elements, self.config.combining == Combining::Own);
         for (nth, combine) in formula.combines.iter().enumerate() {
             if let (Some(combine), Some(lane)) = (*combine, lanes.get_mut(nth)) {
                 let dtype = self.dtype(step.ins[nth]);
@@ -259,7 +260,8 @@ impl<'a> Machine<'a> {
         step: &Step,
     ) -> Result<Vec<Element>, Halt> {
         let elements = self.collect_elements(along, row, reverse, step)?;
-        let mut prefixes = trees::bound_scan(formula, &elements, self.config.combining == Combining::Own);
+        let mut prefixes =
+            combine_function::bound_scan(formula, &elements, self.config.combining == Combining::Own);
         for (nth, combine) in formula.combines.iter().enumerate() {
             if let Some(combine) = *combine {
                 let dtype = self.dtype(step.ins[nth]);

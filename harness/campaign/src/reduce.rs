@@ -2,7 +2,7 @@
 
 mod candidate_tester;
 mod fault;
-mod mark;
+mod invariant;
 
 use std::fmt::Write as _;
 use std::io;
@@ -22,7 +22,7 @@ use cerith_runner::pipeline;
 
 use self::candidate_tester::{CandidateTester, Tally};
 pub use self::fault::reduce_fault;
-use self::mark::Mark;
+use self::invariant::Invariant;
 use cerith_runner::host::{Console, Host};
 use cerith_runner::options::EngineChoice;
 
@@ -128,22 +128,22 @@ pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Sma
             failed.engine, failed.message
         )));
     }
-    let mut marks = Mark::from_trial(&trial);
-    if marks.is_empty() {
+    let mut invariants = Invariant::from_trial(&trial);
+    if invariants.is_empty() {
         return Err(Unreduced::NoDifference(describe_verdict(&trial)));
     }
     // Records have no outcome for a smaller case.
-    let on_record = |mark: &Mark| {
-        mark.engine == EngineId::Recorded
+    let on_record = |invariant: &Invariant| {
+        invariant.engine == EngineId::Recorded
             || trial
                 .other_records
                 .iter()
-                .any(|one| one.id == mark.engine && one.remembered.is_some())
+                .any(|one| one.id == invariant.engine && one.remembered.is_some())
     };
-    if let Some(mark) = marks.iter().find(|mark| on_record(mark)) {
-        let engine = mark.engine.to_string();
-        marks.retain(|mark| !on_record(mark));
-        if marks.is_empty() {
+    if let Some(invariant) = invariants.iter().find(|invariant| on_record(invariant)) {
+        let engine = invariant.engine.to_string();
+        invariants.retain(|invariant| !on_record(invariant));
+        if invariants.is_empty() {
             return Err(Unreduced::OnRecord(engine));
         }
     }
@@ -154,7 +154,11 @@ pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Sma
         panel
             .other_engines()
             .iter()
-            .filter(|engine| marks.iter().any(|mark| mark.engine == *engine.id()))
+            .filter(|engine| {
+                invariants
+                    .iter()
+                    .any(|invariant| invariant.engine == *engine.id())
+            })
             .cloned()
             .collect(),
     );
@@ -163,7 +167,7 @@ pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Sma
         keeps: start_calls,
         ..bounds
     };
-    let mut oracle = CandidateTester::new(case, &trial, &asked, &marks, bounds);
+    let mut oracle = CandidateTester::new(case, &trial, &asked, &invariants, bounds);
     match oracle.holds(&start) {
         Ok(true) => {}
         Ok(false) => return Err(Unreduced::Unsteady),
@@ -173,7 +177,7 @@ pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Sma
     let reduced = cerith_gen::reduce::reduce(start, &mut oracle);
     Ok(Smaller {
         before,
-        preserved: marks.iter().map(Mark::describe).collect(),
+        preserved: invariants.iter().map(Invariant::describe).collect(),
         tally: oracle.tally(),
         took: began.elapsed(),
         reduced,

@@ -16,7 +16,7 @@ use cerith_toolchain::compiled::Kernel;
 use cerith_toolchain::conversation::frame::{self, BadFrame, NoFrame};
 use rustix::io::Errno;
 
-use super::device::{Code, Device, Work};
+use super::batch::{Code, Device, Work};
 use super::driver::{self, Error, Gpu, OpenError};
 use super::wire::{self, Answer, Batch, GpuHeader, RanHeader};
 use cerith_engine::job::{BadJob, Ran};

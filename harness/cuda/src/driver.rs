@@ -1,7 +1,7 @@
 //! CUDA's driver library, found at run time: the few calls that executing a job takes, behind types that own what they
 //! stand for. The only module of Cerith with `unsafe` in it.
 //!
-//! See `super::device` for how they are used.
+//! See `super::batch` for how they are used.
 //!
 //! Invariants: the library is looked for once, by [`Gpu::open`], and nothing else calls it before that succeeded; a
 //! GPU's context is current on the thread that opened it, and no type here is `Send`, so every call comes from that
@@ -246,7 +246,7 @@ impl Gpu {
     pub fn upload(&self, to: &mut Buffer, from: &HostBuffer, len: usize) -> Result<()> {
         let len = len.min(to.len).min(from.len);
         // SAFETY: both ranges are inside of their buffers. The host's buffer is read later, in stream order; callers that change
-        // or drop it synchronize first, as `device` does at the end of every batch.
+        // or drop it synchronize first, as `batch` does at the end of every batch.
         check(unsafe { sys::cuMemcpyHtoDAsync_v2(to.address, from.pointer.cast(), len, self.stream) })
     }
 
@@ -626,7 +626,7 @@ pub struct HostBuffer {
 impl HostBuffer {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` bytes, initialised, that live as long as `self`. No transfer writes them meanwhile, since `device` waits
+        // SAFETY: `len` bytes, initialised, that live as long as `self`. No transfer writes them meanwhile, since `batch` waits
         // for transfers before it reads the bytes.
         unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
     }

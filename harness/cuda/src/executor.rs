@@ -5,7 +5,7 @@
 //! its jobs run again one by one, to find the job at fault. They also do if one job wrote out of bounds and may have changed
 //! another job's result.
 //!
-//! See `super::device` for the GPU, and `super::wire` and `cerith_toolchain::conversation` for bytes and pipes.
+//! See `super::batch` for the GPU, and `super::wire` and `cerith_toolchain::conversation` for bytes and pipes.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;

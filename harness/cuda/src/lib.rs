@@ -8,9 +8,9 @@
 //! See `cerith-cli` for the choice between the GPU and the record, and `cerith-verdict` for who is right.
 #![warn(missing_docs)]
 
+mod batch;
 pub mod bundle;
 pub mod child;
-mod device;
 mod driver;
 mod executor;
 pub mod record;

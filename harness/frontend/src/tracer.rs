@@ -19,7 +19,7 @@ pub(crate) mod launch;
 mod liveness;
 mod loops;
 mod operator;
-mod passes;
+mod refusal;
 mod returns;
 mod specialise;
 mod statement;
@@ -30,7 +30,7 @@ use cerith_tile::source::Span;
 use ruff_text_size::TextRange;
 
 use self::frame::{ActiveCall, Frame};
-pub(crate) use self::passes::find_refusal_if_used;
+pub(crate) use self::refusal::find_refusal_if_used;
 use crate::plain::{Modules, Runner};
 use crate::text::{span_of, with_stack};
 use cerith_language::lowering::Lowering;

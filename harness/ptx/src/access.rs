@@ -3,11 +3,11 @@
 use cerith_memory::{ByteState, Fault, ORIGIN};
 use smallvec::SmallVec;
 
-use crate::history::Accessor;
 use crate::lanes::{LANES, lanes_of};
 use crate::machine::{Machine, Stop, Target};
 use crate::op::{Access, Address, Atomic, Copy};
 use crate::outcome::TrapKind;
+use crate::race::Accessor;
 use crate::warp::{Pending, Warp};
 
 /// Maximum bytes that one lane accesses at once.

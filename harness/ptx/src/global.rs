@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::history::{Accessor, History, Met};
 use crate::outcome::{FindingKind, Thread};
+use crate::race::{Accessor, History, Met};
 
 /// Bytes of a page of histories.
 const PAGE: usize = 64;

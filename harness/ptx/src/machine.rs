@@ -8,13 +8,13 @@ use cerith_memory::{Memory, ORIGIN};
 
 use crate::config::{Config, Launch, SCRATCH_WINDOW};
 use crate::global::{Global, Race};
-use crate::history::{Accessor, Met};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::op::{Address, StateSpace};
 use crate::outcome::{
     Exhausted, Finding, FindingKind, InstructionLocation, LaunchOutcome, MOST_FINDINGS, Resource, Thread,
     Trap, TrapKind,
 };
+use crate::race::{Accessor, Met};
 use crate::shared::Shared;
 use crate::warp::Warp;
 

@@ -8,11 +8,11 @@
 //! The summation of floats is undocumented; [`sum`] models it.
 
 use crate::alu::half::{bf16_to_f32, f16_to_f32};
-use crate::history::Accessor;
 use crate::lanes::{ALL, LANES, Lanes};
 use crate::machine::{Machine, Stop};
 use crate::op::{MatrixLoad, Mma, MmaKind};
 use crate::outcome::TrapKind;
+use crate::race::Accessor;
 use crate::sum;
 use crate::warp::Warp;
 

@@ -1,7 +1,7 @@
 //! A block's shared memory, the history of each of its bytes, and the copies on their way to it.
 
-use crate::history::{Accessor, History, Met, note};
 use crate::outcome::FindingKind;
+use crate::race::{Accessor, History, Met, note};
 
 /// The state of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

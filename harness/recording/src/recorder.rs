@@ -27,6 +27,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("executed.py", include_str!("../python/cerith_triton/executed.py")),
     ("failures.py", include_str!("../python/cerith_triton/failures.py")),
     ("hooks.py", include_str!("../python/cerith_triton/hooks.py")),
+    ("inputs.py", include_str!("../python/cerith_triton/inputs.py")),
     ("launch.py", include_str!("../python/cerith_triton/launch.py")),
     ("parts.py", include_str!("../python/cerith_triton/parts.py")),
     (
@@ -59,7 +60,6 @@ const PROGRAM_FILES: &[(&str, &str)] = &[
         "connection.py",
         include_str!("../python/cerith_triton/connection.py"),
     ),
-    ("data.py", include_str!("../python/cerith_triton/data.py")),
     ("devices.py", include_str!("../python/cerith_triton/devices.py")),
     ("formats.py", include_str!("../python/cerith_triton/formats.py")),
     ("judging.py", include_str!("../python/cerith_triton/judging.py")),

@@ -35,10 +35,10 @@ mod picture;
 pub mod pipeline;
 pub mod preflight;
 pub mod record;
+mod report_folder;
 pub mod run;
 pub mod side;
 pub mod stages;
-mod store;
 pub mod sweep;
 pub mod worker_files;
 

@@ -15,11 +15,11 @@ use crate::exit::Exit;
 use crate::gate::PassCriteria;
 use crate::judge::CaseResult;
 use crate::pipeline::in_order;
-use crate::store::{NoStore, Plan, Store};
+use crate::report_folder::{NoStore, Plan, Store};
 
 use crate::host::{Console, Host};
 use crate::options::{PrintFormat, ReportOptions};
-pub use crate::store::{Blocked, PARTIAL, STREAM, find_latest_stream};
+pub use crate::report_folder::{Blocked, PARTIAL, STREAM, find_latest_stream};
 
 /// The outputs of a run's events: the terminal, and the stream on disk.
 pub struct Output<'a> {

@@ -22,7 +22,7 @@ use crate::compiled::{Compiled, Invocation, Kernel, Metadata};
 use crate::dependencies::{Dependencies, Mark, States};
 use crate::response::Raised;
 use crate::wire::{self, BadRequest};
-use crate::{Home, Toolchain, mode};
+use crate::{Home, Toolchain, environment};
 
 /// Compilations on disk. Shared between threads and processes.
 #[derive(Clone, Debug)]
@@ -341,7 +341,7 @@ pub(crate) fn compute_key(
         add(name.as_bytes());
         add(text.as_bytes());
     }
-    for (name, value) in mode::passed_variables(false) {
+    for (name, value) in environment::passed_variables(false) {
         add(name.as_bytes());
         add(value.as_encoded_bytes());
     }

@@ -53,6 +53,7 @@ pub mod compiler;
 pub mod containment;
 pub mod conversation;
 mod dependencies;
+mod environment;
 mod explain;
 pub mod failure;
 mod home;

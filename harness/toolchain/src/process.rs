@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::mode::passed_variables;
+use crate::environment::passed_variables;
 
 /// The working folder of such a program. It is not a temporary folder: uv looks for settings in every folder above too.
 const FOLDER: &str = "/";

@@ -4,7 +4,7 @@
 //! expectation of it. An undefined program is expected only if an expectation says so, because a case without a fair trial tests
 //! nothing. For the same reason an engine that does not support a case, or runs out of time or memory on it, needs an
 //! expectation. An engine that is missing needs none, nor does one that compiles for a named GPU that lacks what the case needs.
-//! An inconclusive trial breaks nothing here; a result that is undecided as a whole does (`gate`).
+//! An inconclusive trial breaks nothing here; a result that is undecided as a whole does (`demands`).
 //!
 //! `cerith-case` reads expectations.
 

@@ -94,11 +94,11 @@ mod arithmetic;
 mod canary;
 mod conforming;
 mod cover;
+mod demands;
 mod difference;
 mod expectation;
 mod explained;
 mod failure;
-mod gate;
 mod given_contents;
 mod interval;
 mod language;
@@ -114,11 +114,11 @@ mod verdict;
 mod witness;
 
 pub use canary::run_canaries;
+pub use demands::Demands;
 pub use difference::{
     BitForBit, Bytes, Comparison, Element, MAX_KEPT_ELEMENTS, MAX_SPANS, Spans, Tolerance, Zone, compare,
 };
 pub use expectation::{Assessment, Met, Testimony, assess};
-pub use gate::Demands;
 pub use language::Stoppage;
 pub use left_out::LeftOut;
 pub use panel::{EngineRun, Failed, Panel, Spent, Stopped, Trial, try_case};

@@ -17,9 +17,9 @@ use cerith_tile::quirk::signature::ADDRESSES;
 use cerith_tile::rules::{Rule, Rules, Version};
 
 use crate::conforming::ByReference;
+use crate::demands::{self, Demands, did_not_finish};
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
 use crate::explained;
-use crate::gate::{self, Demands, did_not_finish};
 use crate::given_contents;
 use crate::language::{Stoppage, find_deciding_rules, find_stoppage};
 use crate::left_out::{LeftOut, merge_left_out};
@@ -311,7 +311,7 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .map(EngineRun::testimony)
         .collect();
     let mut assessment = assess(&verdict, &witnesses, &case.expectations);
-    gate::hold(&mut assessment, &panel.demands, case, &verdict, &witnesses);
+    demands::hold(&mut assessment, &panel.demands, case, &verdict, &witnesses);
     let rules = match &panel.reference {
         Some(reference) if references.len() > 1 => find_deciding_rules(reference, case, &references),
         _ => Vec::new(),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 import triton.language as tl
 
 from . import errors
-from .driver import FakeDriver
+from .fake_driver import FakeDriver
 from .emitted import find_undefined, parameter_of, to_plain_triton
 
 # torch reads these when it is imported. Without them it would reuse a module of an older run, and its other

@@ -18,16 +18,9 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 import numpy as np
 import triton
 
-from .driver import FakeDriver
+from .capability import MAX_THREADS, MULTIPROCESSORS, SHARED, SHARED_ELSE
+from .fake_driver import FakeDriver
 from .memory import Session
-
-# Bytes of shared memory that a block may have, by compute capability (CUDA C programming guide, technical
-# specifications per compute capability).
-_SHARED = {80: 166912, 86: 101376, 87: 166912, 89: 101376, 120: 101376, 121: 101376}
-_SHARED_ELSE = 232448
-# An H100's or H200's; nothing that is compiled here depends on it.
-_MULTIPROCESSORS = 132
-_MAX_THREADS = 1024
 
 _INTEGERS = {
     "i1": "<B",
@@ -171,13 +164,13 @@ class RecordingDriver(FakeDriver):
     def __init__(self, recorder: Recorder, target: int) -> None:
         super().__init__(divmod(target, 10))
         self._recorder = recorder
-        shared = _SHARED.get(target, _SHARED_ELSE)
+        shared = SHARED.get(target, SHARED_ELSE)
         handles: Callable[..., tuple[int, ...]] = _load_binary
         self.utils = SimpleNamespace(
             get_device_properties=lambda _device: {
                 "max_shared_mem": shared,
                 "max_num_regs": 65536,
-                "multiprocessor_count": _MULTIPROCESSORS,
+                "multiprocessor_count": MULTIPROCESSORS,
                 "warpSize": 32,
                 "sm_clock_rate": 1_980_000,
                 "mem_clock_rate": 2_619_000,
@@ -230,7 +223,7 @@ def assemble_for(gpu: int | None) -> Iterator[None]:
 def _load_binary(*_: object) -> tuple[int, ...]:
     """Handles of module and function, registers, spilled registers, and from 3.4 the most threads."""
     handles = (1, 1, 0, 0)
-    return (*handles, _MAX_THREADS) if _VERSION >= (3, 4) else handles
+    return (*handles, MAX_THREADS) if _VERSION >= (3, 4) else handles
 
 
 # The compiled kernels that are being made ready to launch, innermost last.

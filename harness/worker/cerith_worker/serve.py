@@ -23,7 +23,7 @@ import numpy as np
 import triton
 import triton.language as tl
 
-from . import STDOUT, TORCH, driver, errors, inductor, program, tracked, warm, wire
+from . import STDOUT, TORCH, errors, fake_driver, inductor, program, tracked, warm, wire
 from .apart import ForkedWorker
 from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
@@ -168,7 +168,7 @@ class Worker:
     ) -> tuple[list[memoryview], tuple[str, int, BaseException] | None]:
         """Makes the launches; the bytes that the storages had before, and what ended it."""
         originals = _storages(session, header, blobs)
-        fake = driver.FakeDriver() if header["driver"] else None
+        fake = fake_driver.FakeDriver() if header["driver"] else None
         return originals, self._settled(session, self._run(session, header, fake, None))
 
     def _proven(self, found: _Found, header: dict[str, Any], blobs: memoryview) -> _Found:
@@ -275,7 +275,7 @@ class Worker:
         self,
         session: Session,
         header: dict[str, Any],
-        fake: driver.FakeDriver | None,
+        fake: fake_driver.FakeDriver | None,
         recorder: Recorder | None,
     ) -> tuple[str, int, BaseException] | None:
         """Imports and launches; the exception that ended it, with the phase and the launch it came in."""
@@ -284,7 +284,7 @@ class Worker:
             with ExitStack() as stack:
                 # A printing that failed leaves its format behind.
                 stack.enter_context(np.printoptions())
-                stack.enter_context(driver.install_fake(fake))
+                stack.enter_context(fake_driver.install_fake(fake))
                 launches = header["launches"]
                 # State of a host function (for example a hook) must not reach the next request. Compiled
                 # kernels stay with their module, and a case is to be compiled as if it were alone.
@@ -495,7 +495,7 @@ def main() -> None:
     elif inductor.is_requested():
         torch = inductor.Inductor(ask)
     elif programs is None or programs.torch is None:
-        driver.show_triton_a_torch()
+        fake_driver.show_triton_a_torch()
     if torch is None and programs is None and "TRITON_INTERPRET" not in os.environ:
         if not TORCH:
             prepare()

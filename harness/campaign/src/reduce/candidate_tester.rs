@@ -15,7 +15,7 @@ use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Trial, try_case};
 
 use super::Bounds;
-use super::mark::{Mark, normalise_complaint};
+use super::invariant::{Invariant, normalise_complaint};
 use cerith_runner::host::Host;
 
 /// Bytes of stack of a job: kernels are nested text, and walking them is recursive.
@@ -52,7 +52,7 @@ enum Expected {
 /// Runs the reference and the engines on candidates.
 pub struct CandidateTester<'a> {
     panel: &'a Panel,
-    marks: &'a [Mark],
+    invariants: &'a [Invariant],
     /// A function that candidates call.
     keeps: Option<&'a str>,
     filter: Option<(Reference, Vec<(Rules, Expected)>)>,
@@ -66,17 +66,23 @@ pub struct CandidateTester<'a> {
 }
 
 impl<'a> CandidateTester<'a> {
-    /// Asks whether these marks stay in candidates of a case. `trial` is that of the case itself.
-    pub fn new(case: &Case, trial: &Trial, panel: &'a Panel, marks: &'a [Mark], bounds: Bounds<'a>) -> Self {
+    /// Asks whether these invariants stay in candidates of a case. `trial` is that of the case itself.
+    pub fn new(
+        case: &Case,
+        trial: &Trial,
+        panel: &'a Panel,
+        invariants: &'a [Invariant],
+        bounds: Bounds<'a>,
+    ) -> Self {
         let batches = panel
             .order()
             .iter()
             .any(|id| matches!(id, EngineId::Cuda { .. } | EngineId::Jit { .. }));
         Self {
             panel,
-            marks,
+            invariants,
             keeps: bounds.keeps,
-            filter: build_filter(case, trial, marks),
+            filter: build_filter(case, trial, invariants),
             jobs: bounds.jobs.max(if batches { BATCH_SIZE } else { 1 }),
             host: bounds.host,
             end: Instant::now() + bounds.time,
@@ -131,7 +137,7 @@ impl<'a> CandidateTester<'a> {
     /// Whether a case differs as the first one did.
     pub fn differs(&self, case: &Case) -> Result<bool, Ended> {
         match catch_panic(|| try_case(case, self.panel)) {
-            Ok(Ok(trial)) => Ok(self.marks.iter().all(|mark| mark.is_in(&trial))),
+            Ok(Ok(trial)) => Ok(self.invariants.iter().all(|invariant| invariant.is_in(&trial))),
             Ok(Err(_)) => Err(Ended),
             Err(_) => Ok(false),
         }
@@ -156,13 +162,18 @@ fn can_read_back(candidate: &Candidate, case: &Case) -> bool {
 
 /// The reference that filters candidates, with the outcome that it must have by each of the rules. `None` if it has no outcome
 /// for the case itself.
-fn build_filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference, Vec<(Rules, Expected)>)> {
+fn build_filter(
+    case: &Case,
+    trial: &Trial,
+    invariants: &[Invariant],
+) -> Option<(Reference, Vec<(Rules, Expected)>)> {
     if trial.references.is_empty() {
         return None;
     }
     let mut rules: Vec<Rules> = Vec::new();
     for record in &trial.other_records {
-        if marks.iter().any(|mark| mark.engine == record.id) && !rules.contains(&record.rules) {
+        if invariants.iter().any(|invariant| invariant.engine == record.id) && !rules.contains(&record.rules)
+        {
             rules.push(record.rules);
         }
     }

@@ -13,7 +13,7 @@ const PROGRAM: &str = r#"
 import os, sys
 sys.path.insert(0, WORKER)
 os.environ["CERITH_TORCH"] = "hidden"
-from cerith_worker.driver import show_triton_a_torch
+from cerith_worker.fake_driver import show_triton_a_torch
 show_triton_a_torch()
 import numpy as np
 import triton

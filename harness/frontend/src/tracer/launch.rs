@@ -10,7 +10,7 @@ use cerith_tile::source::Span;
 use ruff_text_size::Ranged;
 
 use super::frame::{Frame, collect_leaves};
-use super::{Tracer, passes, uses};
+use super::{Tracer, refusal, uses};
 use crate::plain::Modules;
 use crate::text::{span_of, with_stack};
 use crate::traced::{self, Binding, Refused};
@@ -45,8 +45,8 @@ fn finish_trace(lo: Lowering, (bindings, arguments): Launched) -> Result<traced:
     let clears = lo.clears;
     let function = lo.builder.finish();
     let refusal = match function.verify() {
-        Ok(()) => passes::find_refusal(&function, lo.rules, &lo.library)
-            .or_else(|| passes::find_constant_store(&function, lo.read_only))
+        Ok(()) => refusal::find_refusal(&function, lo.rules, &lo.library)
+            .or_else(|| refusal::find_constant_store(&function, lo.read_only))
             .map(|diagnostic| Refusal::Rejected(Box::new(diagnostic))),
         Err(error) => {
             let message = format!("the reference made IR of this kernel that is wrong: {error}");

@@ -15,9 +15,9 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from . import data as kinds
+from . import inputs as kinds
 from . import hooks, judging, wording
-from .data import Data
+from .inputs import Data
 from .formats import Array
 from .trials import SEVERITY, Subject, Trial
 
@@ -105,7 +105,7 @@ def check(
     `cerith_triton.tensor`. They are copied, and stay as they are. Without torch, `fn` gets stand-ins with
     torch's names. `like_args`, `like_kwargs`: the arguments of `like`, if they differ.
 
-    `data`: `"all"`, or some of the kinds in `cerith_triton.data.KINDS` and `"given"`, the arguments as they
+    `data`: `"all"`, or some of the kinds in `cerith_triton.inputs.KINDS` and `"given"`, the arguments as they
     are. Other kinds replace the floats. `seed`: an integer that repeats a run's data; fresh by default.
 
     `accumulate`: the dtype whose rounding sums, products and functions may have: a kernel that rounds

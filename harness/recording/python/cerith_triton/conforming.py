@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 import numpy as np
 
 from . import arguments, checking, formats
-from . import data as kinds
+from . import inputs as kinds
 from .checking import Comparison, WrongResult
 from .standin.dtypes import DTYPES
 from .standin.host import tensor
@@ -188,7 +188,7 @@ def conforms(
     `dtypes`: each a name of every tensor's dtype (`"bfloat16"`), or names by parameter
     (`{"x": "float16", "index": "int64"}`; others are float32). Integers are from 0 to 7.
 
-    `data`: `"all"`, or some of the kinds in `cerith_triton.data.KINDS`. `kwargs`: other arguments, of both
+    `data`: `"all"`, or some of the kinds in `cerith_triton.inputs.KINDS`. `kwargs`: other arguments, of both
     functions; `like_kwargs`: of `like`, if they differ. For the rest, see `check`.
 
     A test that fails reports the smallest shape that fails. The launcher stays a function. Raises

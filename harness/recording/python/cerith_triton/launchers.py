@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from . import arguments as tensors
 from . import checking, conforming, wording
-from . import data as kinds
+from . import inputs as kinds
 from .checking import Comparison
 from .conforming import Conformance, Point
 from .failures import message_of

@@ -16,10 +16,10 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from . import arguments, data, formats, outputs
+from . import arguments, formats, inputs, outputs
 from .arguments import Argument, Copies
 from .binary import CerithError
-from .data import Data
+from .inputs import Data
 from .definition import function_of
 from .devices import watch_torch
 from .failures import kind_of, message_of
@@ -179,8 +179,8 @@ class Subject:
             made = copies.copy(argument.tensor)
             if values is not None and argument.name in values:
                 arguments.write_values(made, values[argument.name])
-            elif chosen.kind != data.GIVEN and argument in self.varied:
-                made_values = data.fill(chosen, position, argument.shape, argument.dtype)
+            elif chosen.kind != inputs.GIVEN and argument in self.varied:
+                made_values = inputs.fill(chosen, position, argument.shape, argument.dtype)
                 arguments.write_values(made, made_values)
         try:
             expected = self._run_reference(copies)
@@ -231,7 +231,7 @@ class Subject:
             del error
         except Exception as error:
             if oracle.outcome is None:
-                if chosen.kind == data.GIVEN:
+                if chosen.kind == inputs.GIVEN:
                     raise
                 reason = f"{self.name} raised {_describe_error(error)}"
                 return Trial(chosen, "skipped", reason=reason)
@@ -243,7 +243,7 @@ class Subject:
         if not found.names:
             found = self._changed_arguments(copies, before, expected)
             missing = len(expected.names) - len(found.names)
-            if missing > 0 and chosen.kind not in (data.GIVEN, "normal") and self.can_vary:
+            if missing > 0 and chosen.kind not in (inputs.GIVEN, "normal") and self.can_vary:
                 # An output may have held these values before. Other data shows which arguments are outputs.
                 self.run(Data("normal", chosen.seed))
                 found = self._changed_arguments(copies, before, expected)

@@ -13,8 +13,8 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from . import arguments, data, formats
-from .data import Data
+from . import arguments, formats, inputs
+from .inputs import Data
 from .formats import Array
 from .trials import Example, Output, Subject, Trial, kernel_of
 
@@ -196,7 +196,7 @@ class CodeWriter:
         self._chosen = chosen
         self._values = values
         # The data is in the test, and not made from a seed.
-        self._literal = values is not None or chosen.kind == data.GIVEN
+        self._literal = values is not None or chosen.kind == inputs.GIVEN
         # Names of arguments that are too large to be spelled out, and their descriptions.
         self._omitted: dict[str, str] = {}
 

@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import Any, Protocol, Sequence
 
-from .. import data as kinds
-from ..data import Data
+from .. import inputs as kinds
+from ..inputs import Data
 from . import kernelbench, plain, trial, tritonbench
 from .trial import Expected, Inputs, LaunchedOutput, TaskError, TrialSkipped
 

@@ -10,8 +10,8 @@ from typing import Any, Sequence
 import numpy as np
 
 from .. import arguments, formats
-from .. import data as kinds
-from ..data import Data
+from .. import inputs as kinds
+from ..inputs import Data
 from . import sizing, trial
 from .literals import TaskModule
 from .metering import Meter, WorkLimit, count_elements, make_shapes

@@ -20,7 +20,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from .. import arguments, conforming
-from ..data import Data
+from ..inputs import Data
 from . import sizing, trial
 from .literals import TaskModule
 from .metering import count_elements

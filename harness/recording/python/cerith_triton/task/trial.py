@@ -15,9 +15,9 @@ from typing import Any, Callable, Iterator, Sequence, TypeVar
 import numpy as np
 
 from .. import arguments, formats
-from .. import data as kinds
+from .. import inputs as kinds
 from ..arguments import Copies
-from ..data import Data
+from ..inputs import Data
 from ..devices import watch_torch
 from ..formats import Array
 from ..standin.dtypes import DTYPES

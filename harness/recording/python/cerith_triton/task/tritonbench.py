@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import arguments, formats, hooks
 from ..binary import CerithError
-from ..data import Data
+from ..inputs import Data
 from ..devices import watch_torch
 from ..launch import Call
 from ..oracle import LaunchError, Oracle

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 for folder in (HERE.parents[1], HERE.parents[3] / "worker", HERE / "kernels"):
     sys.path.insert(0, str(folder))
 
-import cerith_worker.driver as drivers  # noqa: E402
+import cerith_worker.fake_driver as drivers  # noqa: E402
 
 if find_spec("torch") is None:
     drivers.show_triton_a_torch()

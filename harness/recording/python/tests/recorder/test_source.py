@@ -44,7 +44,7 @@ from importlib.util import find_spec
 
 sys.path[:0] = [{str(folder)!r}, {str(worker)!r}]
 if find_spec("torch") is None:
-    from cerith_worker.driver import show_triton_a_torch
+    from cerith_worker.fake_driver import show_triton_a_torch
     show_triton_a_torch()
 import {name}
 assert callable({name}.{name}.fn)

@@ -8,7 +8,7 @@ use cerith_verdict::{Difference, EngineRun, Kind, Trial};
 
 /// The properties of one engine's difference that must stay the same.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub struct Invariant {
     /// The engine that differs.
     pub engine: EngineId,
     kind: Kind,
@@ -38,25 +38,28 @@ enum Appearance {
     Nothing,
 }
 
-impl Mark {
-    /// The marks of all engines that differ, one for each engine. If an engine has several differences, a new one is preferred.
+impl Invariant {
+    /// The invariants of all engines that differ, one for each engine. If an engine has several differences, a new one is preferred.
     pub fn from_trial(trial: &Trial) -> Vec<Self> {
-        let mut marks: Vec<Self> = Vec::new();
+        let mut invariants: Vec<Self> = Vec::new();
         for difference in &trial.verdict.differences {
-            let mark = Self {
+            let invariant = Self {
                 engine: difference.engine.clone(),
                 kind: difference.kind,
                 cause: Cause::from_difference(difference),
                 appearance: Appearance::from_difference(difference, trial),
             };
-            match marks.iter_mut().find(|other| other.engine == mark.engine) {
-                Some(other) if matches!((other.cause, mark.cause), (Cause::News, _)) => {}
-                Some(other) if matches!(mark.cause, Cause::News) => *other = mark,
+            match invariants
+                .iter_mut()
+                .find(|other| other.engine == invariant.engine)
+            {
+                Some(other) if matches!((other.cause, invariant.cause), (Cause::News, _)) => {}
+                Some(other) if matches!(invariant.cause, Cause::News) => *other = invariant,
                 Some(_) => {}
-                None => marks.push(mark),
+                None => invariants.push(invariant),
             }
         }
-        marks
+        invariants
     }
 
     /// Whether it is still there.

@@ -11,9 +11,9 @@ import pytest
 np = pytest.importorskip("numpy")
 
 import cerith_triton  # noqa: E402
-from cerith_triton import arguments, data, formats, outputs, wording  # noqa: E402
+from cerith_triton import arguments, formats, inputs, outputs, wording  # noqa: E402
 from cerith_triton.arguments import Copies  # noqa: E402
-from cerith_triton.data import Data  # noqa: E402
+from cerith_triton.inputs import Data  # noqa: E402
 from cerith_triton.trials import Example, Output, Subject, Trial  # noqa: E402
 
 FLOATS = list(formats.FORMATS)
@@ -53,12 +53,12 @@ def test_ties_go_to_even_and_large_values_overflow(
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("kind", data.KINDS)
+@pytest.mark.parametrize("kind", inputs.KINDS)
 @pytest.mark.parametrize("shape", [(), (1,), (0, 4), (3, 29), (2, 3, 8)])
 def test_data_is_of_its_dtype_and_its_seed(kind: str, dtype: str, shape: tuple[int, ...]) -> None:
-    made = data.fill(Data(kind, 7), 0, shape, dtype)
+    made = inputs.fill(Data(kind, 7), 0, shape, dtype)
     assert made.shape == shape
-    again = data.fill(Data(kind, 7), 0, shape, dtype)
+    again = inputs.fill(Data(kind, 7), 0, shape, dtype)
     assert np.array_equal(made, again, equal_nan=True)
     assert np.array_equal(formats.round_to(made, dtype), made, equal_nan=True)
     if kind != "non-finite":
@@ -67,7 +67,7 @@ def test_data_is_of_its_dtype_and_its_seed(kind: str, dtype: str, shape: tuple[i
 
 def test_kinds_hold_what_they_are_for() -> None:
     def fill(kind: str, dtype: str = "float32", shape: tuple[int, ...] = (8, 32), position: int = 0) -> Any:
-        return data.fill(Data(kind, 3), position, shape, dtype)
+        return inputs.fill(Data(kind, 3), position, shape, dtype)
 
     assert not fill("zeros").any()
     assert (fill("one-hot").sum(1) == 1).all() and (fill("one-hot") != 0).sum() == 8
@@ -87,15 +87,15 @@ def test_kinds_hold_what_they_are_for() -> None:
 
 
 def test_unknown_data_is_refused_with_the_known() -> None:
-    assert data.choose_kinds("all", given=True)[:2] == ["given", "zeros"]
-    assert data.choose_kinds(["ties", "given"], given=True) == ["ties", "given"]
+    assert inputs.choose_kinds("all", given=True)[:2] == ["given", "zeros"]
+    assert inputs.choose_kinds(["ties", "given"], given=True) == ["ties", "given"]
     for wrong, given in (("random", True), ("given", False), ([], True)):
         with pytest.raises(ValueError, match=r"use \"all\", or some of .*zeros, one-hot"):
-            data.choose_kinds(wrong, given=given)
+            inputs.choose_kinds(wrong, given=given)
 
 
 def test_every_kind_has_a_purpose() -> None:
-    for kind in ("given", *data.KINDS):
+    for kind in ("given", *inputs.KINDS):
         purpose = Data(kind, 0).purpose
         assert 20 < len(purpose) < 100 and not purpose.endswith(".")
 
