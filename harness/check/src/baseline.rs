@@ -1,6 +1,6 @@
 //! The file of known findings: `cerith check --write-baseline FILE` writes it, `--baseline FILE` hides its findings.
 //!
-//! A finding's id is a hash of its kernel, its code and the text of its line, so it survives moved lines.
+//! See [`super::finding_id`] for the ids in it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +16,6 @@ const MAX_BASELINE: u64 = 1 << 26;
 
 /// The version of the format.
 const FORMAT: u32 = 1;
-
-/// Hexadecimal digits of an id.
-const ID_DIGITS: usize = 16;
 
 const HEAD: &str = "# Known findings of `cerith check`. Write a reason for each, or fix it.\n\
     # `cerith check --write-baseline` updates this file and keeps the reasons.\n";
@@ -147,22 +144,4 @@ pub fn write_baseline(
     cerith_files::write(path, format!("{HEAD}{text}"))
         .map_err(|error| BaselineError::Write { path: name(), error })?;
     Ok(count)
-}
-
-/// Numbers the equal findings of a kernel, so that each has its own id.
-#[derive(Default)]
-pub struct Ids {
-    counts: BTreeMap<String, u32>,
-}
-
-impl Ids {
-    /// The id of the next finding.
-    pub fn next(&mut self, file: &str, kernel: &str, code: &str, line: &str) -> String {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let text = [file, kernel, code, &words.join(" ")].join("\0");
-        let count = self.counts.entry(text.clone()).or_default();
-        let hash = blake3::hash(format!("{text}\0{count}").as_bytes()).to_hex();
-        *count += 1;
-        hash.as_str().chars().take(ID_DIGITS).collect()
-    }
 }

@@ -24,7 +24,7 @@ use super::dependent::find_dependent;
 use super::edit;
 use super::error::SubjectError;
 use super::finding::{Findings, Precondition};
-use super::fitting::FUEL_OF_USED;
+use super::fitting::{FUEL_OF_USED, Fitter};
 use super::hidden::Filter;
 use super::independent::mark_independent;
 use super::launch::{Coverage, LaunchFacts};
@@ -39,6 +39,9 @@ const MAX_PROGRAMS: u64 = 1 << 16;
 
 /// The most edits of one kernel that uncover each other.
 const MAX_EDITS: usize = 8;
+
+/// The most launches of a kernel that are resumed after an access out of bounds.
+const MAX_RESUMED: usize = 4;
 
 /// The reference for launches of a check.
 pub fn build_reference() -> Reference {
@@ -163,6 +166,7 @@ impl Checker<'_> {
             if is_open(&findings) {
                 findings.add_stated(survey);
             }
+            add_hidden(subject, survey, &mut findings);
             findings.add_layouts(survey);
         }
         coverage.related = add_contracts(subject, nth, &mut findings);
@@ -312,6 +316,27 @@ impl Checker<'_> {
             coverage.launches.resize(survey.attempts.len(), None);
         }
         coverage
+    }
+}
+
+/// Adds the accesses out of bounds that an earlier one hides, in launches that end with one.
+fn add_hidden(subject: &Subject, survey: &Survey, findings: &mut Findings) {
+    let Some(draft) = subject.find_draft(&survey.kernel) else {
+        return;
+    };
+    let fitter = Fitter::new(subject, draft, survey.version);
+    for launch in findings.list_out_of_bounds(survey).into_iter().take(MAX_RESUMED) {
+        if subject.is_late() {
+            return;
+        }
+        let attempt = survey.attempts.get(launch);
+        for outcome in attempt.map_or_else(Vec::new, |attempt| fitter.list_out_of_bounds(&attempt.text)) {
+            let mut outcome = describe::to_outcome(&outcome);
+            subject
+                .cells
+                .relocate_outcome(&subject.display_name, &mut outcome);
+            findings.add_hidden(survey, launch, &outcome);
+        }
     }
 }
 

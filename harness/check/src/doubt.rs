@@ -83,7 +83,7 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
                 .filter(|tried| tried.change == Change::Flag);
             if launches.len() == survey.attempts.len() {
                 let is_searched = survey.is_searched && is_free_of_guesses(finding, survey);
-                return is_searched || finding.key.is_one_of(&DEFINITE);
+                return is_searched || is_definite(finding, survey);
             }
             // Other rejections may come from a dtype that the name of an input suggests.
             let is_of_types = finding.key.code.ends_with("type-mismatch");
@@ -102,6 +102,15 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
         Some(_) => false,
         None => passed > 0 && !finding.key.engine.is_empty(),
     }
+}
+
+/// Whether a rejection depends on no argument. A name that is bound under a condition may be defined with other numbers.
+fn is_definite(finding: &Finding, survey: &Survey) -> bool {
+    let is_bound = || {
+        let name = finding.summary.misspelling.as_ref().map(|one| &one.name);
+        name.is_some_and(|name| survey.bound.contains(name))
+    };
+    finding.key.is_one_of(&DEFINITE) && (is_free_of_guesses(finding, survey) || !is_bound())
 }
 
 /// Whether a compiler rejects a kernel with the arguments that its launcher passes, for every float dtype of the inputs. A few

@@ -26,6 +26,8 @@ use super::subject::format_case_id;
 /// The code of a finding of an engine other than the reference.
 const ENGINE_DIFFERS: &str = "engine-differs";
 
+const OUT_OF_BOUNDS: (OutcomeKind, &str) = (OutcomeKind::Trapped, "out-of-bounds");
+
 /// The properties that two launches share if they show the same finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
@@ -206,13 +208,7 @@ impl Findings {
             note(all, case, key, outcome, describe_outcome(warning), summary);
         }
         if let Some(outcome) = verdict.outcomes.get("reference") {
-            self.note(
-                case,
-                build_key("reference", outcome),
-                Some(outcome.outcome),
-                describe_outcome(outcome),
-                Summary::new("reference", outcome),
-            );
+            self.add_outcome(case, outcome);
             return;
         }
         for difference in verdict.differences.iter().filter(|one| one.explained.is_empty()) {
@@ -232,6 +228,45 @@ impl Findings {
                 self.note(case, key, None, text, summary);
             }
         }
+    }
+
+    /// Notes that the reference did not finish a launch.
+    fn add_outcome(&mut self, case: &str, outcome: &EngineOutcome) {
+        self.note(
+            case,
+            build_key("reference", outcome),
+            Some(outcome.outcome),
+            describe_outcome(outcome),
+            Summary::new("reference", outcome),
+        );
+    }
+
+    /// The launches of a kernel that end with an access out of bounds and no guess to explain it, by their positions: one for each
+    /// line.
+    pub fn list_out_of_bounds(&self, survey: &Survey) -> Vec<usize> {
+        let found = self.entries.iter().filter(|finding| {
+            finding.key.is_one_of(&[OUT_OF_BOUNDS])
+                && finding.outcome.is_some()
+                && is_certain(finding, survey)
+        });
+        let first = |finding: &Finding| {
+            (0..survey.attempts.len()).find(|nth| finding.is_of(&format_case_id(survey, *nth)))
+        };
+        let mut launches: Vec<usize> = found.filter_map(first).collect();
+        launches.sort_unstable();
+        launches.dedup();
+        launches
+    }
+
+    /// Notes an access out of bounds that an earlier one hides, unless a guess may explain it or its line is known.
+    pub fn add_hidden(&mut self, survey: &Survey, launch: usize, outcome: &EngineOutcome) {
+        let mut found = Self::default();
+        found.add_outcome(&format_case_id(survey, launch), outcome);
+        let is_known = |finding: &Finding| self.entries.iter().any(|known| known.key == finding.key);
+        found
+            .entries
+            .retain(|finding| is_certain(finding, survey) && !is_known(finding));
+        self.entries.append(&mut found.entries);
     }
 
     /// Replaces the findings of a kernel with those of other launches.
@@ -470,7 +505,7 @@ impl Findings {
         let plain = format_case_id(survey, 0);
         let is_known = |storage: &String| survey.certain.contains(storage) || survey.stated.contains(storage);
         let is_stated = |finding: &&Finding| {
-            finding.key.is_one_of(&[(OutcomeKind::Trapped, "out-of-bounds")])
+            finding.key.is_one_of(&[OUT_OF_BOUNDS])
                 && finding.is_of(&plain)
                 && is_free_of_guesses(finding, survey)
                 && !finding.summary.storages.is_empty()

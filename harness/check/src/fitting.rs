@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use cerith_case::{Case, Corpus};
-use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
+use cerith_engine::{Complaint, Engine, Outcome, Reference, Trap, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
 use cerith_survey::{Attempt, Change, Draft, ELEMENTS_OF, InputChoice, Reading, Survey, is_of_callers};
@@ -612,6 +612,18 @@ impl<'a> Fitter<'a> {
     pub(super) fn run(&self, case: &Case) -> Option<Outcome> {
         let run = catch_panic(|| self.reference.run(case, self.rules)).ok()?.ok()?;
         Some(run.outcome)
+    }
+
+    /// The accesses out of bounds of a case file's launch, as if each ended it.
+    pub(super) fn list_out_of_bounds(&self, text: &str) -> Vec<Outcome> {
+        let found = self.resolve(text).and_then(|case| {
+            let found = catch_panic(|| self.reference.find_out_of_bounds(&case, self.rules));
+            found.ok()?.ok()
+        });
+        let found = found.unwrap_or_default().into_iter();
+        found
+            .map(|complaint| Outcome::Trapped(Trap::Undefined, Box::new(complaint)))
+            .collect()
     }
 
     fn run_case(&self, corpus: &Corpus, id: &str) -> Option<(Case, Outcome)> {

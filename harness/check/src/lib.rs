@@ -15,6 +15,7 @@ mod doubt;
 pub mod edit;
 pub mod error;
 pub mod finding;
+pub mod finding_id;
 mod fitting;
 mod freedom;
 pub mod hidden;

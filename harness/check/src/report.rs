@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use cerith_survey::{Change, NotTried, Survey, UnusedLauncher};
 use cerith_tile::rules::Version;
 
-use super::baseline::{Baseline, Entry, Ids};
+use super::baseline::{Baseline, Entry};
 use super::config::Config;
 use super::doubt::{BROKEN_BY_HOSTS, is_certain, is_of_assumption, is_wrong, list_changes};
 use super::finding::{Finding, Findings, Precondition};
+use super::finding_id::Ids;
 use super::hidden::{self, Filter, Hidden};
 use super::launch::{Coverage, describe_variant, wrap};
 use super::proof::{KernelProof, ProofCount};

@@ -144,7 +144,8 @@ impl Cells {
         }
     }
 
-    fn relocate_outcome(&self, file: &str, outcome: &mut EngineOutcome) {
+    /// Names cells and their lines in an outcome.
+    pub fn relocate_outcome(&self, file: &str, outcome: &mut EngineOutcome) {
         if let Some(position) = &mut outcome.position
             && position.file == file
         {

@@ -15,7 +15,7 @@ pub(crate) struct Executed {
     tracked: Tracked,
     updated: u64,
     printed: Vec<String>,
-    remark: Option<Box<Complaint>>,
+    remarks: Vec<Complaint>,
 }
 
 impl Executed {
@@ -33,16 +33,9 @@ impl Executed {
                 self.updated += finished.stats.bytes_updated;
                 self.tracked.order_dependent |= finished.stats.order_dependent;
                 self.printed.extend(finished.prints);
-                for diagnostic in &finished.remarks {
-                    let said = build_complaint(diagnostic, sources, nth);
-                    if self
-                        .remark
-                        .as_ref()
-                        .is_none_or(|one| said.doubts() && !one.doubts())
-                    {
-                        self.remark = Some(Box::new(said));
-                    }
-                }
+                let remarks = finished.remarks.iter();
+                self.remarks
+                    .extend(remarks.map(|diagnostic| build_complaint(diagnostic, sources, nth)));
                 None
             }
             LaunchOutcome::Trapped(trap) => {
@@ -70,6 +63,11 @@ impl Executed {
         }
     }
 
+    /// The remarks of the launches, in their order.
+    pub fn into_remarks(self) -> Vec<Complaint> {
+        self.remarks
+    }
+
     /// The outcome, once all launches are made.
     pub fn finish(mut self, case: &Case, memory: Memory) -> Outcome {
         // A value written by an atomic is lost if a later atomic adds an undefined value.
@@ -78,12 +76,14 @@ impl Executed {
         tracked.vacuous = tracked.poisoned > 0
             && (defined == 0
                 || defined == self.updated && !lane_orders::has_changes(&case.memory(), &memory));
+        let doubtful = self.remarks.iter().position(Complaint::doubts);
+        let remark = self.remarks.into_iter().nth(doubtful.unwrap_or(0));
         Outcome::Finished(Box::new(Finished {
             memory,
             tracked: Some(self.tracked),
             unsteady: None,
             printed: self.printed,
-            remark: self.remark,
+            remark: remark.map(Box::new),
         }))
     }
 }

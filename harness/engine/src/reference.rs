@@ -36,7 +36,7 @@ use self::orders::Ready;
 use self::traces::{Read, Rewritten, Traces, find_quirks};
 use crate::clears::reject_large;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
-use crate::{EngineId, Outcome};
+use crate::{Complaint, EngineId, Outcome};
 
 pub(crate) use self::arguments::build_arguments;
 pub(crate) use self::complaint::{build_complaint, find_position, to_failure};
@@ -335,6 +335,17 @@ impl Reference {
             ..self.config(case)
         };
         run_intervals(case, &kernels, map, &config)
+    }
+
+    /// The loads and stores outside of storages, the first of each operation. They are left out, so that a launch goes on after
+    /// the first. Empty if a kernel is refused.
+    pub fn find_out_of_bounds(&self, case: &Case, rules: Rules) -> Result<Vec<Complaint>, Failure> {
+        match self.trace_kernels(case, rules)? {
+            Some(kernels) => self
+                .prepare_launches(kernels, self.config)
+                .find_out_of_bounds(case),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The kernels of a case's launches; `None` if one is refused.

@@ -68,6 +68,17 @@ pub enum Leaving {
     Remarked,
 }
 
+/// The reaction to a load or a store outside of the storage that its pointer may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OutOfBounds {
+    /// The launch ends.
+    #[default]
+    Trapped,
+    /// A remark, once for each operation, and the launch goes on as if these lanes were masked off. So one launch shows the faults
+    /// that the first one hides.
+    Skipped,
+}
+
 /// Options and limits of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<'w> {
@@ -87,6 +98,8 @@ pub struct Config<'w> {
     pub masked_zero: bool,
     /// The reaction to accesses inside of the storage, but outside of the tensor that the pointer was passed as.
     pub leaving: Leaving,
+    /// The reaction to loads and stores outside of storages. Atomics always end the launch.
+    pub out_of_bounds: OutOfBounds,
     /// Whether accesses need not be aligned, as on a CPU.
     pub unaligned: bool,
     /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
@@ -128,6 +141,7 @@ impl Default for Config<'_> {
             numerics: Numerics::Own,
             masked_zero: false,
             leaving: Leaving::Silent,
+            out_of_bounds: OutOfBounds::Trapped,
             unaligned: false,
             device_asserts: false,
             fuel: 1 << 33,

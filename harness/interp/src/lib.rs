@@ -98,7 +98,7 @@ mod threads;
 pub mod value;
 pub mod watch;
 
-pub use config::{Checks, Combining, Config, Leaving, Numerics, ParamValue};
+pub use config::{Checks, Combining, Config, Leaving, Numerics, OutOfBounds, ParamValue};
 pub use order::Order;
 pub use outcome::{
     Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, StorageSet, Trap, TrapKind,

@@ -34,6 +34,7 @@ impl Machine<'_> {
             None
         };
         let (runs, _) = self.plan(pointer, mask_slot, step.loc, size)?;
+        let runs = self.skip_out_of_bounds((pointer, step.loc), Access::Load, mask_slot, runs, size);
         let covered: usize = runs.iter().map(|run| run.count).sum();
         let mut buf = self.state.pool.take(layout.lanes * size)?;
         let mut marks = None;

@@ -7,6 +7,7 @@ use cerith_tile::ir::LocId;
 
 use crate::checks::race::Conflict;
 use crate::checks::{Access, Home, Site, alignment, bounds, race, view};
+use crate::config::OutOfBounds;
 use crate::machine::Machine;
 use crate::origin::Origin;
 use crate::outcome::Stop;
@@ -119,6 +120,61 @@ impl Machine<'_> {
             matches!(mask.repr, Repr::Uniform(all) if all & 1 == 1) && mask.poison.is_none()
         });
         everything.then_some(index)
+    }
+
+    /// Removes the lanes that are outside of the storage of an access, with a remark, if the launch goes on after such a lane.
+    #[inline]
+    pub(crate) fn skip_out_of_bounds(
+        &mut self,
+        step: (Slot, LocId),
+        access: Access,
+        mask: Option<Slot>,
+        runs: Vec<Run>,
+        size: usize,
+    ) -> Vec<Run> {
+        match self.config.out_of_bounds {
+            OutOfBounds::Trapped => runs,
+            OutOfBounds::Skipped => self.remove_out_of_bounds(step, access, mask, &runs, size),
+        }
+    }
+
+    #[cold]
+    fn remove_out_of_bounds(
+        &mut self,
+        (pointer, loc): (Slot, LocId),
+        access: Access,
+        mask: Option<Slot>,
+        runs: &[Run],
+        size: usize,
+    ) -> Vec<Run> {
+        let home = self.home(pointer).cloned();
+        let home = home.as_deref();
+        let mut inside = Vec::with_capacity(runs.len());
+        let mut first = None;
+        for run in runs {
+            for nth in 0..run.count {
+                let (lane, address) = (run.lane + nth, run.address(nth));
+                if bounds::locate(self.memory, home, address, size).is_some() {
+                    inside.push(Run {
+                        lane,
+                        count: 1,
+                        address,
+                        stride: run.stride,
+                    });
+                } else {
+                    first.get_or_insert((lane, address));
+                }
+            }
+        }
+        let Some((lane, address)) = first else {
+            return runs.to_vec();
+        };
+        let site = self.site_of(pointer, loc);
+        let stop = bounds::trap(site, self.memory, home, access, lane, address, size);
+        if let Stop::Trap(trap) = self.with_mask(stop, mask) {
+            self.add_remark(loc, trap.diagnostic);
+        }
+        inside
     }
 
     /// Warns about lanes that leave the tensor of a pointer, if that is requested.

@@ -28,6 +28,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let (runs, spread) = self.plan(pointer, mask_slot, step.loc, size)?;
+        let runs = self.skip_out_of_bounds((pointer, step.loc), Access::Store, mask_slot, runs, size);
         if self.config.checks == Checks::Full && !spread.is_disjoint(&runs, size) {
             self.check_conflicts(&runs, value, step.loc, size)?;
         }

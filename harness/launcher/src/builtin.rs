@@ -1,6 +1,7 @@
 //! Functions of Python, torch and Triton that launchers call.
 
 use super::arguments::Arguments;
+use super::device;
 use super::machine::{Eval, Machine};
 use super::plan::to_scalar;
 use super::plan::{Kind, Scalar};
@@ -74,9 +75,6 @@ pub(super) fn write_float(float: f64) -> String {
     }
 }
 
-/// Multiprocessors of the stand-in GPU: few, so that persistent programs have more than one block each.
-const MULTIPROCESSORS: i64 = 3;
-
 impl<'a> Machine<'a> {
     pub fn call_path(&mut self, path: &str, args: &Arguments<'a>) -> Eval<'a> {
         let last = path.rsplit('.').next().unwrap_or(path);
@@ -100,33 +98,11 @@ impl<'a> Machine<'a> {
         {
             return Ok(found);
         }
+        if let Some(found) = device::ask_device(last) {
+            return Ok(found);
+        }
         Ok(match last {
             "TensorDescriptor" | "from_tensor" | "make_tensor_descriptor" => self.descriptor(last, args),
-            "get_device_properties" => {
-                let fields = [
-                    ("multi_processor_count", MULTIPROCESSORS),
-                    ("multiprocessor_count", MULTIPROCESSORS),
-                    ("max_shared_mem", 232_448),
-                    ("max_num_regs", 65_536),
-                    ("warpSize", 32),
-                    ("warp_size", 32),
-                    ("num_sms", MULTIPROCESSORS),
-                    ("major", 9),
-                    ("minor", 0),
-                    ("total_memory", 80 << 30),
-                    ("L2_cache_size", 50 << 20),
-                ];
-                Value::build_object(fields.map(|(name, value)| (name, Value::int(value))).to_vec())
-            }
-            "get_device_capability" => Value::tuple(vec![Value::int(9), Value::int(0)]),
-            "num_sms"
-            | "get_num_sms"
-            | "get_sm_count"
-            | "get_device_core_count"
-            | "get_npu_core_count"
-            | "get_multiprocessor_count"
-            | "get_device_sm_count" => Value::int(MULTIPROCESSORS),
-            "current_device" | "device_count" => Value::int(i64::from(last == "device_count")),
             "get" | "getenv" if path.starts_with("os.") => {
                 args.positional.get(1).cloned().unwrap_or(Value::NONE)
             }

@@ -8,7 +8,8 @@ pub struct InputChoice {
     pub is_small: bool,
     /// Whether small sizes fit in one block, for launches that still take too long.
     pub is_tiny: bool,
-    /// Whether tensors of three or more dimensions have the same leading sizes, as callers often pass them.
+    /// Whether tensors of three or more dimensions have the same leading sizes, as callers often pass them, and tensors whose names
+    /// belong together (`x` and `target_x`) have the same shape and dtype.
     pub is_uniform: bool,
     /// Whether floats are `float16`.
     pub is_half: bool,

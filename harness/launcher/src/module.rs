@@ -124,6 +124,11 @@ impl<'a> HostModule<'a> {
             .unwrap_or(line)
     }
 
+    /// Its functions and methods.
+    pub fn functions(&self) -> impl Iterator<Item = &'a ast::StmtFunctionDef> {
+        all_functions(&self.globals).into_iter().map(|root| root.def())
+    }
+
     /// Whether a call of a function leads to a launch of the kernel.
     pub fn leads_to_launch(&self, def: &ast::StmtFunctionDef) -> bool {
         let name = def.name.as_str();

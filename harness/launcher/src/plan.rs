@@ -437,6 +437,13 @@ impl Plan {
         Some(())
     }
 
+    /// Gives an input the dtype of another one; `None` if one of them is no tensor.
+    pub fn adopt_dtype(&mut self, input: usize, other: usize) -> Option<()> {
+        let dtype = self.tensor(other)?.dtype.clone();
+        self.tensor_mut(input)?.dtype = dtype;
+        Some(())
+    }
+
     /// Sets the dimensions before the last one.
     pub fn set_leading(&mut self, input: usize, leading: &[usize]) -> Option<()> {
         let own = self.tensor_mut(input)?;

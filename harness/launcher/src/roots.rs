@@ -8,7 +8,8 @@ use super::arguments::Arguments;
 use super::call::{is_simple, new_object};
 use super::machine::Flow;
 use super::machine::{Eval, Machine};
-use super::module::Root;
+use super::module::{HostModule, Root};
+use super::passed::find_passed_block;
 use super::plan::guess_number;
 use super::plan::{Kind, Plan, Scalar};
 use super::tensor::Fill;
@@ -55,8 +56,8 @@ fn is_context(def: &ast::StmtFunctionDef) -> bool {
         .is_some_and(|first| matches!(first.parameter.name.as_str(), "ctx" | "context"))
 }
 
-/// The first plan for a root.
-pub(super) fn first_plan(root: Root<'_>) -> Plan {
+/// The first plan for a root of a module.
+pub(super) fn first_plan(module: &HostModule<'_>, root: Root<'_>) -> Plan {
     let mut plan = Plan::new();
     let def = find_outer(root);
     for (at, parameter) in list_parameters(def).enumerate() {
@@ -71,7 +72,9 @@ pub(super) fn first_plan(root: Root<'_>) -> Plan {
         }
         let default = parameter.default.as_deref().and_then(simple_value);
         let is_default = default.is_some();
-        let kind = default.map_or(Kind::Undecided, Kind::Scalar);
+        // It is not known like a default: other callers may pass another one.
+        let passed = || find_passed_block(module.functions(), def, name).map(Scalar::Int);
+        let kind = default.or_else(passed).map_or(Kind::Undecided, Kind::Scalar);
         let Some(input) = plan.add(name, kind) else { break };
         if is_default {
             if let Some(one) = plan.inputs.get_mut(input) {

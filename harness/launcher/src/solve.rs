@@ -7,7 +7,7 @@ use super::launch::CALLERS_OF;
 use super::launched::Launched;
 use super::machine::{Condition, Eval, Halt, Machine};
 use super::module::{HostModule, Root, is_guarded};
-use super::plan::Plan;
+use super::plan::{Kind, Plan, Scalar, guess_number};
 use super::roots::{find_outer, first_plan};
 use super::variants::{self, Variant};
 use super::view::FILTER;
@@ -74,7 +74,7 @@ impl<'a> Solver<'a> {
         visit: &mut dyn FnMut(&Machine<'a>, &str, Change) -> bool,
     ) -> Result<(), Box<HostLaunch>> {
         let mut budget = MAX_EVALUATIONS;
-        let mut first = first_plan(self.root);
+        let mut first = first_plan(self.module, self.root);
         if self.module.choice.is_half {
             first.float = "f16";
         }
@@ -279,14 +279,25 @@ impl<'a> Solver<'a> {
         self.solve_or(plan, base)
     }
 
-    /// Makes the leading sizes of inputs equal that have as many dimensions as the first one with three or more, or one less.
+    /// Makes the leading sizes of inputs equal that have as many dimensions as the first one with three or more, or one less, and all
+    /// sizes of inputs whose names say that they are alike.
     fn align(&self, base: Machine<'a>) -> Machine<'a> {
         let mut plan = base.plan.clone();
+        align_namesakes(&mut plan);
+        split_last_size(&mut plan);
+        self.align_leading(&base, &mut plan);
+        if plan == base.plan {
+            return base;
+        }
+        self.solve_or(plan, base)
+    }
+
+    fn align_leading(&self, base: &Machine<'a>, plan: &mut Plan) {
         let tensors: Vec<(usize, Vec<usize>)> = (0..plan.inputs.len())
             .filter_map(|input| Some((input, plan.tensor(input)?.dims.clone())))
             .collect();
         let Some((first, dims)) = tensors.iter().find(|(_, dims)| dims.len() > 2) else {
-            return base;
+            return;
         };
         for (input, others) in tensors.iter().filter(|(input, _)| input != first) {
             let is_alike = others.len() == dims.len();
@@ -301,10 +312,6 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        if plan == base.plan {
-            return base;
-        }
-        self.solve_or(plan, base)
     }
 
     /// The evaluation with a plan, if it reaches a launch.
@@ -428,5 +435,45 @@ impl<'a> Solver<'a> {
             }
         }
         None
+    }
+}
+
+/// Makes the product of two guessed numbers the last size of the first tensor: heads, and elements of a head.
+fn split_last_size(plan: &mut Plan) {
+    let is_guessed = |input: &usize| {
+        let input = plan.inputs.get(*input);
+        input.is_some_and(|input| {
+            let guess = guess_number(&input.name);
+            !input.is_default && guess == Scalar::Int(4) && input.kind == Kind::Scalar(guess)
+        })
+    };
+    let numbers: Vec<usize> = (0..plan.inputs.len()).filter(is_guessed).collect();
+    let last = (0..plan.inputs.len()).find_map(|input| plan.tensor(input)?.dims.last().copied());
+    if let ([heads, elements], Some(last)) = (numbers.as_slice(), last) {
+        let last = plan.size(last);
+        // `None` if a condition decides it.
+        let _ = plan.set_scalar(*heads, Scalar::Int(1));
+        let _ = plan.set_scalar(*elements, Scalar::Int(last));
+    }
+}
+
+/// Gives inputs the shape and the dtype of the input that their name ends with: `target_x` that of `x`, `dout` that of `out`.
+fn align_namesakes(plan: &mut Plan) {
+    let names: Vec<String> = plan.inputs.iter().map(|input| input.name.clone()).collect();
+    let is_named_after = |longer: &str, shorter: &str| {
+        let prefix = longer.strip_suffix(shorter);
+        prefix.is_some_and(|prefix| prefix == "d" || prefix.len() > 1 && prefix.ends_with('_'))
+    };
+    for (input, name) in names.iter().enumerate() {
+        let Some(other) = names.iter().position(|other| is_named_after(name, other)) else {
+            continue;
+        };
+        let rank = |input: usize| plan.tensor(input).map(|tensor| tensor.dims.len());
+        let is_open = plan.tensor(input).is_some_and(|tensor| !tensor.has_rank);
+        if is_open || rank(input) == rank(other) {
+            // `None` if they are alike already.
+            let _ = plan.adopt(input, other);
+            let _ = plan.adopt_dtype(input, other);
+        }
     }
 }

@@ -131,7 +131,7 @@ impl Member {
             let parsed = ruff_python_parser::parse_unchecked_source(whole, PySourceType::Python);
             let body = &parsed.syntax().body;
             let is_wanted = |name: &str| wanted.iter().any(|one| one.rsplit('.').next() == Some(name));
-            branches::decide_conditions(body, &imports_of(body), &is_wanted)
+            branches::decide_conditions(whole, body, &imports_of(body), &is_wanted)
         });
         // Every edit leaves as many lines as there were.
         self.text = apply_edits(whole, edits);
@@ -522,8 +522,17 @@ fn apply_edits(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
             continue;
         };
         out.push_str(before);
-        out.push_str(&new);
-        out.extend(std::iter::repeat_n('\n', old.matches('\n').count()));
+        let lines = std::iter::repeat_n('\n', old.matches('\n').count());
+        // A condition of several lines ends only after them.
+        if matches!(new.as_str(), "True" | "False") && old.contains('\n') {
+            out.push('(');
+            out.push_str(&new);
+            out.extend(lines);
+            out.push(')');
+        } else {
+            out.push_str(&new);
+            out.extend(lines);
+        }
         done = range.end;
     }
     out.push_str(text.get(done..).unwrap_or_default());

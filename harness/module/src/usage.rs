@@ -7,6 +7,7 @@
 //! a loop. A bound that is off by one is still the bound of its parameter.
 
 mod access;
+mod assigned;
 mod bound;
 mod contract;
 mod control;
@@ -76,6 +77,11 @@ pub fn read_usage(library: &Library<'_>, module: &str, function: &Function, flag
     let body = body_of(library.find_body(module), &function.name).unwrap_or_default();
     let mut named = Names::default();
     stacker::maybe_grow(READING_STACK, READING_STACK, || named.visit_body(body));
+    let mut bindings = Bindings::default();
+    stacker::maybe_grow(READING_STACK, READING_STACK, || {
+        bindings.visit_body(library.find_body(module));
+    });
+    usage.bound = bindings.0;
     usage.control = control::find_control(body);
     usage.unused = parameters
         .iter()
@@ -98,6 +104,21 @@ struct Names(BTreeSet<String>);
 impl<'a> Visitor<'a> for Names {
     fn visit_expr(&mut self, expr: &'a Expr) {
         if let Expr::Name(name) = expr {
+            self.0.insert(name.id.to_string());
+        }
+        visitor::walk_expr(self, expr);
+    }
+}
+
+/// The names that a text binds by assignments and loops.
+#[derive(Default)]
+struct Bindings(BTreeSet<String>);
+
+impl<'a> Visitor<'a> for Bindings {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr
+            && name.ctx.is_store()
+        {
             self.0.insert(name.id.to_string());
         }
         visitor::walk_expr(self, expr);

@@ -190,6 +190,7 @@ impl Draft {
             buffers: BTreeSet::new(),
             is_after_others: false,
             unmasked: None,
+            bound: self.usage.bound.clone(),
             guessed: Vec::new(),
             reading: reading.clone(),
             changed: reading.words(),
@@ -252,7 +253,14 @@ impl Draft {
         self.build_planner(&usage, reading, config).render_matrix_case()
     }
 
-    fn build_planner<'a>(&'a self, usage: &'a Usage, reading: &'a Reading, config: Config) -> Planner<'a> {
+    fn build_planner<'a>(
+        &'a self,
+        usage: &'a Usage,
+        reading: &'a Reading,
+        mut config: Config,
+    ) -> Planner<'a> {
+        let assigned = usage.assigned.iter();
+        config.extend(assigned.map(|(name, number)| (name.clone(), Some(number.to_string()))));
         let planner = Planner {
             function: &self.function,
             usage,

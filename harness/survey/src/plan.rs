@@ -238,6 +238,7 @@ impl Planner<'_> {
                 || usage.factors.contains(name)
                 || usage.flags.contains(name)
                 || usage.unused.contains(name)
+                || usage.assigned.contains_key(name)
                 || usage.dtypes.contains(name)
                 || usage.texts.iter().any(|(one, _)| one == name)
                 || dimensions.any(|dimension| dimension.stride == Stride::Param(name.clone()))

@@ -48,6 +48,8 @@ pub struct Survey {
     pub is_after_others: bool,
     /// The accesses that nothing but the grid and a block bounds.
     pub unmasked: Option<Unmasked>,
+    /// Names that the kernel's module binds anywhere.
+    pub bound: BTreeSet<String>,
     /// Parameters with guessed values: numbers that, according to the text, are neither sizes, strides nor blocks.
     pub guessed: Vec<String>,
     /// The values that the launches pass if the text leaves them open.

@@ -562,3 +562,61 @@ fn helpers_of_torch_inductor_need_no_torch() {
     let folder = place(&[("relu.py", &wrong)]);
     check(&folder, &["relu.py"]).assert_ends(1, &["error[out-of-bounds]"], &[]);
 }
+
+#[test]
+fn sizes_that_inductor_assigns_are_kept() {
+    let text = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
+                def rows(in_ptr0, out_ptr0, xnumel, rnumel, XBLOCK: tl.constexpr):\n    xnumel = 100\n    rnumel = 20\n    \
+                RBLOCK: tl.constexpr = 32\n    \
+                xindex = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)[:, None]\n    xmask = xindex < xnumel\n    \
+                rindex = tl.arange(0, RBLOCK)[None, :]\n    rmask = rindex < rnumel\n    \
+                tmp0 = tl.load(in_ptr0 + (rindex + 20 * xindex), rmask & xmask, other=0.0)\n    \
+                tl.store(out_ptr0 + xindex, tl.sum(tmp0, 1)[:, None], xmask)\n";
+    let folder = place(&[("rows.py", text)]);
+    check(&folder, &["rows.py", "-v"]).assert_ends(
+        0,
+        &["xnumel=100, rnumel=20", "out_ptr0: f32[100]", "nothing found"],
+        &[],
+    );
+    let wrong = text.replace("[:, None], xmask)", "[:, None])");
+    let folder = place(&[("rows.py", &wrong)]);
+    check(&folder, &["rows.py"]).assert_ends(1, &["error[out-of-bounds]: store"], &[]);
+}
+
+#[test]
+fn an_access_out_of_bounds_does_not_hide_the_next() {
+    let text = "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\n\
+                def add(x, y, out, n, BLOCK: tl.constexpr):\n    \
+                at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    \
+                a = tl.load(x + at)\n    b = tl.load(y + at)\n    tl.store(out + at, a + b)\n\n\n\
+                def launch(x, y):\n    assert x.shape == y.shape\n    out = torch.empty_like(x)\n    \
+                add[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), BLOCK=64)\n    return out\n";
+    let folder = place(&[("add.py", text)]);
+    let first = line_of(text, "a = tl.load");
+    let shown: Vec<String> = (first..first + 3).map(|line| format!("add.py:{line}:")).collect();
+    let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+    check(&folder, &["add.py"]).assert_ends(1, &shown, &[]);
+    // With a mask, only the other two are.
+    let text = text.replace("tl.load(x + at)", "tl.load(x + at, mask=at < n)");
+    let folder = place(&[("add.py", &text)]);
+    let output = check(&folder, &["add.py"]).assert_ends(1, shown.get(1..).unwrap_or_default(), &[]);
+    assert!(
+        !output.out.contains(&format!("--> add.py:{first}:")),
+        "{}",
+        output.out
+    );
+}
+
+#[test]
+fn a_name_that_another_guess_binds_is_no_finding() {
+    let kernel = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
+                  def inner(n, MODE: tl.constexpr):\n    if MODE == 1:\n        lo = 0\n    elif MODE == 2:\n        lo = 4\n    \
+                  return n - lo\n\n\n@triton.jit\ndef k(x, n, MODE: tl.constexpr):\n    \
+                  tl.store(x + tl.program_id(0), inner(n, MODE + 0))\n";
+    let folder = place(&[("k.py", kernel)]);
+    let output = check(&folder, &["k.py:k"]);
+    assert!(!output.out.contains("error[undefined-name]"), "{}", output.out);
+    let wrong = kernel.replace("return n - lo", "return n - low");
+    let folder = place(&[("k.py", &wrong)]);
+    check(&folder, &["k.py:k"]).assert_ends(1, &["error[undefined-name]"], &[]);
+}

@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, usize)] = &[
     // A library on GitHub has the word in its name.
     (".ci/plants/collect.py", 1),
     (".ci/plants/equivalent.jsonl", 1),
+    (".ci/plants/fixed.jsonl", 2),
     (".ci/plants/read.jsonl", 4),
     ("CHANGELOG.md", 2),
     ("harness/case/src/canonical.rs", 1),
@@ -23,8 +24,9 @@ const ALLOWED: &[(&str, usize)] = &[
     ("harness/recording/drivers/inference.py", 17),
     ("harness/report/src/event.rs", 1),
     ("harness/report/tests/stream.jsonl", 1),
-    ("reports/check.md", 2),
-    ("reports/libraries.md", 1),
+    ("reports/check.md", 4),
+    ("reports/libraries.json", 18),
+    ("reports/libraries.md", 5),
     ("reports/recordings.md", 9),
 ];
 

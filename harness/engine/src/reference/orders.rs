@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use cerith_accept::AcceptanceMap;
 use cerith_case::Case;
-use cerith_interp::{Combining, Config};
-use cerith_memory::TooManyPages;
+use cerith_interp::{Checks, Combining, Config, OutOfBounds, TrapKind};
+use cerith_memory::{Memory, TooManyPages};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::LaneOrder;
@@ -273,12 +273,44 @@ impl Ready {
     ) -> Result<Outcome, Failure> {
         let mut memory = case.memory();
         let mut executed = Executed::default();
+        Ok(
+            match self.execute(case, config, lane_order, &mut memory, &mut executed)? {
+                Some(ended) => ended,
+                None => executed.finish(case, memory),
+            },
+        )
+    }
+
+    /// The accesses outside of storages of all launches, each once. Launches after one that ends early are not made.
+    pub(super) fn find_out_of_bounds(&self, case: &Case) -> Result<Vec<Complaint>, Failure> {
+        let config = Config {
+            checks: Checks::Fast,
+            out_of_bounds: OutOfBounds::Skipped,
+            masked_zero: true,
+            ..self.config(case)
+        };
+        let mut executed = Executed::default();
+        self.execute(case, &config, None, &mut case.memory(), &mut executed)?;
+        let mut found = executed.into_remarks();
+        found.retain(|remark| remark.kind == TrapKind::OutOfBounds.code());
+        Ok(found)
+    }
+
+    /// Makes the launches. Returns what the first ended in that did not finish.
+    fn execute(
+        &self,
+        case: &Case,
+        config: &Config<'_>,
+        lane_order: Option<LaneOrder>,
+        memory: &mut Memory,
+        executed: &mut Executed,
+    ) -> Result<Option<Outcome>, Failure> {
         for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
             if nth > 0 && is_planted(Fault::LaterLaunchesSkipped) {
                 break;
             }
-            clear_before(case, nth, &kernel.traced.clears, &mut memory);
-            let args = build_arguments(launch, kernel, &memory)?;
+            clear_before(case, nth, &kernel.traced.clears, memory);
+            let args = build_arguments(launch, kernel, memory)?;
             let other = match lane_order {
                 Some(order) if kernel.lanes_open => {
                     Some(prepare(kernel.traced.function.in_lane_order(order))?)
@@ -288,13 +320,13 @@ impl Ready {
             let outcome = other
                 .as_ref()
                 .unwrap_or(&kernel.program)
-                .launch(launch.grid, &args, &mut memory, config)
+                .launch(launch.grid, &args, memory, config)
                 .map_err(|error| to_failure(format!("run `{}`", launch.kernel.name), error))?;
             let sources = &kernel.traced.function.sources;
             if let Some(ended) = executed.add(outcome, sources, nth) {
-                return Ok(ended);
+                return Ok(Some(ended));
             }
         }
-        Ok(executed.finish(case, memory))
+        Ok(None)
     }
 }

@@ -47,6 +47,7 @@ const ELSEWHERE: [&str; 12] = [
 
 /// The conditions to be replaced, and with what.
 pub(super) fn decide_conditions(
+    text: &str,
     body: &[Stmt],
     imports: &[Import],
     wanted: &dyn Fn(&str) -> bool,
@@ -67,6 +68,18 @@ pub(super) fn decide_conditions(
     builds.0.retain(|range| !is_decided(range));
     let nothing = builds.0.into_iter().map(|range| (range, "None".to_owned()));
     decider.edits.extend(nothing);
+    let mut unset = Environment(Vec::new());
+    unset.visit_body(body);
+    for (call, default) in unset.0 {
+        let is_inside =
+            |(range, _): &(Range<usize>, String)| range.start <= call.start && call.end <= range.end;
+        let default = default.map_or(Some("None"), |range| text.get(range));
+        if let Some(default) = default.filter(|default| !default.contains('\n'))
+            && !decider.edits.iter().any(is_inside)
+        {
+            decider.edits.push((call, format!("({default})")));
+        }
+    }
     decider.edits
 }
 
@@ -85,6 +98,34 @@ impl<'a> Visitor<'a> for Builds {
             }
             _ => walk_expr(self, expr),
         }
+    }
+}
+
+/// Reads of environment variables, each with its default: none is set.
+struct Environment(Vec<(Range<usize>, Option<Range<usize>>)>);
+
+impl<'a> Visitor<'a> for Environment {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Call(call) if is_environment_read(&call.func) => {
+                let default = call.arguments.find_argument_value("default", 1);
+                self.0.push((range_of(expr), default.map(range_of)));
+            }
+            _ => walk_expr(self, expr),
+        }
+    }
+}
+
+/// `os.environ.get` or `os.getenv`.
+fn is_environment_read(function: &Expr) -> bool {
+    let Expr::Attribute(method) = function else {
+        return false;
+    };
+    let is_os = |expr: &Expr| matches!(expr, Expr::Name(name) if name.id == "os");
+    match (method.attr.as_str(), &*method.value) {
+        ("getenv", module) => is_os(module),
+        ("get", Expr::Attribute(environ)) => environ.attr.as_str() == "environ" && is_os(&environ.value),
+        _ => false,
     }
 }
 

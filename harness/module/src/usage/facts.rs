@@ -24,12 +24,17 @@ pub struct Usage {
     pub texts: Vec<(String, String)>,
     /// Parameters that are compared with a number, and the number.
     pub numbers: Vec<(String, i64)>,
+    /// Parameters with one value only: the kernel begins by assigning a number to them, as TorchInductor's kernels do with sizes that
+    /// are known, or promises it by `tl.assume`.
+    pub assigned: BTreeMap<String, i64>,
     /// Parameters that ranges of lanes end at.
     pub blocks: BTreeSet<String>,
     /// Parameters that such an end is a multiple of.
     pub factors: BTreeSet<String>,
     /// Parameters that the text names nowhere.
     pub unused: BTreeSet<String>,
+    /// Names that the kernel's module binds anywhere.
+    pub bound: BTreeSet<String>,
     /// Names that an address, a mask, a condition, a loop or a shape may depend on. Others only reach values.
     pub control: BTreeSet<String>,
     /// Whether the kernel has matrix products, which need blocks of 16 or more.

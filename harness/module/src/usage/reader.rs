@@ -11,6 +11,7 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, Stmt, UnaryOp}
 use self::call::Block;
 use self::unknown::{apply_operator, build_unknown};
 use super::access::Access;
+use super::assigned;
 use super::facts::{Flags, Usage};
 use super::library::Library;
 use super::polynomial::{Atom, Polynomial};
@@ -131,6 +132,7 @@ impl<'a> Reader<'a> {
     pub(super) fn read(&mut self, name: &'a str) {
         self.outer = name.split_once('.').map(|(outer, _)| outer);
         if let Some(body) = crate::module::body_of(self.library.find_body(self.module), name) {
+            self.usage.assigned = assigned::read_assigned(body, self.parameters);
             self.read_body(body);
         }
     }
@@ -229,6 +231,10 @@ impl<'a> Reader<'a> {
 
     fn assign(&mut self, target: &Expr, value: &Expr) {
         match (target, value) {
+            (Expr::Name(name), Expr::NumberLiteral(_))
+                if self.depth == 0
+                    && !self.variables.contains_key(name.id.as_str())
+                    && self.usage.assigned.contains_key(name.id.as_str()) => {}
             (Expr::Name(name), _) => {
                 let value = self.evaluate(value);
                 self.variables.insert(name.id.to_string(), value);

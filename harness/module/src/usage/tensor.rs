@@ -151,25 +151,34 @@ fn find_unmasked(accesses: &[&Access], reader: &Reader<'_>) -> Option<(Extent, u
         let mut bounds = access
             .dimensions
             .iter()
+            .filter(|(_, _, index)| !is_compared(index, reader))
             .map(|(_, _, index)| find_bound(index, reader));
         let block = bounds.find_map(|bound| match bound {
-            Bound::Blocks(_, extent) => Some(extent),
+            Bound::Blocks(_, extent) if extent != Extent::Number(1) => Some(extent),
             _ => None,
         })?;
         Some((block, access.at?))
     })
 }
 
+/// Whether an index is compared with something, such as a loaded length.
+fn is_compared(index: &Polynomial, reader: &Reader<'_>) -> bool {
+    let index = index.without_number();
+    let has = |compared: &Polynomial| index.terms().all(|term| compared.terms().any(|one| one == term));
+    reader.compared.iter().any(has)
+}
+
 /// Whether the accesses of a tensor determine its number of elements: every index is bounded, with the same bound in
 /// every access, and no other term moves an access.
 fn is_certain(widest: &Access, accesses: &[&Access], dimensions: &[Dimension], reader: &Reader<'_>) -> bool {
+    let has_columns = has_all_columns(accesses);
     let known = |access: &&Access| {
-        !access.moved
+        (!access.moved || has_columns)
             && access.dimensions.iter().all(|(stride, factor, index)| {
                 let mut of_widest = widest.dimensions.iter().zip(dimensions);
                 of_widest.any(|((other, times, _), dimension)| {
                     other == stride && times == factor && find_bound(index, reader) == dimension.bound
-                }) && index.number_term() <= 0
+                }) && (index.number_term() <= 0 || has_columns)
             })
     };
     accesses.iter().all(known)
@@ -192,6 +201,29 @@ fn is_certain(widest: &Access, accesses: &[&Access], dimensions: &[Dimension], r
             }
             Bound::Lanes(_) | Bound::Blocks(..) => true,
         })
+}
+
+/// Whether accesses are the columns of rows of a fixed width, and the last column is among them: `x + 3 * row`, `x + 3 * row + 1` and
+/// `x + 3 * row + 2`.
+fn has_all_columns(accesses: &[&Access]) -> bool {
+    let widths = accesses.iter().flat_map(|access| &access.dimensions);
+    let widths = widths
+        .filter(|(stride, ..)| stride.is_empty())
+        .map(|(_, factor, _)| *factor);
+    let columns = || accesses.iter().map(|access| access.offset.number_term());
+    let Some(width) = widths.min().filter(|width| *width > 1) else {
+        return false;
+    };
+    let is_moved_by_name = |access: &&Access| {
+        let has_index = |product: &Product| product.iter().any(|atom| !matches!(atom, Atom::Param(_)));
+        access
+            .offset
+            .terms()
+            .any(|(product, _)| !product.is_empty() && !has_index(product))
+    };
+    !accesses.iter().any(|access| is_moved_by_name(access))
+        && columns().all(|column| (0..width).contains(&column))
+        && columns().max() == Some(width - 1)
 }
 
 /// Whether a stride is the size of a block.

@@ -96,6 +96,32 @@ fn what_depends_on_the_machine_is_decided() {
         ],
     );
     check(
+        "import torch\n@triton.jit\ndef f(x): tl.store(x, A)\nif torch.x < 2 and \\\n    (1 < 2):\n    A = 1\nelse:\n    A = 2\n",
+        "f",
+        &[
+            "@triton.jit",
+            "def f(x): tl.store(x, A)",
+            "if (True",
+            "):",
+            "    A = 1",
+            "else:",
+            "    A = 2",
+        ],
+    );
+    check(
+        "import os\nif os.environ.get('FAST', '0') == '1' and os.getenv('OTHER') is None:\n    A = 1\nelse:\n    A = 2\n\
+         @triton.jit\ndef f(x): tl.store(x, A)\n",
+        "f",
+        &[
+            "if ('0') == '1' and (None) is None:",
+            "    A = 1",
+            "else:",
+            "    A = 2",
+            "@triton.jit",
+            "def f(x): tl.store(x, A)",
+        ],
+    );
+    check(
         "import torch\n@triton.jit\ndef f(x):\n    if torch.version.hip is not None:\n        tl.store(x, 1)\n",
         "f",
         &[

@@ -16,6 +16,7 @@ const SHARED: Config<'static> = Config {
     masked_zero: false,
     only_program: None,
     leaving: cerith_interp::Leaving::Silent,
+    out_of_bounds: cerith_interp::OutOfBounds::Trapped,
     unaligned: false,
     device_asserts: true,
     fuel: 1 << 33,
