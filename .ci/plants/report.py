@@ -42,6 +42,19 @@ CAUSES = {
 # it appears only with arguments that no caller passes, false, or unclear) and `why`.
 READ = Path(__file__).parent / "read.jsonl"
 
+# Bugs that maintainers of libraries have fixed, one per line, with the result of `check` on the file before and after the fix. `line` is
+# a line of the file before: of the finding, or else of the fix. `result_before` is at, caused, warned, hidden (a launch showed it, but
+# `check` did not report it), missed or not judged.
+FIXED = Path(__file__).parent / "fixed.jsonl"
+
+REPORTED = {
+    "at": "yes",
+    "caused": "yes, at a line that the fixed line decides",
+    "warned": "yes, a warning",
+}
+
+AFTER = {"silent": "yes", "other finding": "yes, with another finding"}
+
 
 def read_judgements() -> dict[tuple[str, str], Row]:
     rows = map(json.loads, READ.read_text().splitlines())
@@ -134,6 +147,49 @@ def list_clean(binary: Binary, rows: list[Row]) -> list[str]:
         "|---|---|---|---|---|",
     ]
     return head + lines
+
+
+def format_bug(row: Row) -> str:
+    library, name = row["library"], Path(row["file"]).name
+    return f"| {library} | [{row['bug']}]({row['link']}) | `{row['kernel'].replace(', ', '`, `')}` | {name}:{row['line']}"
+
+
+def list_fixed() -> list[str]:
+    rows = [json.loads(text) for text in FIXED.read_text().splitlines()]
+    found = [row for row in rows if row["result_before"] in REPORTED]
+    missed = [row for row in rows if row["result_before"] not in REPORTED]
+    silent = sum(row["result_after"] == "silent" for row in found)
+    warned = sum(row["result_before"] == "warned" for row in found)
+    libraries = collections.Counter(row["library"] for row in rows)
+    most, count = libraries.most_common(1)[0]
+    causes = collections.Counter(row["cause"] for row in missed)
+    lines = [
+        (
+            f"{len(rows)} bugs of {len(libraries)} libraries, {count} of them of {most}, fixed by {len({row['link'] for row in rows})} changes. Messages of commits and the changed lines selected "
+            "them, before `check` ran. Each file is checked as it was before and after the fix, with the reference alone. `check` reports "
+            f"{format_share(len(found), len(rows))} of the bugs, in {len({row['library'] for row in found})} libraries: {len(found) - warned} "
+            f"as a finding or a precondition, and {warned} as a warning. No fixed file has the reported finding, and {silent} of them have "
+            "no finding and no precondition in these kernels."
+        ),
+        "",
+        "| library | bug | kernel | line | reported | silent after the fix | note |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in found:
+        lines.append(
+            f"{format_bug(row)} | {REPORTED[row['result_before']]} | {AFTER[row['result_after']]} | {row['note']} |"
+        )
+    words = ", ".join(f"{cause} ({number})" for cause, number in causes.most_common())
+    lines += [
+        "",
+        f"Reasons of the misses: {words}.",
+        "",
+        "| library | missed bug | kernel | line | reason |",
+        "|---|---|---|---|---|",
+    ]
+    for cause, _ in causes.most_common():
+        lines += [f"{format_bug(row)} | {row['note']} |" for row in missed if row["cause"] == cause]
+    return lines
 
 
 def count_judged(binary: Binary) -> str:
@@ -229,6 +285,10 @@ def main() -> None:
         count_judged(binary),
         "",
         *list_clean(binary, rows),
+        "",
+        "## Bugs that maintainers have fixed",
+        "",
+        *list_fixed(),
     ]
     print("\n".join(lines))
 
