@@ -3,7 +3,7 @@
 use cerith_case::{ArgValue, Case};
 use cerith_engine::Outcome;
 use cerith_memory::Memory;
-use cerith_survey::{Attempt, Change, Survey};
+use cerith_survey::{Attempt, Change, Survey, THE_GRID};
 
 use super::fitting::{Fitter, has_unknown_elements};
 use super::relations::{Difference, MAX_RELATED, Related, Relation, build_related, scale_blocks};
@@ -69,8 +69,12 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
         let case = fitter.resolve(&attempt.text)?;
         Some((0, Relation::Blocks, attempt.variant, case))
     });
+    let has_assumed_grid = survey.assumed.iter().any(|one| one == THE_GRID);
     let scaled = match (&survey.host, plain.launches.as_slice()) {
-        (Some(_), [launch]) if !has_unknown_elements(survey) => scale_blocks(draft, launch),
+        // A guessed number of programs does not follow the blocks.
+        (Some(_), [launch]) if !has_unknown_elements(survey) && !has_assumed_grid => {
+            scale_blocks(draft, launch)
+        }
         _ => Vec::new(),
     };
     let scaled = scaled.into_iter().map(|(variant, launch)| {

@@ -52,6 +52,10 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     if survey.host.is_some() && list_changes(finding, survey).all(Change::is_of_layout) {
         return false;
     }
+    // Other inputs may have to have as many dimensions.
+    if !survey.assumed.is_empty() && is_all(Change::InputRank) {
+        return false;
+    }
     let is_measured = survey.is_of_measured(&finding.key.code, &finding.summary.storages);
     let is_known = survey.assumed.iter().all(|one| is_of_callers(one));
     let is_assumed = !survey.assumed.is_empty()

@@ -20,6 +20,9 @@ use cerith_module::usage::{Flags, Usage};
 /// The beginning of an assumption about the values in a tensor.
 pub const ELEMENTS_OF: &str = "the elements of ";
 
+/// What is assumed of a launch whose number of programs depends on a guessed number.
+pub const THE_GRID: &str = "the grid";
+
 /// Begins what is assumed of a launcher that other functions call: how they call it.
 pub(super) const CALLERS_OF: &str = "the callers of ";
 
@@ -198,7 +201,7 @@ impl<'a> Machine<'a> {
     fn list_assumed_tensors(&self, usage: &Usage, bindings: &Bindings<'a>) -> Vec<String> {
         let mut names = Vec::new();
         if bindings.grid.iter().any(|one| one.sizes & GUESSED != 0) {
-            names.push("the grid".to_owned());
+            names.push(THE_GRID.to_owned());
         }
         for (name, value) in &bindings.values {
             let Value::Tensor(tensor) = value else { continue };

@@ -46,7 +46,7 @@ pub use self::choice::InputChoice;
 pub use self::heuristic::evaluate_heuristics;
 pub use self::host::{Change, HostLaunch, HostTensor, Origin, is_same_launch};
 pub use self::inputs::{HostArgument, HostCall, NoCalls};
-pub use self::launch::{ELEMENTS_OF, is_of_callers};
+pub use self::launch::{ELEMENTS_OF, THE_GRID, is_of_callers};
 use self::module::{HostModule, MODULE, Root};
 pub use self::plan::Layout;
 use self::solve::Solver;

@@ -27,10 +27,10 @@ pub(super) fn find_passed_block<'a>(
             callee: callee.name.as_str(),
             argument: (parameter, position),
             numbers: HashMap::new(),
-            found: None,
+            number: None,
         };
         finder.visit_body(&caller.body);
-        finder.found
+        finder.number
     });
     passed.find(|number| (2..=MAX_BLOCK).contains(number))
 }
@@ -41,7 +41,7 @@ struct Finder<'a> {
     argument: (&'a str, usize),
     /// The numbers that names were assigned so far.
     numbers: HashMap<&'a str, i64>,
-    found: Option<i64>,
+    number: Option<i64>,
 }
 
 impl Finder<'_> {
@@ -75,7 +75,7 @@ impl<'a> Visitor<'a> for Finder<'a> {
                 .arguments
                 .find_argument_value(self.argument.0, self.argument.1)
         {
-            self.found = self.found.or_else(|| self.read_number(value));
+            self.number = self.number.or_else(|| self.read_number(value));
         }
         visitor::walk_expr(self, expr);
     }

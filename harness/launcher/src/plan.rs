@@ -437,7 +437,7 @@ impl Plan {
         Some(())
     }
 
-    /// Gives an input the dtype of another one; `None` if one of them is no tensor.
+    /// Gives an input the dtype of another one; `None` if one of them is not a tensor.
     pub fn adopt_dtype(&mut self, input: usize, other: usize) -> Option<()> {
         let dtype = self.tensor(other)?.dtype.clone();
         self.tensor_mut(input)?.dtype = dtype;

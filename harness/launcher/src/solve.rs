@@ -285,14 +285,14 @@ impl<'a> Solver<'a> {
         let mut plan = base.plan.clone();
         align_namesakes(&mut plan);
         split_last_size(&mut plan);
-        self.align_leading(&base, &mut plan);
+        Self::align_leading(&base, &mut plan);
         if plan == base.plan {
             return base;
         }
         self.solve_or(plan, base)
     }
 
-    fn align_leading(&self, base: &Machine<'a>, plan: &mut Plan) {
+    fn align_leading(base: &Machine<'a>, plan: &mut Plan) {
         let tensors: Vec<(usize, Vec<usize>)> = (0..plan.inputs.len())
             .filter_map(|input| Some((input, plan.tensor(input)?.dims.clone())))
             .collect();
@@ -443,8 +443,10 @@ fn split_last_size(plan: &mut Plan) {
     let is_guessed = |input: &usize| {
         let input = plan.inputs.get(*input);
         input.is_some_and(|input| {
-            let guess = guess_number(&input.name);
-            !input.is_default && guess == Scalar::Int(4) && input.kind == Kind::Scalar(guess)
+            let name = input.name.to_lowercase();
+            let counts_heads = name.len() <= 2 || name.contains("head");
+            let guess = guess_number(&name);
+            !input.is_default && counts_heads && input.kind == Kind::Scalar(guess)
         })
     };
     let numbers: Vec<usize> = (0..plan.inputs.len()).filter(is_guessed).collect();

@@ -24,7 +24,7 @@ pub struct Usage {
     pub texts: Vec<(String, String)>,
     /// Parameters that are compared with a number, and the number.
     pub numbers: Vec<(String, i64)>,
-    /// Parameters with one value only: the kernel begins by assigning a number to them, as TorchInductor's kernels do with sizes that
+    /// Parameters with one value only: the kernel begins by assigning a number to them, as `TorchInductor`'s kernels do with sizes that
     /// are known, or promises it by `tl.assume`.
     pub assigned: BTreeMap<String, i64>,
     /// Parameters that ranges of lanes end at.

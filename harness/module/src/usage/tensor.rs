@@ -221,7 +221,7 @@ fn has_all_columns(accesses: &[&Access]) -> bool {
             .terms()
             .any(|(product, _)| !product.is_empty() && !has_index(product))
     };
-    !accesses.iter().any(|access| is_moved_by_name(access))
+    !accesses.iter().any(is_moved_by_name)
         && columns().all(|column| (0..width).contains(&column))
         && columns().max() == Some(width - 1)
 }
