@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 import triton.language as tl
 
 from . import errors
-from .fake_driver import FakeDriver
 from .emitted import find_undefined, parameter_of, to_plain_triton
+from .fake_driver import FakeDriver
 
 # torch reads these when it is imported. Without them it would reuse a module of an older run, and its other
 # processes would not see the GPU that this one pretends to have.

@@ -15,10 +15,10 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from . import inputs as kinds
 from . import hooks, judging, wording
-from .inputs import Data
+from . import inputs as kinds
 from .formats import Array
+from .inputs import Data
 from .trials import SEVERITY, Subject, Trial
 
 # Kernels may be imported after this module.

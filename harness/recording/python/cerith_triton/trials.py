@@ -19,11 +19,11 @@ import numpy as np
 from . import arguments, formats, inputs, outputs
 from .arguments import Argument, Copies
 from .binary import CerithError
-from .inputs import Data
 from .definition import function_of
 from .devices import watch_torch
 from .failures import kind_of, message_of
 from .formats import Array
+from .inputs import Data
 from .oracle import Forbidden, LaunchError, Oracle, Outcome, write_expected
 from .outputs import Results
 from .standin.dtypes import DTYPES

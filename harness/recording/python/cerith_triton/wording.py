@@ -14,8 +14,8 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import numpy as np
 
 from . import arguments, formats, inputs
-from .inputs import Data
 from .formats import Array
+from .inputs import Data
 from .trials import Example, Output, Subject, Trial, kernel_of
 
 COLUMNS = 80

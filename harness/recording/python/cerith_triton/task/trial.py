@@ -17,9 +17,9 @@ import numpy as np
 from .. import arguments, formats
 from .. import inputs as kinds
 from ..arguments import Copies
-from ..inputs import Data
 from ..devices import watch_torch
 from ..formats import Array
+from ..inputs import Data
 from ..standin.dtypes import DTYPES
 from ..storages import Storage
 from .metering import Meter

@@ -19,8 +19,8 @@ import numpy as np
 
 from .. import arguments, formats, hooks
 from ..binary import CerithError
-from ..inputs import Data
 from ..devices import watch_torch
+from ..inputs import Data
 from ..launch import Call
 from ..oracle import LaunchError, Oracle
 from . import sizing, trial

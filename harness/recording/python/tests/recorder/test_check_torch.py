@@ -11,8 +11,8 @@ import pytest
 from test_check import check, fake, twice
 
 import cerith_triton
-from cerith_triton.inputs import Data
 from cerith_triton.devices import watch_torch
+from cerith_triton.inputs import Data
 from cerith_triton.trials import Subject, list_held
 from cerith_triton.wording import CodeWriter
 
