@@ -20,7 +20,7 @@ use cerith_module::usage::{Flags, Usage};
 /// The beginning of an assumption about the values in a tensor.
 pub const ELEMENTS_OF: &str = "the elements of ";
 
-/// What is assumed of a launch whose number of programs depends on a guessed number.
+/// Names the assumption of a launch whose number of programs depends on a guessed number.
 pub const THE_GRID: &str = "the grid";
 
 /// Begins what is assumed of a launcher that other functions call: how they call it.

@@ -130,7 +130,8 @@ impl<'a> Visitor<'a> for AxisFinder {
     }
 }
 
-fn read_number(expr: &Expr) -> Option<i64> {
+/// The number that an expression is, if it is a literal integer.
+pub(super) fn read_number(expr: &Expr) -> Option<i64> {
     let Expr::NumberLiteral(literal) = expr else {
         return None;
     };

@@ -214,14 +214,7 @@ fn has_all_columns(accesses: &[&Access]) -> bool {
     let Some(width) = widths.min().filter(|width| *width > 1) else {
         return false;
     };
-    let is_moved_by_name = |access: &&Access| {
-        let has_index = |product: &Product| product.iter().any(|atom| !matches!(atom, Atom::Param(_)));
-        access
-            .offset
-            .terms()
-            .any(|(product, _)| !product.is_empty() && !has_index(product))
-    };
-    !accesses.iter().any(is_moved_by_name)
+    !accesses.iter().any(|access| is_moved_by_size(access))
         && columns().all(|column| (0..width).contains(&column))
         && columns().max() == Some(width - 1)
 }
