@@ -19,8 +19,9 @@ use self::loader::Loader;
 use crate::archive::{Archive, ArchiveSource, Archives};
 use crate::case_file::CaseFile;
 use crate::entry::Entry;
-use crate::filter::{Filter, Shard};
+use crate::filter::Filter;
 use crate::input::Input;
+use crate::shard::Shard;
 use cerith_python::nearest::{list, suggest_spelling};
 
 /// All case files under one folder.

@@ -18,7 +18,7 @@ use super::doubt::{
 };
 use super::fitting::Unwritten;
 use super::launch::wrap;
-use super::overflow::{OVERFLOW, Overflow};
+use super::overflow_launch::{OVERFLOW, Overflow};
 use super::relations::Relation;
 use super::report::{KernelReport, Standing};
 use super::subject::format_case_id;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_case::Launch;
-use cerith_prove::wrap::Freedom;
+use cerith_prove::overflow::Freedom;
 use cerith_prove::{Contract, Size};
 use cerith_tile::ir::Function;
 

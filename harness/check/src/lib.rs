@@ -23,7 +23,7 @@ pub mod independent;
 pub mod launch;
 pub mod line;
 mod masked;
-pub mod overflow;
+pub mod overflow_launch;
 pub mod proof;
 mod relations;
 mod render;

@@ -15,7 +15,7 @@ use cerith_tile::rules::{Rules, Version};
 use serde::Serialize;
 
 use super::contract::Relations;
-use super::overflow::{Overflow, OverflowRecord, Specialisation, find_line};
+use super::overflow_launch::{Overflow, OverflowRecord, Specialisation, find_line};
 use super::subject::Subject;
 
 /// The work for one kernel.

@@ -24,37 +24,13 @@ use cerith_toolchain::conversation::{Conversation, Silence, StderrPart};
 use cerith_toolchain::failure::Exit;
 
 use super::child;
+use super::limits::{
+    BATCH_BYTES, BATCH_LIMIT, BATCH_MOST, IN_FLIGHT, KNOWN_BYTES, LAST_BREATH, SPARES, START_LIMIT,
+    STDERR_KEPT,
+};
 use super::wire::{self, Answer, Batch, GpuHeader, JobHeader, KernelHeader};
 use cerith_engine::Failure;
 use cerith_engine::job::{Job, Ran};
-
-/// Jobs of a batch.
-const BATCH_MOST: usize = 256;
-
-/// Bytes of a batch's arenas, repetitions counted.
-const BATCH_BYTES: usize = 64 << 20;
-
-/// Batches that a child has at once: one that it works on, one that it reads meanwhile.
-const IN_FLIGHT: usize = 2;
-
-/// Time limit of a batch. After it, its jobs run one by one, each with the whole time of a job.
-const BATCH_LIMIT: Duration = Duration::from_secs(3);
-
-/// Children that are started ahead once one was lost: where one kernel faults, others may, and opening a GPU takes longer
-/// than most batches.
-const SPARES: usize = 2;
-
-/// Time limit for a child to open its GPU.
-const START_LIMIT: Duration = Duration::from_mins(2);
-
-/// Bytes of a child's stderr that are kept: what failed first.
-const STDERR_KEPT: usize = 4096;
-
-/// Time for a child to exit by itself after its pipe is closed, so that its own exit status is known.
-const LAST_BREATH: Duration = Duration::from_secs(5);
-
-/// Bytes of machine code that a child remembers.
-const KNOWN_BYTES: usize = 512 << 20;
 
 /// Settings for running jobs.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ pub mod bundle;
 pub mod child;
 mod driver;
 mod executor;
+mod limits;
 pub mod record;
 mod standby;
 pub mod sweep;

@@ -17,13 +17,13 @@ pub mod contract;
 mod decide;
 mod evaluation;
 pub mod exact;
+pub mod overflow;
 mod point;
 mod polynomial;
 mod rational;
 mod symbol;
 mod text;
 mod value;
-pub mod wrap;
 
 use std::collections::BTreeMap;
 

@@ -12,28 +12,9 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::error::{JudgeError, MessageError, TaskFault};
-use crate::trial::{Expected, Interface, Trial, list_views, make_key};
+use crate::trial::{Expected, Interface, TRIALS, Trial, list_views, make_key};
 use cerith_runner::oracle::message::{Output, find_dtype};
 use cerith_runner::oracle::session::{ExpectedValues, Session};
-
-/// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
-/// host is found early.
-const TRIALS: [(usize, &str); 14] = [
-    (0, "given"),
-    (0, "normal"),
-    (1, "integers"),
-    (1, "normal"),
-    (2, "given"),
-    (2, "integers"),
-    (3, "normal"),
-    (3, "distinct"),
-    (4, "given"),
-    (4, "normal"),
-    (0, "integers"),
-    (0, "cancelling"),
-    (0, "large"),
-    (1, "zeros"),
-];
 
 /// The time for a task.
 const LIMITS: Limits = Limits {

@@ -10,6 +10,25 @@ use serde_json::Value as Json;
 
 use cerith_runner::oracle::session::{ExpectedValues, lies_inside, read_element};
 
+/// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
+/// host is found early.
+pub(super) const TRIALS: [(usize, &str); 14] = [
+    (0, "given"),
+    (0, "normal"),
+    (1, "integers"),
+    (1, "normal"),
+    (2, "given"),
+    (2, "integers"),
+    (3, "normal"),
+    (3, "distinct"),
+    (4, "given"),
+    (4, "normal"),
+    (0, "integers"),
+    (0, "cancelling"),
+    (0, "large"),
+    (1, "zeros"),
+];
+
 /// The interface of a task's submissions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Interface {

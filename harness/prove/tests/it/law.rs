@@ -10,7 +10,7 @@ use cerith_frontend::{Request, RequestArg, Traced, trace};
 use cerith_interp::{Config, LaunchOutcome, ParamValue, Program, TrapKind};
 use cerith_memory::{ByteState, Content, Memory, Rule, Storages, Tensor};
 use cerith_prove::exact::widen_integers;
-use cerith_prove::wrap::{Freedom, Trial, Wrap, find_wraps};
+use cerith_prove::overflow::{Freedom, Trial, Wrap, find_wraps};
 use cerith_prove::{Contract, ObligationKind, Size, Sizes, prove};
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, LocId};

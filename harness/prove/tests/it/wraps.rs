@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use cerith_prove::Size;
-use cerith_prove::wrap::{Freedom, Trial, Wrap, find_wraps};
+use cerith_prove::overflow::{Freedom, Trial, Wrap, find_wraps};
 use cerith_tile::ir::LocId;
 
 use crate::kernels::{cdiv, contract, matrix, name, trace_body};

@@ -9,7 +9,7 @@ use cerith_interp::Config;
 use cerith_memory::{Dims, Memory, Tensor};
 use cerith_prove::Contract;
 use cerith_prove::exact::widen_integers;
-use cerith_prove::wrap::{Freedom, Trial, Wrap, find_wraps};
+use cerith_prove::overflow::{Freedom, Trial, Wrap, find_wraps};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Function, LocId};
 use cerith_tile::rules::Rules;
