@@ -1,5 +1,7 @@
 //! Functions of Python, torch and Triton that launchers call.
 
+use cerith_module::excerpt::is_elsewhere;
+
 use super::arguments::Arguments;
 use super::device;
 use super::machine::{Eval, Machine};
@@ -7,6 +9,9 @@ use super::plan::to_scalar;
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
 use super::value::{Number, Source, Value};
+
+/// Maximum number of tuples of `itertools.product`.
+const MAX_TUPLES: usize = 4096;
 
 const BUILTINS: [&str; 32] = [
     "abs",
@@ -106,6 +111,7 @@ impl<'a> Machine<'a> {
             "get" | "getenv" if path.starts_with("os.") => {
                 args.positional.get(1).cloned().unwrap_or(Value::NONE)
             }
+            "product" if path == "itertools.product" => self.multiply_iterables(args)?,
             "reduce" if path == "functools.reduce" => {
                 let (callee, items) = (args.positional.first().cloned(), args.positional.get(1).cloned());
                 let (Some(callee), Some(items)) = (callee, items) else {
@@ -421,11 +427,33 @@ impl<'a> Machine<'a> {
                 (Value::Module(path), Some(Value::Str(name, _))) if path.starts_with("triton") => {
                     Value::bool(!name.starts_with('_'))
                 }
+                // `torch.npu`, for example.
+                (Value::Module(_), Some(Value::Str(name, _))) if is_elsewhere(name) => Value::bool(false),
                 _ => Value::unknown("`hasattr`"),
             },
             ("callable", Some(value)) => Value::bool(matches!(value, Value::Closure(_) | Value::Kernel(_))),
             _ => return Ok(None),
         }))
+    }
+
+    /// The tuples of `itertools.product`, the last iterable the fastest.
+    fn multiply_iterables(&mut self, args: &Arguments<'a>) -> Eval<'a> {
+        let mut tuples: Vec<Vec<Value<'a>>> = vec![Vec::new()];
+        for iterable in &args.positional {
+            let items = match self.iterate(iterable)? {
+                Ok(items) => items,
+                Err(error) => return Ok(Value::unknown(error.to_string())),
+            };
+            if tuples.len().saturating_mul(items.len()) > MAX_TUPLES {
+                return Ok(Value::unknown("too many combinations"));
+            }
+            let extend = |tuple: &Vec<Value<'a>>| {
+                let with = |item: &Value<'a>| tuple.iter().chain([item]).cloned().collect();
+                items.iter().map(with).collect::<Vec<Vec<Value<'a>>>>()
+            };
+            tuples = tuples.iter().flat_map(extend).collect();
+        }
+        Ok(Value::list(tuples.into_iter().map(Value::tuple).collect()))
     }
 
     fn is_instance(&mut self, value: &Value<'a>, classes: &[Value<'a>]) -> Eval<'a> {

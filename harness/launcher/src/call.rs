@@ -70,15 +70,7 @@ impl<'a> Machine<'a> {
                 }
                 self.call_method(object, name, args)?
             }
-            Value::Class(class) => {
-                // An instance with the fields that a dataclass has, or nothing known.
-                let mut fields = std::collections::BTreeMap::new();
-                for (name, value) in &args.keywords {
-                    fields.insert(name.clone(), value.clone());
-                }
-                let _ = class;
-                Value::Object(Rc::new(std::cell::RefCell::new(fields)))
-            }
+            Value::Class(class) => self.make_instance(class, args)?,
             Value::Dtype(..) => args.positional.first().cloned().unwrap_or(Value::NONE),
             Value::Unknown(reason) => {
                 self.spoil(args);
@@ -106,6 +98,9 @@ impl<'a> Machine<'a> {
                 if let Value::Object(fields) = other {
                     let fields = fields.borrow().clone();
                     if let Some(result) = self.call_layer(&fields, args) {
+                        return Ok(result);
+                    }
+                    if let Some(result) = self.call_instance(other, args)? {
                         return Ok(result);
                     }
                 }

@@ -278,10 +278,10 @@ impl<'a> Machine<'a> {
         );
         match dtype {
             Some(dtype) if is_plain => {
-                let fill = if shape.is_empty() {
-                    super::builtin::full(Some(&one))
-                } else {
-                    Fill::Computed
+                let fill = match &numbers {
+                    _ if shape.is_empty() => super::builtin::full(Some(&one)),
+                    Some(numbers) => Fill::Elements(numbers.iter().map(|one| one.value).collect()),
+                    None => Fill::Computed,
                 };
                 let value = self.allocate(shape, &dtype, fill);
                 if let (Value::Tensor(tensor), Some(numbers)) = (&value, numbers) {

@@ -214,6 +214,9 @@ impl<'a> Machine<'a> {
                 self.module.launches(body)
                     || (!others && !ends(body) && rest.iter().any(|(_, body)| ends(body)))
             };
+            if truth == Some(false) {
+                self.note_orders(test, scope);
+            }
             self.conditions.push(Condition {
                 test,
                 wanted: is_true,

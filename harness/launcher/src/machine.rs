@@ -69,6 +69,8 @@ pub(super) struct Machine<'a> {
     pub conditions: Vec<Condition<'a>>,
     /// Conditions that kept the evaluation from launches.
     pub missed: Vec<Condition<'a>>,
+    /// Orders of two sizes that a branch asks for, and that the inputs turn around: `if 2 * rotated < head`, with more rotated.
+    pub turned_orders: Vec<Condition<'a>>,
     /// How many unknown conditions and loops the running statement is under.
     pub doubts: usize,
     /// Dimensions of inputs whose sizes the launcher reads.
@@ -129,6 +131,7 @@ impl<'a> Machine<'a> {
             launches: Vec::new(),
             conditions: Vec::new(),
             missed: Vec::new(),
+            turned_orders: Vec::new(),
             doubts: 0,
             observed: BTreeSet::new(),
             ranked: BTreeSet::new(),

@@ -149,6 +149,10 @@ impl<'a> Machine<'a> {
             }
             Value::Object(fields) => {
                 let known = fields.borrow().get(name).cloned();
+                let known = match known {
+                    Some(known) => Some(known),
+                    None => self.instance_attribute(&object, name)?,
+                };
                 match (known, name) {
                     (Some(known), _) => known,
                     (None, "needs_input_grad") => Value::list(vec![Value::bool(true); 24]),
@@ -292,8 +296,11 @@ impl<'a> Machine<'a> {
             return Ok(Value::unknown(reason));
         }
         let is_whole = args.positional.is_empty() && args.keywords.is_empty();
-        if let Some(known) = self.reduce_known(tensor, name).filter(|_| is_whole) {
+        if is_whole && let Some(known) = self.reduce_known(tensor, name) {
             return Ok(known);
+        }
+        if is_whole && let Some(part) = self.nested_part(tensor, name) {
+            return Ok(part);
         }
         Ok(match name {
             "size" => match args.get(0, "dim") {

@@ -1,11 +1,13 @@
 //! Changes of inputs that a launcher's conditions ask for: `assert a.shape[1] == b.shape[0]` makes two sizes one.
 
+use std::rc::Rc;
+
 use ruff_python_ast::{BoolOp, CmpOp, Expr, Operator, UnaryOp};
 
 use super::machine::{Condition, Machine};
 use super::plan::to_scalar;
 use super::plan::{Plan, Scalar};
-use super::value::{Number, Scope, Source, Value};
+use super::value::{GUESSED, Number, Scope, Source, Value};
 
 /// Maximum number of plans that a condition suggests.
 const MAX_PLANS: usize = 40;
@@ -55,6 +57,39 @@ impl<'a> Machine<'a> {
                     .count()
             }
             _ => 1,
+        }
+    }
+
+    /// Notes the orders of two independent sizes in a condition that the inputs turn around. Equal sizes do not: the branch is for the
+    /// others.
+    pub fn note_orders(&mut self, test: &'a Expr, scope: &Scope<'a>) {
+        let parts = match test {
+            Expr::BoolOp(operation) if operation.op == BoolOp::And => &operation.values[..],
+            one => std::slice::from_ref(one),
+        };
+        for part in parts {
+            let Expr::Compare(compare) = part else { continue };
+            let (&[op], [right]) = (&*compare.ops, &*compare.comparators) else {
+                continue;
+            };
+            let (Some(a), Some(b)) = (
+                self.value_of(&compare.left, scope).number(),
+                self.value_of(right, scope).number(),
+            ) else {
+                continue;
+            };
+            let is_turned = match op {
+                CmpOp::Lt | CmpOp::LtE => a.value > b.value,
+                CmpOp::Gt | CmpOp::GtE => a.value < b.value,
+                _ => false,
+            };
+            if is_turned && !a.is_constant() && !b.is_constant() && a.sizes & b.sizes & !GUESSED == 0 {
+                self.turned_orders.push(Condition {
+                    test: part,
+                    wanted: true,
+                    scope: Rc::clone(scope),
+                });
+            }
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) fn list_parameters(
     def.parameters.iter_non_variadic_params()
 }
 
-fn has_decorator(def: &ast::StmtFunctionDef, name: &str) -> bool {
+pub(super) fn has_decorator(def: &ast::StmtFunctionDef, name: &str) -> bool {
     def.decorator_list
         .iter()
         .any(|decorator| matches!(&decorator.expression, Expr::Name(one) if one.id.as_str() == name))

@@ -18,6 +18,9 @@ const MAX_EVALUATIONS: usize = 200;
 /// Maximum number of evaluations for a variant.
 const MAX_VARIANT_EVALUATIONS: usize = 24;
 
+/// Maximum number of plans that are tried for the order of two sizes.
+const MAX_ORDERS: usize = 6;
+
 /// Maximum number of elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
@@ -93,7 +96,7 @@ impl<'a> Solver<'a> {
             Err(error) => return Err(self.failure(None, vec![error.to_string()])),
         };
         let choice = self.module.choice;
-        let mut base = self.narrow(self.add_rows(self.resize(base)));
+        let mut base = self.order(self.narrow(self.add_rows(self.resize(base))));
         if choice.is_uniform {
             base = self.align(base);
         }
@@ -114,6 +117,7 @@ impl<'a> Solver<'a> {
             // Callers do not pass sizes that do not divide each other.
             if let Ok(machine) = self.solve(plan.clone(), &mut budget)
                 && machine.is_uneven == base.is_uneven
+                && has_same_orders(&machine, &base)
                 && machine.plan.has_same_ranks(&plan)
             {
                 goes_on = visit(&machine, &name, change);
@@ -251,6 +255,31 @@ impl<'a> Solver<'a> {
             return base;
         }
         self.solve_or(plan, base)
+    }
+
+    /// Gives sizes the order that a branch asks for. A launcher that says `if 2 * rotated < head` has another way for equal sizes, and
+    /// callers do not pass more.
+    fn order(&self, base: Machine<'a>) -> Machine<'a> {
+        let mut base = base;
+        for condition in base.turned_orders.clone() {
+            let at = condition.test.range();
+            let is_turned =
+                |machine: &Machine<'a>| machine.turned_orders.iter().any(|one| one.test.range() == at);
+            if !is_turned(&base) {
+                continue;
+            }
+            for plan in base.repair(&condition).into_iter().take(MAX_ORDERS) {
+                let mut budget = MAX_VARIANT_EVALUATIONS;
+                if let Ok(machine) = self.solve(plan, &mut budget)
+                    && !machine.launches.is_empty()
+                    && !is_turned(&machine)
+                {
+                    base = machine;
+                    break;
+                }
+            }
+        }
+        base
     }
 
     /// Makes sizes smaller that no condition decides.
@@ -436,6 +465,15 @@ impl<'a> Solver<'a> {
         }
         None
     }
+}
+
+/// Whether an evaluation turns around no order of sizes that another one keeps.
+fn has_same_orders(machine: &Machine<'_>, base: &Machine<'_>) -> bool {
+    let is_turned = |at| base.turned_orders.iter().any(|one| one.test.range() == at);
+    machine
+        .turned_orders
+        .iter()
+        .all(|one| is_turned(one.test.range()))
 }
 
 /// Makes the product of two guessed numbers the last size of the first tensor: heads, and elements of a head.

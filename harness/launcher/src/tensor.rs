@@ -26,6 +26,8 @@ pub(super) enum Fill {
     Ones,
     Full(String),
     Arange,
+    /// Integers that the launcher computed, as flat as the memory.
+    Elements(Vec<i64>),
     /// Values that torch or another kernel computed.
     Computed,
 }

@@ -136,9 +136,14 @@ impl<'a> Machine<'a> {
     pub fn copy(&mut self, tensor: &Tensor, dtype: Option<Dtype>) -> Value<'a> {
         let source = self.storages.get(tensor.storage).cloned();
         let fill = match source.as_ref().map(|source| &source.fill) {
-            Some(fill @ (Fill::Zeros | Fill::Ones | Fill::Uninit | Fill::Full(_) | Fill::Given)) => {
-                fill.clone()
-            }
+            Some(
+                fill @ (Fill::Zeros
+                | Fill::Ones
+                | Fill::Uninit
+                | Fill::Full(_)
+                | Fill::Elements(_)
+                | Fill::Given),
+            ) => fill.clone(),
             _ => Fill::Computed,
         };
         let dtype = dtype.unwrap_or_else(|| tensor.dtype.clone());

@@ -173,6 +173,7 @@ fn write_fill(storage: &Storage, nth: usize, tensors: &[(&str, &Tensor)], usage:
         Fill::Ones => "ones".to_owned(),
         Fill::Full(value) => format!("{{ full: {value} }}"),
         Fill::Arange => "arange".to_owned(),
+        Fill::Elements(values) => list(values),
         Fill::Given | Fill::Computed if storage.dtype.is_float() || storage.dtype.name.starts_with("fp8") => {
             format!("{{ random: {{ seed: {seed}, edges: false }} }}")
         }

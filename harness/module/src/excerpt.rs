@@ -24,6 +24,7 @@ use ruff_python_ast::{ModModule, PySourceType, Stmt};
 use ruff_python_parser::Parsed;
 
 pub use self::alias::rename_jit;
+pub use self::branches::is_elsewhere;
 pub use self::decorators::{
     is_autotune, is_gluon, is_heuristics, is_jit, is_kernel, is_static_kernel, strip_arguments,
 };

@@ -305,15 +305,18 @@ impl<'a> Visitor<'a> for Elsewhere {
             Expr::StringLiteral(text) => text.value.to_str(),
             _ => "",
         };
-        let lower = name.to_lowercase();
-        self.0 |= lower
-            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .any(|word| {
-                ELSEWHERE
-                    .iter()
-                    .any(|one| word == *one || word.split('_').any(|part| part == *one))
-            });
-        self.0 |= lower == "type_checking";
+        self.0 |= is_elsewhere(name);
         walk_expr(self, expr);
     }
+}
+
+/// Whether a name is about other machines than NVIDIA's.
+pub fn is_elsewhere(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    lower == "type_checking"
+        || words.any(|word| {
+            let mut parts = word.split('_');
+            ELSEWHERE.contains(&word) || parts.any(|part| ELSEWHERE.contains(&part))
+        })
 }
