@@ -32,7 +32,7 @@ impl<'a> Machine<'a> {
             let mut all = args.clone();
             all.positional.insert(0, object.clone());
             match self.apply(&closure, &all) {
-                // What is not evaluated in a constructor leaves the fields unknown that it would have set.
+                // Fields that the rest of the constructor would have set stay unknown.
                 Ok(_) | Err(Halt::Stopped(_)) => {}
                 Err(halt) => return Err(halt),
             }

@@ -310,7 +310,7 @@ impl<'a> Visitor<'a> for Elsewhere {
     }
 }
 
-/// Whether a name is about other machines than NVIDIA's.
+/// Whether a name is about machines or tools for which no kernel is compiled here.
 pub fn is_elsewhere(name: &str) -> bool {
     let lower = name.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
