@@ -67,6 +67,8 @@ struct Fit {
     names: BTreeSet<String>,
     /// Whether the language lacks something that the kernel names.
     is_missing: bool,
+    /// Whether programs store different values to the same bytes.
+    is_race: bool,
     /// The message and the location of the failure.
     failure: String,
 }
@@ -82,6 +84,7 @@ impl Fit {
             line: 0,
             names: BTreeSet::new(),
             is_missing: false,
+            is_race: false,
             failure: "it is not a valid case".to_owned(),
         }
     }
@@ -148,6 +151,7 @@ enum UnusedLaunches {
     Unfit {
         assumed: Vec<String>,
         stage: Stage,
+        is_race: bool,
         failure: String,
     },
     #[error("with assumed values of {}, parts of an output are not written", .0.join(", "))]
@@ -176,6 +180,10 @@ impl UnusedLaunches {
                 ..
             } => InputChoice {
                 is_half: true,
+                ..choice
+            },
+            Self::Unfit { is_race: true, .. } if choice.is_uniform => InputChoice {
+                is_scattered: true,
                 ..choice
             },
             Self::Unfit { .. } | Self::Unwritten(_) => InputChoice {
@@ -362,10 +370,12 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
             return Err(Unfound::Final(UnusedLaunches::Unfinished(plain.failure)));
         }
         let order = plain.order();
+        let is_race = plain.is_race;
         let unfit = |failure: String| {
             let why = UnusedLaunches::Unfit {
                 assumed: survey.assumed.clone(),
                 stage: order.0,
+                is_race,
                 failure,
             };
             Err(Unfound::InVersion(order, why))
@@ -643,6 +653,7 @@ impl<'a> Fitter<'a> {
             line: self.subject.last_line(self.draft.kernel(), &complaint.lines),
             names: collect_names(complaint),
             is_missing: complaint.kind == "unknown-attribute",
+            is_race: complaint.kind == "race",
             failure: describe_failure(complaint),
         };
         let Some((_, outcome)) = run else {

@@ -11,6 +11,9 @@ pub struct InputChoice {
     /// Whether tensors of three or more dimensions have the same leading sizes, as callers often pass them, and tensors whose names
     /// belong together (`x` and `target_x`) have the same shape and dtype.
     pub is_uniform: bool,
+    /// Whether integers of a tensor are distinct indices of the leading dimensions, as those of scattered rows are. Otherwise they are
+    /// indices of every dimension.
+    pub is_scattered: bool,
     /// Whether floats are `float16`.
     pub is_half: bool,
     /// Whether tensors are passed that the kernel accesses, although the launcher's default is `None`.

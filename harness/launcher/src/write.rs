@@ -99,7 +99,7 @@ pub(super) fn write(
         machine.module.path, machine.module.kernel
     );
     for (nth, (name, _, storage)) in storages.iter().enumerate() {
-        let fill = write_fill(storage, nth, &tensors, usage);
+        let fill = write_fill(storage, nth, &tensors, usage, machine.module.choice.is_scattered);
         let shape = list(&storage.shape);
         let _ = writeln!(
             text,
@@ -165,7 +165,13 @@ fn list(numbers: &[i64]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-fn write_fill(storage: &Storage, nth: usize, tensors: &[(&str, &Tensor)], usage: &Usage) -> String {
+fn write_fill(
+    storage: &Storage,
+    nth: usize,
+    tensors: &[(&str, &Tensor)],
+    usage: &Usage,
+    is_scattered: bool,
+) -> String {
     let seed = nth + 1;
     match &storage.fill {
         Fill::Uninit => "uninit".to_owned(),
@@ -187,8 +193,9 @@ fn write_fill(storage: &Storage, nth: usize, tensors: &[(&str, &Tensor)], usage:
                     let known = usage.tensors.iter().find(|one| one.name == *name);
                     tensor.dtype.is_float() || !known.is_some_and(|known| known.indexes)
                 });
+                let dims = if is_scattered { 1 } else { usize::MAX };
                 let least = others
-                    .flat_map(|(_, tensor)| &tensor.shape)
+                    .flat_map(|(_, tensor)| tensor.shape.iter().take(dims))
                     .map(|size| size.value);
                 least.filter(|size| *size > 0).min().unwrap_or(elements).max(1)
             };
