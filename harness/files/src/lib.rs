@@ -1,9 +1,10 @@
 //! Writes files and folders without following links that a checkout may contain. All output of Cerith outside of its own home
-//! goes through this crate. See `walk` for the part of a path that is trusted.
+//! goes through this crate. See `open` for the part of a path that is trusted.
 //!
 //! A file is written under a random name in its folder, opened once, and renamed into place, so that a reader never sees half of
 //! it and a failed write leaves the old file as it was. A link, a pipe, a device or a folder in its place is an [`Obstacle`].
 
+mod checkout;
 mod confined;
 mod folder;
 mod obstacle;
@@ -15,10 +16,10 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+pub use checkout::distrust;
 pub use confined::{ReadRoot, confine_reads};
 pub use folder::{Folder, FolderLock};
 pub use obstacle::Obstacle;
-pub use open::distrust;
 pub use partial::Partial;
 
 /// Replaces or creates a file in a folder that exists.

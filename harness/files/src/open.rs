@@ -1,7 +1,7 @@
 //! Opens folders level by level.
 //!
 //! Links are followed only where the author of a checkout cannot have put them: in an absolute path, above the current folder,
-//! above every folder that holds a checkout (`.git`, `.hg`, `.jj`, `.svn`) and above every folder that [`distrust`] was called
+//! above every folder that holds a checkout (`.git`, `.hg`, `.jj`, `.svn`) and above every folder that [`distrust`](crate::distrust) was called
 //! for. Every level of a relative path, and every level below such a folder, is opened without following links. So is the last
 //! level of a path to a folder, wherever it is. `..` leads to the folder that holds the opened one, whatever its name.
 
@@ -10,39 +10,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::checkout::{identify_folder, is_checkout, is_within_checkout};
 use crate::obstacle::Obstacle;
-
-/// Device and number of a folder.
-type Identity = (u64, u64);
-
-/// Folders with untrusted contents that need not be checkouts.
-static DISTRUSTED: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
-
-/// Entries that a checkout has at its root.
-const MARKERS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
-
-/// The most folders above one that are looked at.
-const MAX_DEPTH: usize = 1000;
-
-/// Says that a folder and everything in it may hold links that the user did not make. A folder that does not exist is ignored.
-pub fn distrust(folder: &Path) {
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
-    let Ok(stat) = fs::stat(folder) else { return };
-    let mut all = DISTRUSTED.lock().unwrap_or_else(PoisonError::into_inner);
-    let identity = identify_folder(&stat);
-    if !all.contains(&identity) {
-        all.push(identity);
-    }
-}
 
 /// How a path is walked.
 #[derive(Clone, Copy, Debug)]
@@ -153,41 +126,6 @@ fn step(
 pub fn read_target(folder: BorrowedFd<'_>, name: &OsStr) -> PathBuf {
     let target = fs::readlinkat(folder, name, Vec::new()).map(std::ffi::CString::into_bytes);
     PathBuf::from(OsString::from_vec(target.unwrap_or_default()))
-}
-
-/// Whether a folder, or one that holds it, is not trusted.
-fn is_within_checkout(folder: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut here = folder.try_clone_to_owned()?;
-    for _ in 0..MAX_DEPTH {
-        if is_checkout(here.as_fd())? {
-            return Ok(true);
-        }
-        let above = fs::openat(&here, "..", folder_flags(), Mode::empty())?;
-        if identify_folder(&fs::fstat(&above)?) == identify_folder(&fs::fstat(&here)?) {
-            return Ok(false);
-        }
-        here = above;
-    }
-    Ok(true)
-}
-
-/// Whether links in a folder are not followed: it is the current folder, the root of a checkout, or distrusted.
-fn is_checkout(folder: BorrowedFd<'_>) -> io::Result<bool> {
-    let own = identify_folder(&fs::fstat(folder)?);
-    let root = fs::stat("/").map(|stat| identify_folder(&stat))?;
-    let current = fs::stat(".").map(|stat| identify_folder(&stat)).ok();
-    if own != root && current == Some(own) {
-        return Ok(true);
-    }
-    let distrusted = DISTRUSTED.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(distrusted.contains(&own)
-        || MARKERS
-            .iter()
-            .any(|marker| fs::statat(folder, *marker, AtFlags::SYMLINK_NOFOLLOW).is_ok()))
-}
-
-fn identify_folder(stat: &fs::Stat) -> Identity {
-    (stat.st_dev, stat.st_ino)
 }
 
 /// Flags of a folder that is walked through. On Linux it need not be readable.

@@ -1,5 +1,6 @@
 //! The tools that clients call. Each has its schema and its work; see `server` for limits and cancellation.
 
+mod answer_size;
 mod arguments;
 mod check;
 mod error;
@@ -7,7 +8,6 @@ mod explain;
 mod judge;
 mod list;
 mod reduce;
-mod text;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -19,9 +19,9 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::answer_size::{MAX_ANSWER, MAX_FINDING, cut_text};
 use super::arguments::{NamedKernels, build_schema, find_named, parse_arguments};
 use super::error::ToolError;
-use super::text::{MAX_ANSWER, MAX_FINDING, cut_text};
 use super::{Answer, Request, ToolEntry};
 use crate::confinement::find_path;
 

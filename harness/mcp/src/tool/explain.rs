@@ -14,9 +14,9 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::answer_size::cut_text;
 use super::arguments::{build_schema, open_corpus, parse_arguments};
 use super::error::{Choice, ToolError};
-use super::text::cut_text;
 use super::{Answer, Request, ToolEntry};
 
 /// More cases than this are not explained.

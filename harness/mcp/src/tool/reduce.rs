@@ -14,10 +14,10 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::answer_size::cut_text;
 use super::arguments::{build_schema, find_named, open_corpus, parse_arguments};
 use super::check::{Means, build_panel, check_target};
 use super::error::{Choice, ToolError};
-use super::text::cut_text;
 use super::{Answer, Request, ToolEntry};
 
 /// Seconds for a reduction if the client names none.
