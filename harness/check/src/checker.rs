@@ -311,6 +311,9 @@ impl Checker<'_> {
             },
         );
         console.end();
+        for case in subject.list_sized_cases(survey) {
+            coverage.relations.add(&survey.kernel, &case);
+        }
         // A case file with an error has no entry; nothing is missing then.
         if !is_late() {
             coverage.launches.resize(survey.attempts.len(), None);

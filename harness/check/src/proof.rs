@@ -359,7 +359,7 @@ pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
         .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
         .collect();
     let mut relations = Relations::new(find_source(survey));
-    for case in &cases {
+    for case in cases.iter().chain(&subject.list_sized_cases(survey)) {
         relations.add(&survey.kernel, case);
     }
     prove_launches(subject, survey, &relations, &cases, Effort::FULL)

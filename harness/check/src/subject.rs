@@ -443,6 +443,20 @@ impl Subject {
         self.build_corpus(files)
     }
 
+    /// The launches of a kernel that only show relations of sizes, as cases. There are none if preconditions are declared, which they may break.
+    pub fn list_sized_cases(&self, survey: &Survey) -> Vec<Case> {
+        if self.list_requirements(&survey.kernel).next().is_some() {
+            return Vec::new();
+        }
+        let name = |nth: usize| format!("sized-{nth:02}");
+        let files = survey.sized.iter().enumerate();
+        let corpus = self.build_corpus(files.map(|(nth, sized)| (name(nth), sized.text.clone())));
+        let cases = corpus.entries();
+        cases
+            .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
+            .collect()
+    }
+
     /// The folder that the module's imports start from.
     pub fn root(&self) -> &Path {
         &self.root

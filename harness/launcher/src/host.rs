@@ -73,6 +73,8 @@ pub enum Change {
     TransposedInput,
     /// All indices are equal that the kernel loads.
     EqualIndices,
+    /// All sizes of a launcher's inputs are others. Such a launch shows relations of sizes, and is not executed.
+    AllSizes,
 }
 
 impl Change {

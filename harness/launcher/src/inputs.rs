@@ -63,7 +63,14 @@ impl Solver<'_> {
     pub fn find_calls(&self, most: usize) -> Result<Vec<HostCall>, NoCalls> {
         let mut found: Vec<HostCall> = Vec::new();
         let mut problem = None;
-        let evaluated = self.visit_plans(&mut |machine, variant, _| {
+        let base = self.find_base().map_err(|failure| {
+            if failure.unknown == [UNREACHED] {
+                NoCalls::Unreached
+            } else {
+                NoCalls::Unknown(failure.unknown)
+            }
+        })?;
+        self.visit_plans(&base, &mut |machine, variant, _| {
             match self.export(&machine.plan) {
                 Ok(arguments) if found.iter().all(|known| known.arguments != arguments) => {
                     found.push(HostCall {
@@ -76,11 +83,9 @@ impl Solver<'_> {
             }
             found.len() < most
         });
-        match (evaluated, problem) {
-            (Err(failure), _) if failure.unknown == [UNREACHED] => Err(NoCalls::Unreached),
-            (Err(failure), _) => Err(NoCalls::Unknown(failure.unknown)),
-            (Ok(()), Some(why)) if found.is_empty() => Err(why),
-            (Ok(()), _) => Ok(found),
+        match problem {
+            Some(why) if found.is_empty() => Err(why),
+            _ => Ok(found),
         }
     }
 

@@ -31,6 +31,7 @@ mod passed;
 mod plan;
 mod repair;
 mod roots;
+mod sized;
 pub mod skeleton;
 mod solve;
 mod tensor;
@@ -143,6 +144,7 @@ fn read_module(module: &mut HostModule<'_>) -> Vec<HostLaunch> {
     let mut queue: Vec<Root<'_>> = module.roots.clone();
     let mut seen: Vec<usize> = Vec::new();
     let mut launches: Vec<HostLaunch> = Vec::new();
+    let mut sized: Vec<HostLaunch> = Vec::new();
     let mut failed: Vec<HostLaunch> = Vec::new();
     let mut at = 0;
     while let Some(root) = queue.get(at).copied() {
@@ -163,6 +165,10 @@ fn read_module(module: &mut HostModule<'_>) -> Vec<HostLaunch> {
         match solver.find_launches(share) {
             Ok(found) => {
                 for one in found {
+                    if one.change == Change::AllSizes {
+                        sized.push(one);
+                        continue;
+                    }
                     let is_known = launches
                         .iter()
                         .any(|known| is_same_launch(&known.text, &one.text));
@@ -191,6 +197,7 @@ fn read_module(module: &mut HostModule<'_>) -> Vec<HostLaunch> {
     }
     launches.sort_by_key(|one| one.line);
     failed.sort_by_key(|one| one.line);
+    launches.extend(sized);
     launches.extend(failed);
     launches
 }

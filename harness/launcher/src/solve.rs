@@ -32,7 +32,7 @@ pub(super) const UNREACHED: &str = "the evaluation does not reach the launch";
 
 /// Why no inputs reach the launches of a launcher.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum NoInputs {
+pub(super) enum NoInputs {
     #[error("no inputs were found that the launcher accepts")]
     Spent,
     /// The evaluation stopped, for this reason.
@@ -50,13 +50,15 @@ pub(super) struct Solver<'a> {
 impl<'a> Solver<'a> {
     /// The launches of a root, the plain one first; or why there are none.
     pub fn find_launches(&self, most: usize) -> Result<Vec<HostLaunch>, Box<HostLaunch>> {
+        let base = self.find_base()?;
         let mut found = Vec::new();
         let mut of_line = 2;
-        self.visit_plans(&mut |machine, variant, change| {
+        self.visit_plans(&base, &mut |machine, variant, change| {
             self.collect(machine, (variant, change), of_line, &mut found);
             of_line = 1;
             found.len() < most
-        })?;
+        });
+        found.extend(self.find_sized_launches(&base));
         Ok(found)
     }
 
@@ -70,12 +72,8 @@ impl<'a> Solver<'a> {
         found
     }
 
-    /// Evaluates a root with the plain inputs, then with their variants, as long as `visit` wants more. Fails if the plain inputs
-    /// reach no launch.
-    pub fn visit_plans(
-        &self,
-        visit: &mut dyn FnMut(&Machine<'a>, &str, Change) -> bool,
-    ) -> Result<(), Box<HostLaunch>> {
+    /// The evaluation of a root with the plain inputs. Fails if they reach no launch.
+    pub fn find_base(&self) -> Result<Machine<'a>, Box<HostLaunch>> {
         let mut budget = MAX_EVALUATIONS;
         let mut first = first_plan(self.module, self.root);
         if self.module.choice.is_half {
@@ -103,10 +101,16 @@ impl<'a> Solver<'a> {
         if choice.is_small {
             base = self.shrink(base);
         }
+        Ok(base)
+    }
+
+    /// Visits the evaluation with the plain inputs, then those with their variants, as long as `visit` wants more.
+    pub fn visit_plans(&self, base: &Machine<'a>, visit: &mut dyn FnMut(&Machine<'a>, &str, Change) -> bool) {
+        let choice = self.module.choice;
         let is_small = |plan: &Plan| plan.elements() <= base.plan.elements().saturating_mul(2);
-        let mut goes_on = visit(&base, "", Change::Other);
+        let mut goes_on = visit(base, "", Change::Other);
         let has_layouts = !is_guarded(find_outer(self.root));
-        for Variant { name, change, plan } in variants::list_variants(self.module, &base, has_layouts) {
+        for Variant { name, change, plan } in variants::list_variants(self.module, base, has_layouts) {
             if !goes_on {
                 break;
             }
@@ -117,13 +121,12 @@ impl<'a> Solver<'a> {
             // Callers do not pass sizes that do not divide each other.
             if let Ok(machine) = self.solve(plan.clone(), &mut budget)
                 && machine.is_uneven == base.is_uneven
-                && has_same_orders(&machine, &base)
+                && has_same_orders(&machine, base)
                 && machine.plan.has_same_ranks(&plan)
             {
                 goes_on = visit(&machine, &name, change);
             }
         }
-        Ok(())
     }
 
     fn failure(&self, line: Option<u32>, unknown: Vec<String>) -> Box<HostLaunch> {
@@ -140,7 +143,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Adds the launches of an evaluation, some of each line.
-    fn collect(
+    pub fn collect(
         &self,
         machine: &Machine<'a>,
         (variant, change): (&str, Change),
@@ -397,7 +400,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Finds inputs with which the launcher reaches its launches.
-    fn solve(&self, plan: Plan, budget: &mut usize) -> Result<Machine<'a>, NoInputs> {
+    pub fn solve(&self, plan: Plan, budget: &mut usize) -> Result<Machine<'a>, NoInputs> {
         let (mut machine, mut result) = self.settle(plan, budget).ok_or(NoInputs::Spent)?;
         let mut refused = 0;
         loop {

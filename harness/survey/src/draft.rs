@@ -180,6 +180,7 @@ impl Draft {
         Survey {
             kernel: self.function.name.clone(),
             attempts: Vec::new(),
+            sized: Vec::new(),
             not_tried: None,
             certain: BTreeSet::new(),
             stated: BTreeSet::new(),

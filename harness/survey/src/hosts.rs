@@ -6,7 +6,9 @@ use std::rc::Rc;
 use super::draft::Draft;
 use super::reading::Reading;
 use super::survey::{Attempt, Survey, UnusedLauncher};
-use cerith_launcher::{HostLaunch, HostTensor, InputChoice, Origin, read_launches_after, read_launches_with};
+use cerith_launcher::{
+    Change, HostLaunch, HostTensor, InputChoice, Origin, read_launches_after, read_launches_with,
+};
 use cerith_module::excerpt::Joined;
 
 /// A text with functions that launch a kernel.
@@ -90,7 +92,8 @@ impl Draft {
     }
 
     fn survey_launches(&self, is_usable: fn(&HostLaunch) -> bool) -> Option<Survey> {
-        let launches = || self.hosts.iter().filter(|launch| is_usable(launch));
+        let usable = || self.hosts.iter().filter(|launch| is_usable(launch));
+        let launches = || usable().filter(|launch| launch.change != Change::AllSizes);
         let first = launches().next()?;
         let mut outputs = BTreeSet::new();
         let mut storages = BTreeSet::new();
@@ -117,12 +120,10 @@ impl Draft {
             outputs.extend(made.map(|tensor| tensor.storage.clone()));
         }
         Some(Survey {
-            attempts: launches()
-                .map(|launch| Attempt {
-                    variant: launch.variant.clone(),
-                    change: launch.change,
-                    text: launch.text.clone(),
-                })
+            attempts: launches().map(build_attempt).collect(),
+            sized: usable()
+                .filter(|launch| launch.change == Change::AllSizes)
+                .map(build_attempt)
                 .collect(),
             certain: storages.difference(&roomy).cloned().collect(),
             measured: storages.difference(&unmeasured).cloned().collect(),
@@ -148,6 +149,14 @@ impl LauncherText {
             }
         }
         hosts
+    }
+}
+
+fn build_attempt(launch: &HostLaunch) -> Attempt {
+    Attempt {
+        variant: launch.variant.clone(),
+        change: launch.change,
+        text: launch.text.clone(),
     }
 }
 

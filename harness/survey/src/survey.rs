@@ -24,6 +24,8 @@ pub struct Survey {
     pub kernel: String,
     /// The launches, the plain one first.
     pub attempts: Vec<Attempt>,
+    /// Launches that are not executed: they show which numbers of a launch follow from which sizes.
+    pub sized: Vec<Attempt>,
     /// Why the kernel's text is not enough to launch it.
     pub not_tried: Option<NotTried>,
     /// The storages of tensors whose number of elements the text determines. Other storages have more room than

@@ -1,7 +1,7 @@
 //! Launches that the functions beside a kernel make, evaluated with stand-in tensors.
 
 use cerith_case::{Corpus, Input};
-use cerith_launcher::{HostLaunch, Origin, read_launches};
+use cerith_launcher::{Change, HostLaunch, Origin, read_launches};
 
 /// A kernel that any launcher here can launch: it copies rows.
 const KERNEL: &str = "\
@@ -31,7 +31,7 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
 /// The launches of a kernel by a launcher. Each must be a case file that can be resolved.
 pub fn read(kernel: &str, launcher: &str) -> Vec<HostLaunch> {
     let text = format!("{KERNEL}{launcher}");
-    let launches = read_launches(&text, "k.py", kernel);
+    let mut launches = read_launches(&text, "k.py", kernel);
     for launch in launches.iter().filter(|launch| launch.unknown.is_empty()) {
         let corpus = Corpus::load([
             Input::from_text("k.yaml", launch.text.as_str()),
@@ -44,6 +44,7 @@ pub fn read(kernel: &str, launcher: &str) -> Vec<HostLaunch> {
             }
         }
     }
+    launches.retain(|launch| launch.change != Change::AllSizes);
     launches
 }
 
@@ -132,6 +133,14 @@ fn storages_have_origins_and_returned_ones_are_marked() {
             .text
             .starts_with("about: \"plus, line 27: the plain launch\"\nkernel: k.py:add\n")
     );
+}
+
+#[test]
+fn other_launches_only_show_relations_of_sizes() {
+    let all = read_launches(&format!("{KERNEL}{ADD}"), "k.py", "add");
+    let sized = all.iter().filter(|launch| launch.change == Change::AllSizes);
+    let texts: std::collections::BTreeSet<&str> = sized.map(|launch| launch.text.as_str()).collect();
+    assert_eq!(texts.len(), 6, "{texts:#?}");
 }
 
 #[test]

@@ -3,5 +3,6 @@
 mod calls;
 mod choice;
 mod launcher;
+mod objects;
 mod reach;
 mod varied;
