@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use cerith_engine::{EngineId, Ptx};
+use cerith_engine::EngineId;
 use cerith_toolchain::{Home, ToolchainId};
 use cerith_verdict::{Difference, Trial, Zone};
 
@@ -246,10 +246,10 @@ pub fn render_page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>)
         "### Observed with {}\n\n```\n{}\n```\n",
         signature.engine, facts.got
     );
-    if let Ok(EngineId::Ptx { toolchain }) = signature.engine.parse() {
+    if let Ok(EngineId::Ptx { toolchain, target }) = signature.engine.parse() {
         let same = EngineId::Cuda {
             toolchain,
-            target: Some(Ptx::TARGET),
+            target: Some(target),
         };
         let _ = writeln!(
             page,

@@ -94,9 +94,10 @@ pub fn find_engines(signature: &Signature) -> Result<Vec<EngineId>, FindingError
                 target,
             })
             .collect(),
-        EngineId::Ptx { .. } => plain
+        EngineId::Ptx { target, .. } => plain
             .map(|one| EngineId::Ptx {
                 toolchain: one.id.compiler(),
+                target,
             })
             .collect(),
         other => return Err(FindingError::NoVersions(other)),

@@ -9,6 +9,7 @@ use cerith_engine::{EngineId, catch_panic};
 use cerith_gen::case::breach::Broken;
 use cerith_gen::case::{Detail, Form, Generated, Layout, Limits, Twist};
 use cerith_gen::seeded;
+use cerith_toolchain::compiled::Target;
 
 use crate::case_source::{CaseSource, KERNEL, SourceError};
 use crate::steer::Steer;
@@ -45,7 +46,13 @@ impl Recipe {
             .iter()
             .filter_map(|engine| match (engine, engine.version()) {
                 (EngineId::Interpret { .. }, Some(version)) => Some(Limits::from_interpreter(version)),
-                (EngineId::Ptx { .. }, Some(version)) => Some(Limits::compiled_for_ampere(version)),
+                (
+                    EngineId::Ptx {
+                        target: Target::AMPERE,
+                        ..
+                    },
+                    Some(version),
+                ) => Some(Limits::compiled_for_ampere(version)),
                 (_, Some(version)) => Some(Limits::from_compiler(version)),
                 (_, None) => None,
             })

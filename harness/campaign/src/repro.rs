@@ -139,8 +139,8 @@ fn choose_capability(engine: &EngineId) -> u32 {
     match engine {
         EngineId::Cuda {
             target: Some(target), ..
-        } => target.0,
-        EngineId::Ptx { .. } => 80,
+        }
+        | EngineId::Ptx { target, .. } => target.0,
         _ => Target::HOPPER.0,
     }
 }

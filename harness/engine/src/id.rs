@@ -33,10 +33,12 @@ pub enum EngineId {
         /// The GPU that it compiles for, `:sm_80`; `None` for the GPU that executes.
         target: Option<Target>,
     },
-    /// Triton's compiler for `sm_80`, its PTX executed without a GPU.
+    /// Triton's compiler, its PTX executed without a GPU.
     Ptx {
         /// Which Triton, or which build of it; no NumPy.
         toolchain: ToolchainId,
+        /// The GPU that it compiles for: [`Target::AMPERE`], or [`Target::HOPPER`] for `:sm_90a`.
+        target: Target,
     },
     /// Triton's compiler and launcher on a GPU, as programs with torch use them.
     Jit {
@@ -149,7 +151,7 @@ impl EngineId {
             Self::Reference | Self::Recorded => None,
             Self::Interpret { toolchain, .. }
             | Self::Cuda { toolchain, .. }
-            | Self::Ptx { toolchain }
+            | Self::Ptx { toolchain, .. }
             | Self::Ttir { toolchain, .. } => Some(toolchain.triton()),
             Self::Jit { version } => Some(*version),
             Self::Inductor { torch, .. } => ToolchainId::of_torch(*torch).map(|id| id.triton()),
@@ -161,7 +163,7 @@ impl EngineId {
         match self {
             Self::Interpret { toolchain, .. }
             | Self::Cuda { toolchain, .. }
-            | Self::Ptx { toolchain }
+            | Self::Ptx { toolchain, .. }
             | Self::Ttir { toolchain, .. } => Some(toolchain),
             _ => None,
         }
@@ -221,7 +223,12 @@ impl fmt::Display for EngineId {
                 toolchain,
                 target: Some(target),
             } => f.pad(&format!("cuda@{toolchain}:{target}")),
-            Self::Ptx { toolchain } => f.pad(&format!("ptx@{toolchain}")),
+            Self::Ptx {
+                toolchain,
+                target: Target::AMPERE,
+            } => f.pad(&format!("ptx@{toolchain}")),
+            // From 9.0 on, code is for a single architecture.
+            Self::Ptx { toolchain, target } => f.pad(&format!("ptx@{toolchain}:{target}a")),
             Self::Jit { version } => f.pad(&format!("jit@{version}")),
             Self::Ttir { toolchain, stage } => f.pad(&match stage {
                 Stage::Source => format!("ttir@{toolchain}:source"),
@@ -422,11 +429,21 @@ fn parse_compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEng
     }
     if kind == "ptx" {
         return match target {
-            None => Ok(EngineId::Ptx { toolchain }),
-            Some(_) => Err(bad(
-                "`ptx` executes what is compiled for sm_80 and nothing else".to_owned(),
-                format!("ptx@{built}"),
-            )),
+            None => Ok(EngineId::Ptx {
+                toolchain,
+                target: Target::AMPERE,
+            }),
+            Some("sm_90a") => Ok(EngineId::Ptx {
+                toolchain,
+                target: Target::HOPPER,
+            }),
+            Some(other) => {
+                let suggestion = if other.starts_with("sm_9") { ":sm_90a" } else { "" };
+                Err(bad(
+                    "`ptx` executes what is compiled for sm_80, or with `:sm_90a` for Hopper".to_owned(),
+                    format!("ptx@{built}{suggestion}"),
+                ))
+            }
         };
     }
     let target = target
@@ -567,6 +584,9 @@ mod tests {
         check("ptx@3.9", Ok("ptx@3.9.0"));
         check("ptx@3.9.0+pr-1234", Ok("ptx@3.9.0+pr-1234"));
         check("ptx@3.9.0:sm_80", Err(Some("ptx@3.9.0")));
+        check("ptx@3.9.0:sm_90a", Ok("ptx@3.9.0:sm_90a"));
+        check("ptx@3.9:sm_90a", Ok("ptx@3.9.0:sm_90a"));
+        check("ptx@3.9.0:sm_90", Err(Some("ptx@3.9.0:sm_90a")));
         check("ptx@3.9.0+numpy2", Err(Some("ptx@3.9.0")));
         check("ptx", Err(Some("ptx@3.9.0")));
         check("ptx@2.3.1", Err(Some("ptx@3.0.0")));

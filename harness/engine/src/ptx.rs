@@ -1,12 +1,10 @@
-//! `ptx@V`: the PTX that Triton's compiler makes of a case for `sm_80`, executed on this machine.
+//! `ptx@V`: the PTX that Triton's compiler makes of a case for `sm_80`, executed on this machine; `ptx@V:sm_90a`: that for Hopper.
 //!
-//! The compiler is that of `cuda@V:sm_80`, and so is the kept compilation. `cerith-ptx` executes the PTX. It is not a GPU: it
+//! The compiler is that of `cuda@V:sm_80` or `cuda@V`, and so is the kept compilation. `cerith-ptx` executes the PTX. It is not a GPU: it
 //! does not cover the work of NVIDIA's assembler below the PTX. It detects errors that a GPU hides: races in shared memory,
-//! copies without a wait, uninitialised registers. These count as traps of the program, and name the kernel's lines ([`lines`]).
+//! copies without a wait, missing proxy fences, deadlocks, uninitialised registers. These count as traps of the program, and name the kernel's lines ([`lines`]).
 //! An uninitialised register that affects only bytes of memory does not stop the launches: [`Outcome::settle`] decides whether
 //! these bytes need a value.
-//!
-//! `sm_90` is not supported, because its code has Hopper's instructions; `cuda@V` and its records cover it.
 
 mod lines;
 
@@ -17,10 +15,13 @@ use std::time::{Duration, Instant};
 use cerith_case::{ArgValue, Case, Variant};
 use cerith_memory::element::describe_beyond;
 use cerith_memory::{ByteState, Memory, StorageId};
-use cerith_ptx::{Config, FindingKind, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
+use cerith_ptx::{
+    Config, FindingKind, HostTensorMap, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW,
+    TensorMapError, TrapKind,
+};
 use cerith_tile::rules::Rules;
 use cerith_toolchain::Tuning;
-use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch, Target};
+use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch, Target, TensorMap};
 
 use crate::clears::clear;
 use crate::compile::{Compiler, Compiling};
@@ -44,10 +45,10 @@ pub struct Ptx {
 }
 
 impl Ptx {
-    /// The target of the executed PTX.
-    pub const TARGET: Target = Target(80);
+    /// The target of the executed PTX by default.
+    pub const TARGET: Target = Target::AMPERE;
 
-    /// Executes what a compiler for [`Self::TARGET`] makes.
+    /// Executes what a compiler for [`Target::AMPERE`] or [`Target::HOPPER`] makes.
     pub fn new(compiler: Compiler) -> Self {
         let toolchain = compiler.toolchain().compiler();
         let mut capabilities = list_capabilities(toolchain.triton(), true);
@@ -56,7 +57,10 @@ impl Ptx {
             ..capabilities.needs
         };
         Self {
-            id: EngineId::Ptx { toolchain },
+            id: EngineId::Ptx {
+                toolchain,
+                target: compiler.target(),
+            },
             capabilities,
             compiler: Arc::new(compiler),
             stopped: Arc::new(AtomicBool::new(false)),
@@ -245,9 +249,11 @@ impl Prepared for Ready {
                     return Ok(Outcome::Unsupported(Box::new(complaint)));
                 }
             };
+            let cluster = choose_cluster(metadata);
             let launch = Launch {
-                grid: invocation.grid,
+                grid: std::array::from_fn(|axis| invocation.grid[axis].saturating_mul(cluster[axis])),
                 threads: [metadata.num_warps.saturating_mul(32), 1, 1],
+                cluster,
                 shared: metadata.shared,
                 parameters: &bytes,
                 scratch,
@@ -304,6 +310,10 @@ impl Ready {
             // Only the first finding is reported.
             LaunchOutcome::Finished(finished) => match finished.findings.first_mut() {
                 Some(finding) => (Some(&mut finding.instruction), finding.other_instruction.as_mut()),
+                None => (None, None),
+            },
+            LaunchOutcome::Trapped(trap) if trap.cause.is_some() => match trap.cause.as_deref_mut() {
+                Some(cause) => (Some(&mut cause.instruction), cause.other_instruction.as_mut()),
                 None => (None, None),
             },
             LaunchOutcome::Trapped(trap) => {
@@ -383,6 +393,13 @@ fn translate_outcome(
                 format!(" (near storage `{}`{beyond})", memory.name(storage))
             });
             let message = format!("{}{near}, in {}{place}", trap.kind, trap.thread);
+            if let Some(cause) = &trap.cause {
+                let mut complaint = Complaint::new(cause.kind.code(), cause.to_string());
+                complaint.detail = Some(format!("later: {message}"));
+                complaint.launch = Some(launch);
+                complaint.position = position;
+                return Ok(Outcome::Trapped(Trap::Raised, Box::new(complaint)));
+            }
             let assert = matches!(trap.kind, TrapKind::Assert { .. });
             let kind = if assert {
                 translation::ASSERT_FAILED
@@ -413,14 +430,45 @@ fn translate_outcome(
 /// Why a kernel cannot be launched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum LaunchError {
-    #[error("blocks in clusters are not executed here")]
-    Clusters,
     #[error("there is no storage {0}")]
     NoStorage(usize),
-    #[error("descriptors of the TMA unit are Hopper's")]
-    TensorMap,
+    #[error("a tensor map of the launch: {0}")]
+    TensorMap(#[from] TensorMapError),
     #[error("the PTX has {expected} parameters, and {actual} are given")]
     Count { expected: usize, actual: usize },
+}
+
+/// The blocks of a cluster along each axis.
+const fn choose_cluster(metadata: &Metadata) -> [u32; 3] {
+    match (metadata.num_ctas, metadata.cluster_dims) {
+        (0 | 1, _) => [1; 3],
+        (_, Some(dims)) => dims,
+        (blocks, None) => [blocks, 1, 1],
+    }
+}
+
+fn find_address(memory: &Memory, storage: usize, offset: i64) -> Result<u64, LaunchError> {
+    let id = memory.ids().nth(storage).ok_or(LaunchError::NoStorage(storage))?;
+    Ok(memory.address(id).wrapping_add_signed(offset))
+}
+
+/// Encodes a tensor map as CUDA's driver does. CUDA has the innermost dimension first, and no stride for it.
+fn encode_tensor_map(map: &TensorMap, address: u64) -> Result<[u8; 128], TensorMapError> {
+    let sizes: Vec<u64> = map.shape.iter().rev().copied().collect();
+    let strides: Vec<u64> = map.strides.iter().rev().skip(1).copied().collect();
+    let box_sizes: Vec<u32> = map.block.iter().rev().copied().collect();
+    let host = HostTensorMap {
+        address,
+        data_type: map.data_type,
+        sizes: &sizes,
+        strides: &strides,
+        box_sizes: &box_sizes,
+        steps: &[],
+        interleave: map.interleave,
+        swizzle: map.swizzle,
+        fill: map.fill,
+    };
+    host.encode()
 }
 
 /// A launch's parameters as the kernel reads them, and the bytes of scratch memory that it needs.
@@ -430,29 +478,26 @@ fn encode_parameters(
     invocation: &Invocation,
     memory: &Memory,
 ) -> Result<(Vec<u8>, u64), LaunchError> {
-    if metadata.num_ctas > 1 {
-        return Err(LaunchError::Clusters);
-    }
     let mut given: Vec<Vec<u8>> = Vec::with_capacity(invocation.params.len() + 2);
     for param in &invocation.params {
         given.push(match param {
             Param::Address { storage, offset } => {
-                let id = memory
-                    .ids()
-                    .nth(*storage)
-                    .ok_or(LaunchError::NoStorage(*storage))?;
-                let address = memory.address(id).wrapping_add_signed(*offset);
-                address.to_le_bytes().to_vec()
+                find_address(memory, *storage, *offset)?.to_le_bytes().to_vec()
             }
             Param::Bytes(bytes) => bytes.clone(),
-            Param::TensorMap(_) => return Err(LaunchError::TensorMap),
+            Param::TensorMap(map) => {
+                let address = find_address(memory, map.storage, map.offset)?;
+                encode_tensor_map(map, address)?.to_vec()
+            }
         });
     }
     let mut scratch = 0u64;
     let programs = invocation
         .grid
         .iter()
-        .fold(1u64, |all, &count| all.saturating_mul(count.into()));
+        .fold(metadata.num_ctas.max(1).into(), |all: u64, &count| {
+            all.saturating_mul(count.into())
+        });
     for Scratch { size, align } in [metadata.global_scratch, metadata.profile_scratch]
         .into_iter()
         .flatten()

@@ -97,6 +97,7 @@ fn launch_kernel(kernel: &Kernel) -> (LaunchOutcome, Vec<u8>) {
     let launch = Launch {
         grid: [2, 1, 1],
         threads: [64, 1, 1],
+        cluster: [1; 3],
         shared: 512,
         parameters: &parameters,
         scratch: 256,

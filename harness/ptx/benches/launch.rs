@@ -1,9 +1,10 @@
 //! How long parsing and launches take. The kernels are Triton 3.9.0's own PTX, in `golden`.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use cerith_memory::{Memory, StorageId, Storages};
-use cerith_ptx::{Config, Kernel, Launch, LaunchOutcome, Module, parse};
+use cerith_ptx::{Config, HostTensorMap, Kernel, Launch, LaunchOutcome, Module, parse};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 
@@ -15,6 +16,8 @@ fn main() {
 const ADD: &str = include_str!("golden/add.ptx");
 /// `c = a @ b` of 128 x 128 matrices of `f16`, one program of 64 x 64 elements of the result.
 const MATMUL: &str = include_str!("golden/matmul.ptx");
+/// 100 products of a warp group, of 64 x 128 x 16.
+const WGMMA: &str = include_str!("golden/wgmma.ptx");
 /// Integers in a loop, nothing else.
 const LOOP: &str = include_str!("golden/loop.ptx");
 
@@ -52,6 +55,7 @@ fn run(bencher: Bencher<'_, '_>, text: &str, grid: [u32; 3], threads: u32, share
     let launch = Launch {
         grid,
         threads: [threads, 1, 1],
+        cluster: [1; 3],
         shared,
         parameters: &parameters,
         scratch: 0,
@@ -101,4 +105,78 @@ fn matmul_128(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn bench_instructions(bencher: Bencher<'_, '_>) {
     run(bencher, LOOP, [1, 1, 1], 128, 0, &[512]);
+}
+
+#[divan::bench]
+fn wgmma_100(bencher: Bencher<'_, '_>) {
+    run(bencher, WGMMA, [1, 1, 1], 128, 0, &[512]);
+}
+
+/// `c = a @ b` by TMA and `wgmma`, one program of 128 x 128 elements of the result.
+const HOPPER: &[u8] = include_bytes!("../tests/golden/hopper/mm_host-3.9.0.ptx.gz");
+/// The same with a warp that loads and a group that multiplies, for 64 x 64 elements.
+const SPECIALISED: &[u8] = include_bytes!("../tests/golden/hopper/mm_ws-3.9.0.ptx.gz");
+
+/// Multiplies matrices through tensor maps. An item is a step of the loop over `k`, of 64.
+fn run_hopper(bencher: Bencher<'_, '_>, packed: &[u8], tile: u64, threads: u32, shared: u32, k: u64) {
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(packed)
+        .read_to_string(&mut text)
+        .expect("text");
+    let kernel = parse_kernel(&text);
+    let sizes = [[tile, k], [k, tile], [tile, tile]];
+    let bytes = sizes.map(|[rows, columns]| (rows * columns * 2) as usize);
+    let mut storages = Storages::new();
+    for (nth, size) in bytes.into_iter().enumerate() {
+        storages.add(format!("s{nth}"), size as u64).expect("it fits");
+    }
+    let mut memory = Memory::new(&storages, Vec::new());
+    let mut given: Vec<Vec<u8>> = Vec::new();
+    for (nth, [rows, columns]) in sizes.into_iter().enumerate() {
+        let map = HostTensorMap {
+            address: memory.address(StorageId(nth as u32)),
+            data_type: 6,
+            sizes: &[columns, rows],
+            strides: &[columns * 2],
+            box_sizes: &[64, rows.min(if nth == 1 { 64 } else { tile }) as u32],
+            steps: &[],
+            interleave: 0,
+            swizzle: 3,
+            fill: 0,
+        };
+        given.push(map.encode().expect("a tensor map").to_vec());
+        for value in [rows, columns, columns, 1] {
+            given.push(value.to_le_bytes().to_vec());
+        }
+    }
+    given.extend([tile, tile, k, 0, 0].map(|value| value.to_le_bytes().to_vec()));
+    let mut parameters = Vec::new();
+    for (parameter, mut given) in kernel.parameters().iter().zip(given) {
+        parameters.resize(parameter.offset as usize, 0);
+        given.resize(parameter.size as usize, 0);
+        parameters.extend(given);
+    }
+    let launch = Launch {
+        grid: [1; 3],
+        threads: [threads, 1, 1],
+        cluster: [1; 3],
+        shared,
+        parameters: &parameters,
+        scratch: 0,
+    };
+    let once = || match kernel.launch(&launch, &mut memory, &Config::default()) {
+        LaunchOutcome::Finished(finished) => assert!(finished.findings.is_empty(), "{finished:?}"),
+        other => panic!("{other:?}"),
+    };
+    bencher.counter(ItemsCount::new(k / 64)).bench_local(once);
+}
+
+#[divan::bench(sample_count = 20)]
+fn hopper_matmul(bencher: Bencher<'_, '_>) {
+    run_hopper(bencher, HOPPER, 128, 128, 98328, 1024);
+}
+
+#[divan::bench(sample_count = 20)]
+fn hopper_matmul_specialised(bencher: Bencher<'_, '_>) {
+    run_hopper(bencher, SPECIALISED, 64, 256, 57404, 1024);
 }

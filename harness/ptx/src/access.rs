@@ -15,7 +15,12 @@ const WIDEST: usize = 64;
 
 impl Machine<'_> {
     /// Returns the address of a lane, which must be a multiple of `align`.
-    fn compute_address(warp: &Warp, address: &Address, lane: usize, align: usize) -> Result<u64, TrapKind> {
+    pub(crate) fn compute_address(
+        warp: &Warp,
+        address: &Address,
+        lane: usize,
+        align: usize,
+    ) -> Result<u64, TrapKind> {
         let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
         if !at.is_multiple_of(align as u64) {
             return Err(TrapKind::Misaligned {
@@ -27,7 +32,7 @@ impl Machine<'_> {
     }
 
     /// Records the first of these lanes whose address is undefined.
-    fn look_at_address(&mut self, warp: &Warp, address: &Address, lanes: u32) {
+    pub(crate) fn look_at_address(&mut self, warp: &Warp, address: &Address, lanes: u32) {
         let unknown = lanes & !warp.defined[address.base as usize];
         if unknown != 0 {
             self.record_suspect(warp, unknown.trailing_zeros() as usize);
@@ -35,7 +40,14 @@ impl Machine<'_> {
     }
 
     /// Reads the bytes of a lane. Returns whether all of them were written.
-    fn read(&mut self, warp: &Warp, lane: usize, target: Target, to: &mut [u8], atomic: bool) -> bool {
+    pub(crate) fn read(
+        &mut self,
+        warp: &Warp,
+        lane: usize,
+        target: Target,
+        to: &mut [u8],
+        atomic: bool,
+    ) -> bool {
         let mut known = true;
         let from = match target {
             Target::Arena(at) => {
@@ -61,6 +73,15 @@ impl Machine<'_> {
                 self.note(warp, lane, met);
                 return known;
             }
+            Target::Cluster(rank, at) => {
+                let mut met = None;
+                let by = Accessor::from_warp(warp, atomic);
+                let shared = self.shared_of(rank);
+                let known = shared.is_some_and(|shared| shared.read(at, to, &by, &mut met));
+                self.note(warp, lane, met);
+                self.record_remote(warp, lane, rank);
+                return known;
+            }
         };
         if let Some(from) = from {
             to.copy_from_slice(from);
@@ -69,7 +90,7 @@ impl Machine<'_> {
     }
 
     /// Writes the bytes of a lane.
-    fn write(
+    pub(crate) fn write(
         &mut self,
         warp: &mut Warp,
         lane: usize,
@@ -105,6 +126,16 @@ impl Machine<'_> {
                 self.note(warp, lane, met);
                 return Ok(());
             }
+            Target::Cluster(rank, at) => {
+                let mut met = None;
+                let by = Accessor::from_warp(warp, atomic);
+                if let Some(shared) = self.shared_of(rank) {
+                    shared.write(at, from, known, &by, &mut met);
+                }
+                self.note(warp, lane, met);
+                self.record_remote(warp, lane, rank);
+                return Ok(());
+            }
         };
         if let Some(to) = to {
             to.copy_from_slice(from);
@@ -137,6 +168,9 @@ impl Machine<'_> {
             if !self.read(warp, lane, target, bytes, false) {
                 known &= !(1 << lane);
             }
+            if access.order.is_ordered() {
+                self.synchronise_access(warp, target, (access.order, access.scope), (true, false));
+            }
             for (value, element) in values.iter_mut().zip(bytes.chunks_exact(each)) {
                 value[lane] = decode_element(element, access.signed);
             }
@@ -168,6 +202,10 @@ impl Machine<'_> {
                 .and_then(|(at, target)| {
                     // Private memory belongs to one lane, so lanes can't collide in it.
                     if matches!(target, Target::Private(_)) || stored.is_first(at) {
+                        if access.order.is_ordered() {
+                            let order = (access.order, access.scope);
+                            self.synchronise_access(warp, target, order, (false, true));
+                        }
                         self.write(warp, lane, target, bytes, known >> lane & 1 == 1, false)
                     } else {
                         Ok(())
@@ -203,6 +241,9 @@ impl Machine<'_> {
             let of = |slot: u32| warp.registers[slot as usize][lane];
             let new = (atomic.update)(old, of(atomic.b), of(atomic.c)).to_le_bytes();
             values[lane] = old;
+            if atomic.order.is_ordered() {
+                self.synchronise_access(warp, target, (atomic.order, atomic.scope), (true, true));
+            }
             let new_known = was_known && operands_known >> lane & 1 == 1;
             self.write(warp, lane, target, &new[..bytes], new_known, true)
                 .map_err(|kind| self.trap(warp, lane, kind))?;
@@ -299,6 +340,43 @@ impl Machine<'_> {
             .land(copy.to as usize, &copy.content[..usize::from(copy.bytes)], &by);
     }
 
+    /// The bytes of a memory that all threads share, without a record. Empty for others.
+    pub(crate) fn peek(&self, target: Target, len: usize) -> &[u8] {
+        let bytes = match target {
+            Target::Arena(at) => self.memory.arena().0.get(at..at + len),
+            Target::Parameters(at) => self.launch.parameters.get(at..at + len),
+            Target::Module(at) => self.globals.get(at..at + len),
+            Target::Scratch(at) => self.scratch.get(at..at + len),
+            Target::Shared(_) | Target::Private(_) | Target::Cluster(..) => None,
+        };
+        bytes.unwrap_or_default()
+    }
+
+    /// Writes bytes of the device's memory without a record.
+    pub(crate) fn poke(&mut self, target: Target, from: &[u8]) -> Result<(), TrapKind> {
+        let len = from.len();
+        let to = match target {
+            Target::Arena(at) => {
+                let (bytes, states) = self.memory.arena_mut();
+                if let Some(states) = states.get_mut(at..at + len) {
+                    states.fill(ByteState::Init);
+                }
+                bytes.get_mut(at..at + len)
+            }
+            Target::Module(at) => self.globals.get_mut(at..at + len),
+            Target::Scratch(at) => self.scratch.get_mut(at..at + len),
+            _ => {
+                return Err(TrapKind::ReadOnly {
+                    memory: "a memory that copies cannot write",
+                });
+            }
+        };
+        if let Some(to) = to {
+            to.copy_from_slice(from);
+        }
+        Ok(())
+    }
+
     /// Returns the offset of a byte of a lane's own memory.
     pub(crate) fn own_bytes(&self, lane: usize, at: u32) -> usize {
         lane * self.kernel.private as usize + at as usize
@@ -361,14 +439,14 @@ fn part_of_word(kind: TrapKind) -> Result<Target, TrapKind> {
 /// The addresses of a store, lane by lane. If several lanes store to one address, PTX doesn't define which value
 /// remains. On an H200 it is the value of the lowest lane.
 #[derive(Default)]
-struct StoredAddresses {
+pub(crate) struct StoredAddresses {
     addresses: SmallVec<[u64; LANES]>,
     max_address: u64,
 }
 
 impl StoredAddresses {
     /// Returns whether no earlier lane stored to an address.
-    fn is_first(&mut self, at: u64) -> bool {
+    pub(crate) fn is_first(&mut self, at: u64) -> bool {
         // Addresses usually ascend.
         let first = self.addresses.is_empty() || at > self.max_address || !self.addresses.contains(&at);
         self.max_address = self.max_address.max(at);

@@ -4,7 +4,7 @@
 //! - `integer`: sums, products, quotients, comparisons of whole numbers.
 //! - `bits`: logic, shifts, fields, counts.
 //! - `float`: `f32` and `f64`. `half`: `f16`, `bf16` and pairs of them.
-//! - `convert`: `cvt`.
+//! - `convert`: `cvt`. `narrow`: the conversions that `sm_90` adds.
 //!
 //! Operations that PTX defines exactly are exact here. Instructions with `.approx` and `.full` are rounded correctly,
 //! or within an ULP of that, which is within the bounds of the PTX ISA. A GPU's last bits may differ.
@@ -19,6 +19,7 @@ pub(crate) mod convert;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
+pub(crate) mod narrow;
 
 use crate::syntax::{Kind, Type};
 

@@ -1,17 +1,24 @@
-//! Runs the blocks of a launch, one after the other: schedules their warps, and resolves barriers.
+//! Runs the blocks of a launch, cluster after cluster: schedules their warps, and detects deadlocks.
 //! The order of warps is ascending or descending: between two barriers, either one runs each pair of warps in another order.
 //!
-//! A block that waits for a later one runs out of fuel here.
+//! A block that waits for one of a later cluster runs out of fuel here.
 
+use crate::barrier::ClusterBarrier;
+use crate::clock::Components;
+use crate::cluster::Cta;
+use crate::deadlock::{Deadlock, PhaseWait, Wait, WaitTarget};
+use crate::execute::Pause;
 use crate::kernel::{Kernel, Preset};
 use crate::lanes::{ALL, LANES, Lanes};
 use crate::machine::{Machine, Stop};
 use crate::outcome::TrapKind;
+use crate::product::Products;
+use crate::shared::Shared;
 use crate::syntax::{MaskOf, Special};
-use crate::warp::{Group, Warp};
+use crate::warp::{Group, Waiting, Warp};
 
-/// Steps of a warp before the next warp's turn.
-const TURN: u64 = 1 << 16;
+/// Rounds in which nothing but failing `test_wait` runs, before that counts as a deadlock.
+const MAX_IDLE_ROUNDS: u32 = 64;
 
 /// The order of turns of a block's warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,27 +27,74 @@ pub(crate) enum WarpOrder {
     Descending,
 }
 
-/// The warps of a block, reused for the next block.
+/// The blocks of a cluster that run together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cluster {
+    /// The first of its blocks.
+    pub(crate) origin: [u32; 3],
+    pub(crate) dims: [u32; 3],
+}
+
+impl Cluster {
+    /// The blocks, in the order of their ranks.
+    fn blocks(self) -> impl Iterator<Item = [u32; 3]> {
+        let Self { origin, dims } = self;
+        crate::launch::blocks(dims)
+            .map(move |at| std::array::from_fn(|axis| origin[axis].saturating_add(at[axis])))
+    }
+}
+
+/// The warps of a cluster, reused for the next one.
 pub(crate) struct Block {
     warps: Vec<Warp>,
+    /// Threads of one block.
     threads: u32,
+    /// Bytes of shared memory of one block.
+    shared: usize,
 }
 
 impl Block {
-    pub(crate) fn new(kernel: &Kernel, threads: u32) -> Self {
+    pub(crate) fn new(kernel: &Kernel, threads: u32, blocks: u32, shared: usize) -> Self {
+        let warps = threads.div_ceil(32);
+        let numbers = (0..blocks).flat_map(|rank| (0..warps).map(move |number| (rank, number)));
         Self {
-            warps: (0..threads.div_ceil(32))
-                .map(|number| Warp::new(kernel, number))
+            warps: numbers
+                .map(|(rank, number)| {
+                    let component = (rank * warps + number) as u16;
+                    let lanes = (threads - number * 32).min(32);
+                    Warp::new(kernel, number, (rank as u16, component), lanes)
+                })
                 .collect(),
             threads,
+            shared,
         }
     }
 
-    /// Resets the warps for the machine's current block. Uninitialised bytes are `fill`.
-    fn begin(&mut self, machine: &Machine<'_>, fill: Option<u8>) {
-        let warps = self.warps.len();
+    /// Resets the warps for a cluster. Uninitialised bytes are `fill`; registers only if `cleans`.
+    fn begin(&mut self, machine: &mut Machine<'_>, cluster: Cluster, fill: u8, cleans: bool) {
+        let blocks: Vec<[u32; 3]> = cluster.blocks().collect();
+        machine.rank = 0;
+        if blocks.len() > 1 {
+            // The first block is the current one; its slot is unused.
+            machine
+                .others
+                .resize_with(blocks.len(), || (Cta::new([0; 3], 0), Shared::default()));
+            for (&block, (cta, shared)) in blocks.iter().zip(&mut machine.others).skip(1) {
+                *cta = Cta::new(block, self.threads);
+                shared.reset(self.shared, fill);
+            }
+        }
+        machine.cta = Cta::new(cluster.origin, self.threads);
+        machine.shared.reset(self.shared, fill);
+        machine.cluster = ClusterBarrier::new(self.threads.saturating_mul(blocks.len() as u32));
+        machine.flights.clear();
+        machine.releases.clear();
+        machine.meetings.clear();
+        machine.components = Components::new(self.warps.len());
+        let warps = self.threads.div_ceil(32);
         for warp in &mut self.warps {
-            if let Some(fill) = fill {
+            machine.block = blocks.get(usize::from(warp.rank)).copied().unwrap_or_default();
+            if cleans {
                 let bits = u64::from_le_bytes([fill; 8]);
                 warp.registers.fill([bits; LANES]);
                 warp.flags.fill(u32::from_le_bytes([fill; 4]));
@@ -49,127 +103,207 @@ impl Block {
             warp.defined.fill(0);
             warp.flags_known.fill(0);
             warp.carry = 0;
-            let before = warp.number * 32;
-            warp.running = ALL >> (32 - (self.threads - before).min(32));
+            warp.running = ALL >> (32 - warp.threads);
             warp.group = Group::new(0, warp.running);
             warp.other_groups.clear();
             warp.next = u32::MAX;
             warp.waiting = None;
+            warp.awaited = None;
             warp.loose.clear();
             warp.copies.clear();
-            warp.clock.clear();
-            warp.clock.resize(warps, 0);
-            if let Some(own) = warp.clock.get_mut(warp.number as usize) {
-                *own = 1;
-            }
+            warp.bulk.clear();
+            warp.products = Products::default();
+            warp.cluster_phase = 0;
+            let epoch = machine.new_epoch();
+            warp.reset_clock(epoch);
             for &(slot, preset) in &machine.kernel.presets {
                 let value = match preset {
                     Preset::Constant(bits) => [bits; LANES],
-                    Preset::Special(special) => machine.read_special(special, warp.number, warps as u32),
+                    Preset::Special(special) => machine.read_special(special, warp, warps),
                 };
                 warp.put(slot, ALL, &value, ALL);
             }
             // Predicate 0 always holds.
             warp.put_flag(0, ALL, ALL, ALL);
         }
+        machine.block = cluster.origin;
     }
 
-    /// Runs the current block of the machine.
+    /// Runs the blocks of a cluster.
     pub(crate) fn run(
         &mut self,
         machine: &mut Machine<'_>,
+        cluster: Cluster,
         order: WarpOrder,
-        fill: Option<u8>,
+        (fill, cleans): (u8, bool),
     ) -> Result<(), Stop> {
-        self.begin(machine, fill);
-        let count = self.warps.len();
+        self.begin(machine, cluster, fill, cleans);
+        let mut turns: Vec<usize> = (0..self.warps.len()).collect();
+        if order == WarpOrder::Descending {
+            turns.reverse();
+        }
+        let mut idle_rounds = 0;
         loop {
+            machine.scheduler.shuffle(&mut turns);
             let mut went = false;
-            for nth in 0..count {
-                let number = match order {
-                    WarpOrder::Ascending => nth,
-                    WarpOrder::Descending => count - 1 - nth,
-                };
+            for &number in &turns {
                 let Some(warp) = self.warps.get_mut(number) else {
                     continue;
                 };
-                if warp.is_over() || warp.waiting.is_some() {
-                    continue;
-                }
-                went = true;
-                machine.run(warp, TURN)?;
+                went |= machine.take_turn(warp)?;
             }
+            machine.tidy();
             if self.warps.iter().all(Warp::is_over) {
-                return Ok(());
+                return machine.finish_flights();
             }
-            if !self.pass() && !went {
-                let waiting = self.warps.iter_mut().find(|warp| warp.waiting.is_some());
-                let Some(warp) = waiting else { return Ok(()) };
-                if let Some(at) = warp.waiting {
-                    warp.group.step = at.step;
+            if went {
+                idle_rounds = 0;
+                machine.tests_fail = false;
+            } else if !machine.complete_next(0)? {
+                let may_fail = |warp: &Warp| warp.awaited.is_some_and(|awaited| awaited.may_fail);
+                if idle_rounds >= MAX_IDLE_ROUNDS || !self.warps.iter().any(may_fail) {
+                    return Err(self.stop_deadlock(machine));
                 }
-                return Err(machine.trap(warp, 0, TrapKind::Deadlock));
+                idle_rounds += 1;
+                machine.tests_fail = true;
             }
         }
     }
 
-    /// Releases the barriers that all threads have reached. Returns whether there was one.
-    fn pass(&mut self) -> bool {
-        let mut passed = false;
-        for barrier in 0..16 {
-            let mut came = 0;
-            let mut wanted = None;
-            let mut over = 0;
-            for warp in &self.warps {
-                let lanes = (self.threads - warp.number * 32).min(32);
-                match warp.waiting {
-                    Some(waiting) if waiting.barrier == barrier => {
-                        came += lanes;
-                        wanted = waiting.count.or(wanted);
-                    }
-                    _ if warp.is_over() => over += lanes,
-                    _ => {}
-                }
-            }
-            // A barrier doesn't wait for threads that have exited.
-            let full = match wanted {
-                Some(count) => came >= count,
-                None => came + over >= self.threads,
-            };
-            if came == 0 || !full {
+    /// Describes the waits of all warps.
+    fn stop_deadlock(&mut self, machine: &mut Machine<'_>) -> Stop {
+        let mut waits: Vec<Wait> = Vec::new();
+        let warps = self.threads.div_ceil(32).max(1);
+        for warp in &self.warps {
+            machine.enter(warp.rank);
+            let Some((step, target)) = machine.describe_wait(warp, warps) else {
                 continue;
+            };
+            let wait = Wait {
+                block: machine.block,
+                warps: vec![warp.number],
+                instruction: machine.locate_step(step),
+                target,
+            };
+            let same = waits.iter_mut().find(|other| {
+                (&other.block, &other.instruction, &other.target)
+                    == (&wait.block, &wait.instruction, &wait.target)
+            });
+            match same {
+                Some(same) => same.warps.push(warp.number),
+                None => waits.push(wait),
             }
-            passed = true;
-            self.join_clocks(barrier);
         }
-        passed
+        let kind = TrapKind::Deadlock(Box::new(Deadlock { waits }));
+        let first = self.warps.iter().find(|warp| !warp.is_over());
+        let Some(warp) = first else {
+            return machine.trap_at(
+                kind,
+                u32::MAX,
+                crate::outcome::Thread {
+                    block: machine.block,
+                    thread: 0,
+                },
+            );
+        };
+        machine.enter(warp.rank);
+        let step = machine
+            .describe_wait(warp, warps)
+            .map_or(warp.group.step, |(step, _)| step);
+        let thread = machine.thread(warp, 0);
+        machine.trap_at(kind, step, thread)
+    }
+}
+
+impl Machine<'_> {
+    /// Runs a warp that can continue. Returns whether it did something.
+    fn take_turn(&mut self, warp: &mut Warp) -> Result<bool, Stop> {
+        if warp.is_over() {
+            return Ok(false);
+        }
+        self.enter(warp.rank);
+        if !self.resume(warp) {
+            return Ok(false);
+        }
+        let chosen = self.scheduler.choose_completion(self.flights.len());
+        let completed = match chosen {
+            Some(nth) => self.complete_next(nth)?,
+            None => false,
+        };
+        if warp.awaited.is_some() {
+            warp.awaited = None;
+            warp.unpark();
+        }
+        let turn = self.scheduler.choose_turn();
+        let pause = self.run(warp, turn)?;
+        if warp.is_over() {
+            self.exit_warp(warp);
+        }
+        Ok(completed || pause != Pause::Blocked { idle: true })
     }
 
-    /// Merges the clocks of all warps at a barrier: each of them then knows what any of them knew.
-    fn join_clocks(&mut self, barrier: u8) {
-        let is_here = |warp: &Warp| warp.waiting.is_some_and(|waiting| waiting.barrier == barrier);
-        let mut joined = vec![0; self.warps.len()];
-        for warp in self.warps.iter().filter(|warp| is_here(warp)) {
-            for (joined, &time) in joined.iter_mut().zip(&warp.clock) {
-                *joined = time.max(*joined);
-            }
+    /// Describes what a warp waits for, and with which step.
+    fn describe_wait(&mut self, warp: &Warp, warps: u32) -> Option<(u32, WaitTarget)> {
+        if warp.is_over() {
+            return None;
         }
-        for warp in self.warps.iter_mut().filter(|warp| is_here(warp)) {
-            warp.waiting = None;
-            warp.clock.copy_from_slice(&joined);
-            if let Some(own) = warp.clock.get_mut(warp.number as usize) {
-                *own += 1;
-            }
+        if let Some(waiting) = warp.waiting {
+            let target = match waiting {
+                Waiting::Barrier { id, .. } => WaitTarget::Barrier {
+                    id,
+                    arrived: self.cta.barriers.describe(id),
+                },
+                Waiting::Meeting { .. } => WaitTarget::Group {
+                    arrived: self.describe_meeting(warp),
+                },
+                Waiting::Cluster { .. } => WaitTarget::Cluster {
+                    arrived: self.cluster.describe(),
+                },
+            };
+            return Some((waiting.step(), target));
+        }
+        let awaited = warp.awaited?;
+        let kernel = self.kernel;
+        let object = self.object(warp.rank, awaited.offset)?;
+        let arrivals = object
+            .arrivals
+            .iter()
+            .filter_map(|event| Some((u32::from(event.warp) % warps, kernel.at_step(event.step)?)))
+            .collect();
+        let wait = PhaseWait {
+            offset: awaited.offset,
+            phase: object.phase,
+            pending: object.pending,
+            bytes: object.bytes,
+            arrivals,
+        };
+        Some((awaited.step, WaitTarget::Phase(wait)))
+    }
+
+    /// Drops records of pasts that no byte has any more.
+    fn tidy(&mut self) {
+        self.shared.tidy();
+        for (_, shared) in &mut self.others {
+            shared.tidy();
+        }
+        if let Some(global) = &mut self.global {
+            global.tidy();
         }
     }
 }
 
 impl Machine<'_> {
-    fn read_special(&self, special: Special, warp: u32, warps: u32) -> Lanes {
+    fn read_special(&self, special: Special, warp: &Warp, warps: u32) -> Lanes {
         let [x, y, _] = self.launch.threads;
+        let cluster = self.launch.cluster;
+        let in_cluster = |axis: u8| {
+            let at = usize::from(axis);
+            let of = |all: [u32; 3]| all.get(at).copied().unwrap_or(0);
+            (of(self.block), of(cluster).max(1))
+        };
         let mut value = [0; LANES];
         for (lane, value) in value.iter_mut().enumerate() {
-            let thread = warp * 32 + lane as u32;
+            let thread = warp.number * 32 + lane as u32;
             let axis = |of: [u32; 3], axis: u8| of.get(usize::from(axis)).copied().unwrap_or(0);
             let number = match special {
                 Special::Thread(0) => thread % x.max(1),
@@ -179,7 +313,7 @@ impl Machine<'_> {
                 Special::Block(at) => axis(self.block, at),
                 Special::Blocks(at) => axis(self.launch.grid, at),
                 Special::Lane => lane as u32,
-                Special::Warp => warp,
+                Special::Warp => warp.number,
                 Special::Warps => warps,
                 Special::Mask(MaskOf::Equal) => 1 << lane,
                 Special::Mask(MaskOf::Less) => (1 << lane) - 1,
@@ -188,6 +322,18 @@ impl Machine<'_> {
                 Special::Mask(MaskOf::GreaterEqual) => u32::MAX << lane,
                 Special::Clock | Special::Zero => 0,
                 Special::One => 1,
+                Special::ClusterRank => warp.rank.into(),
+                Special::ClusterBlocks => self.blocks(),
+                Special::ClusterBlock(at) => {
+                    let (block, dims) = in_cluster(at);
+                    block % dims
+                }
+                Special::ClusterBlocksAlong(at) => in_cluster(at).1,
+                Special::Cluster(at) => {
+                    let (block, dims) = in_cluster(at);
+                    block / dims
+                }
+                Special::Clusters(at) => axis(self.launch.grid, at) / in_cluster(at).1,
                 Special::DynamicShared => self.launch.shared,
                 Special::TotalShared => self.shared.len() as u32,
             };

@@ -3,6 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::schedule::Schedule;
+
 /// Where the scratch memory of a launch begins.
 pub const SCRATCH_WINDOW: u64 = 0x0500_0000_0000;
 
@@ -13,6 +15,8 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// Threads of a block along each axis.
     pub threads: [u32; 3],
+    /// Blocks of a cluster along each axis: 1 without clusters. The grid must be a multiple.
+    pub cluster: [u32; 3],
     /// Bytes of dynamic shared memory, in addition to the module's variables.
     pub shared: u32,
     /// The parameters' bytes, in the layout of [`crate::Kernel::parameters`].
@@ -34,6 +38,8 @@ pub struct Config<'w> {
     pub stop: Option<&'w AtomicBool>,
     /// The time when the launch runs out of time, and its time limit.
     pub deadline: Option<(Instant, Duration)>,
+    /// The order of warps, and the ends of copies.
+    pub schedule: Schedule,
 }
 
 impl Default for Config<'_> {
@@ -44,6 +50,7 @@ impl Default for Config<'_> {
             print_limit: 16 << 20,
             stop: None,
             deadline: None,
+            schedule: Schedule::default(),
         }
     }
 }

@@ -2,16 +2,28 @@
 //! unsupported, so that nothing is ignored silently.
 
 mod arithmetic;
+mod bulk;
 mod control;
+mod fence;
 mod matrix;
+mod mbarrier;
 mod memory;
+mod tensormap;
+mod wgmma;
 
 use smallvec::SmallVec;
 
 use crate::alu::float::Round;
 use crate::link::Linker;
-use crate::op::{Flag, Op, Slot};
+use crate::op::{Flag, Op, Order, Scope, Slot};
 use crate::syntax::{Instruction, Kind, Operand, Space, Type, VariableId};
+
+/// Any 32 bits.
+const WORD: Type = Type {
+    kind: Kind::Bits,
+    bits: 32,
+    pair: false,
+};
 
 /// The modifiers of an instruction that are not decoded yet.
 struct Words<'i> {
@@ -38,8 +50,17 @@ impl Words<'_> {
             .map(|&(_, meaning)| meaning)
     }
 
-    /// Removes the first type.
+    /// Removes the first type. `None` if few instructions have it: pairs of integers and 8-bit floats.
     fn ty(&mut self) -> Option<Type> {
+        self.any_ty().filter(|ty| match ty.kind {
+            Kind::E4m3 | Kind::E5m2 => false,
+            Kind::Signed | Kind::Unsigned => !ty.pair,
+            _ => true,
+        })
+    }
+
+    /// Removes the first type, whatever it is.
+    fn any_ty(&mut self) -> Option<Type> {
         let at = self
             .left
             .iter()
@@ -65,25 +86,28 @@ impl Words<'_> {
         });
     }
 
-    /// Drops the memory order of an access. Accesses of a launch are sequential here.
-    fn drop_order(&mut self) {
-        self.left.retain(|word| {
-            !matches!(
-                *word,
-                "weak"
-                    | "volatile"
-                    | "relaxed"
-                    | "acquire"
-                    | "release"
-                    | "acq_rel"
-                    | "sc"
-                    | "cta"
-                    | "gpu"
-                    | "sys"
-                    | "cluster"
-                    | "mmio"
-            )
-        });
+    /// Removes a memory order and a scope, if there are any. `volatile` accesses are relaxed.
+    fn order(&mut self) -> (Option<Order>, Option<Scope>) {
+        let order = self.take_one(&[
+            ("weak", Order::Weak),
+            ("volatile", Order::Relaxed),
+            ("relaxed", Order::Relaxed),
+            ("acquire", Order::Acquire),
+            ("release", Order::Release),
+            ("acq_rel", Order::AcquireRelease),
+            ("sc", Order::Sequential),
+        ]);
+        self.take("mmio");
+        (order, self.scope())
+    }
+
+    fn scope(&mut self) -> Option<Scope> {
+        self.take_one(&[
+            ("cta", Scope::Block),
+            ("cluster", Scope::Cluster),
+            ("gpu", Scope::Device),
+            ("sys", Scope::System),
+        ])
     }
 
     fn space(&mut self) -> Space {
@@ -91,6 +115,7 @@ impl Words<'_> {
             ("global", Space::Global),
             ("shared", Space::Shared),
             ("shared::cta", Space::Shared),
+            ("shared::cluster", Space::Cluster),
             ("local", Space::Local),
             ("param", Space::Param),
             ("param::entry", Space::Param),
@@ -111,20 +136,22 @@ pub(crate) fn decode(linker: &mut Linker<'_>, instruction: &Instruction) -> Opti
     let name = all.next()?;
     let mut words = Words { left: all.collect() };
     let operands = &instruction.operands;
-    let op = arithmetic::decode(linker, name, &mut words, operands)
-        .or_else(|| {
-            // The first attempt may have removed some modifiers.
-            words.left = instruction.opcode.iter().skip(1).map(|word| &**word).collect();
-            memory::decode(linker, name, &mut words, operands)
-        })
-        .or_else(|| {
-            words.left = instruction.opcode.iter().skip(1).map(|word| &**word).collect();
-            matrix::decode(linker, name, &mut words, operands)
-        })
-        .or_else(|| {
-            words.left = instruction.opcode.iter().skip(1).map(|word| &**word).collect();
-            control::decode(linker, name, &mut words, operands)
-        })?;
+    let decoders = [
+        arithmetic::decode,
+        memory::decode,
+        matrix::decode,
+        control::decode,
+        mbarrier::decode,
+        bulk::decode,
+        tensormap::decode,
+        fence::decode,
+        wgmma::decode,
+    ];
+    let op = decoders.into_iter().find_map(|decode| {
+        // An earlier decoder may have removed some modifiers.
+        words.left = instruction.opcode.iter().skip(1).map(|word| &**word).collect();
+        decode(linker, name, &mut words, operands)
+    })?;
     words.is_empty().then_some(op)
 }
 
@@ -139,9 +166,16 @@ impl Linker<'_> {
             }
             Operand::Int(bits) | Operand::Double(bits) => Some(self.constant(bits)),
             Operand::Special(special) => Some(self.special(special)),
-            Operand::Symbol(named, offset) => self
-                .address_of(named)
-                .map(|address| self.constant(address.wrapping_add_signed(offset))),
+            Operand::Symbol(named, offset) => {
+                let address = self.address_of(named)?.wrapping_add_signed(offset);
+                // The 32-bit address of a parameter is its offset.
+                let bits = if ty.bits == 32 {
+                    address & 0xffff_ffff
+                } else {
+                    address
+                };
+                Some(self.constant(bits))
+            }
             Operand::Vector(ref all) if all.len() == 1 => self.source_slot(all.first()?, ty),
             _ => None,
         }

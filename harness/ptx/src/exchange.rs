@@ -1,4 +1,4 @@
-//! Instructions that exchange values between lanes of a warp: `shfl`, `vote`, `match`, `redux`, `bar.warp`. See
+//! Instructions that exchange values between lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`, `bar.warp`. See
 //! [`crate::matrix`] for matrices.
 
 use crate::lanes::{Binary, LANES, lanes_of};
@@ -98,4 +98,11 @@ pub(crate) fn reduce(warp: &mut Warp, (f, to, a): (Binary, Slot, Slot), lanes: u
     }
     let sum = sum.unwrap_or([0; LANES]).map(|value| value & 0xffff_ffff);
     warp.put(to, lanes, &sum, known);
+}
+
+/// `elect.sync`: the lowest member is elected.
+pub(crate) fn elect(warp: &mut Warp, (to, flag): (Slot, Slot), lanes: u32) {
+    let elected = lanes.trailing_zeros();
+    warp.put(to, lanes, &[elected.into(); LANES], lanes);
+    warp.put_flag(flag, lanes, 1u32.checked_shl(elected).unwrap_or(0), lanes);
 }

@@ -9,7 +9,8 @@ use crate::machine::{Machine, Stop};
 use crate::matrix;
 use crate::op::{Op, PassedBytes, Slot};
 use crate::outcome::TrapKind;
-use crate::warp::{Waiting, Warp};
+use crate::synchronise::Wait;
+use crate::warp::Warp;
 
 /// Why a warp paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(crate) enum Pause {
     Over,
     /// It is another warp's turn.
     Turn,
+    /// All its groups wait for phases. `idle`: it did nothing else.
+    Blocked { idle: bool },
 }
 
 /// The next step of the warp after an operation.
@@ -29,13 +32,16 @@ enum Next {
     /// Another group of lanes runs.
     Turned,
     Pause(Pause),
+    /// The group waits for a phase, and executes the instruction again later.
+    Park,
 }
 
 impl Machine<'_> {
     /// Runs a warp until it pauses, for at most this many steps.
     pub(crate) fn run(&mut self, warp: &mut Warp, steps: u64) -> Result<Pause, Stop> {
         let kernel = self.kernel;
-        for _ in 0..steps {
+        let mut failures = 0;
+        for nth in 0..steps {
             if warp.group.step >= warp.next && !warp.turn() {
                 return Ok(Pause::Over);
             }
@@ -57,6 +63,9 @@ impl Machine<'_> {
             let next = if lanes == 0 {
                 Next::Step
             } else {
+                if kernel.has_products {
+                    self.check_registers(warp, &step.op);
+                }
                 self.step(warp, &step.op, lanes)?
             };
             match next {
@@ -71,6 +80,18 @@ impl Machine<'_> {
                 Next::Pause(pause) => {
                     warp.group.step += 1;
                     return Ok(pause);
+                }
+                Next::Park => {
+                    failures += 1;
+                    if lanes != warp.group.lanes {
+                        let rest = warp.group.lanes & !lanes;
+                        warp.split_off(warp.group.step + 1, rest);
+                        warp.group.lanes = lanes;
+                    }
+                    if !warp.park() {
+                        let idle = failures == nth + 1;
+                        return Ok(Pause::Blocked { idle });
+                    }
                 }
             }
         }
@@ -88,11 +109,19 @@ impl Machine<'_> {
             Op::WaitCopies(left) => self.wait(warp, *left, lanes),
             Op::WaitAllCopies => self.wait_all(warp, lanes),
             &Op::ActiveMask { to } => warp.put(to, lanes, &[lanes.into(); LANES], lanes),
-            Op::MatrixLoad(_) | Op::Mma(_) => return self.run_collective(warp, op, None, lanes),
+            Op::MatrixLoad(_)
+            | Op::MatrixStore(_)
+            | Op::Mma(_)
+            | Op::CopyMap(_)
+            | Op::Wgmma(_)
+            | Op::FenceWgmma
+            | Op::CommitWgmma
+            | Op::WaitWgmma(_) => return self.run_collective(warp, op, None, lanes),
             Op::Shuffle(shuffle) => return self.run_collective(warp, op, Some(shuffle.members), lanes),
             Op::Vote { members, .. }
             | Op::Match { members, .. }
             | Op::Reduce { members, .. }
+            | Op::Elect { members, .. }
             | Op::SyncWarp { members } => return self.run_collective(warp, op, Some(*members), lanes),
             Op::Foreign {
                 function: which,
@@ -130,11 +159,21 @@ impl Machine<'_> {
         warp.group.awaits = 0;
         match op {
             Op::MatrixLoad(load) => self.load_matrix(warp, load)?,
+            Op::MatrixStore(store) => self.store_matrix(warp, store)?,
+            Op::CopyMap(copy) => self.copy_map(warp, copy, lanes)?,
             Op::Mma(mma) => matrix::multiply(warp, mma),
+            Op::Wgmma(wgmma) => {
+                self.start_product(warp, wgmma)?;
+                return Ok(Next::Pause(Pause::Barrier));
+            }
+            Op::FenceWgmma => warp.products.fence(),
+            Op::CommitWgmma => warp.products.commit(),
+            &Op::WaitWgmma(left) => self.wait_products(warp, left),
             Op::Shuffle(shuffle) => exchange::shuffle(warp, shuffle, lanes),
             &Op::Vote { mode, to, a, .. } => exchange::vote(warp, (mode, to, a), lanes),
             &Op::Match { to, a, bits, .. } => exchange::match_lanes(warp, (to, a, bits), lanes),
             &Op::Reduce { f, to, a, .. } => exchange::reduce(warp, (f, to, a), lanes),
+            &Op::Elect { to, flag, .. } => exchange::elect(warp, (to, flag), lanes),
             _ => {}
         }
         Ok(Next::Step)
@@ -214,18 +253,60 @@ impl Machine<'_> {
                 }
                 warp.group.awaits = 0;
                 let of = |slot: u32| warp.registers[slot as usize][first] as u32;
-                let (barrier, count) = (of(id), count.map(of));
-                if !waits || barrier > 15 || count.is_some_and(|count| count == 0 || count % 32 != 0) {
-                    return Err(self.trap(warp, first, TrapKind::BadBarrier));
-                }
-                warp.waiting = Some(Waiting {
-                    barrier: barrier as u8,
-                    count,
-                    step: warp.group.step,
-                });
-                return Ok(Next::Pause(Pause::Barrier));
+                let (id, count) = (of(id), count.map(of));
+                let wait = self.arrive_at_barrier(warp, (id, count), waits);
+                return match wait.map_err(|kind| self.trap(warp, first, kind))? {
+                    Wait::Yes => Ok(Next::Pause(Pause::Barrier)),
+                    Wait::No => Ok(Next::Step),
+                };
             }
+            Op::ReplaceMap(replacement) => self.replace_map(warp, replacement, lanes)?,
+            Op::ClusterBarrier { .. }
+            | Op::Mbarrier(_)
+            | Op::Fence(_)
+            | Op::BulkCopy(_)
+            | Op::TensorCopy(_)
+            | Op::CommitBulk
+            | Op::WaitBulk { .. }
+            | Op::MapShared { .. }
+            | Op::FindRank { .. }
+            | Op::SetMaxRegisters
+            | Op::GridDependency => return self.run_asynchronous(warp, op, lanes),
+            Op::AsyncStore(store) => self.start_stores(warp, store, lanes)?,
             op => compute(warp, op, lanes),
+        }
+        Ok(Next::Step)
+    }
+
+    /// Runs an operation on barriers, `mbarrier` objects, bulk copies or clusters.
+    fn run_asynchronous(&mut self, warp: &mut Warp, op: &Op, lanes: u32) -> Result<Next, Stop> {
+        match op {
+            &Op::ClusterBarrier { waits, order } => {
+                let wanted = warp.expected_lanes(warp.running);
+                if lanes != wanted && warp.hold(lanes, wanted) {
+                    return Ok(Next::Turned);
+                }
+                warp.group.awaits = 0;
+                if self.run_cluster_barrier(warp, waits, order) == Wait::Yes {
+                    return Ok(Next::Pause(Pause::Barrier));
+                }
+            }
+            Op::Mbarrier(op) => {
+                return Ok(match self.run_mbarrier(warp, op, lanes)? {
+                    Wait::Yes => Next::Park,
+                    Wait::No => Next::Step,
+                });
+            }
+            Op::Fence(fence) => self.fence(warp, **fence),
+            Op::BulkCopy(copy) => self.start_bulk_copy(warp, copy, lanes)?,
+            Op::TensorCopy(copy) => self.start_tensor_copy(warp, copy, lanes)?,
+            Op::CommitBulk => Self::commit_bulk(warp, lanes),
+            &Op::WaitBulk { left, reads } => self.wait_bulk(warp, left, reads, lanes)?,
+            &Op::MapShared { to, a, rank, generic } => {
+                Self::map_shared(warp, [to, a, rank], generic, lanes);
+            }
+            &Op::FindRank { to, a, generic } => self.find_rank(warp, [to, a], generic, lanes),
+            _ => {}
         }
         Ok(Next::Step)
     }

@@ -6,9 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::outcome::{FindingKind, Thread};
-use crate::race::{Accessor, History, Met};
+use crate::race::{Accessor, Actor, Content, Met, States};
 
-/// Bytes of a page of histories.
+/// Bytes of a page of states.
 const PAGE: usize = 64;
 
 /// A detected race.
@@ -23,12 +23,13 @@ pub(crate) struct Race {
 /// The accesses of the current block to global memory.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
-    pages: FxHashMap<usize, Box<[History; PAGE]>>,
+    pages: FxHashMap<usize, Box<[u32; PAGE]>>,
+    states: States,
     /// The first race of the launch.
     pub(crate) race: Option<Race>,
     /// The warp that used atomics, and whether others of the same block did too. The order of atomics is the program's choice,
     /// so their results don't show a race.
-    atomics: Option<u32>,
+    atomics: Option<u16>,
     pub(crate) has_shared_atomics: bool,
 }
 
@@ -36,14 +37,20 @@ impl Global {
     /// Removes the accesses of the previous block.
     pub(crate) fn begin_block(&mut self) {
         self.pages.clear();
+        self.states.clear();
         self.atomics = None;
+    }
+
+    /// Drops records of pasts that no byte has any more.
+    pub(crate) fn tidy(&mut self) {
+        self.states
+            .tidy(self.pages.values_mut().flat_map(|page| page.iter_mut()));
     }
 
     pub(crate) fn read(&mut self, at: usize, len: usize, by: &Accessor<'_>) -> Option<Met> {
         let mut met = None;
-        let mark = by.mark();
-        self.visit(at, len, by, |history, byte, _| {
-            history.read(mark, by, byte, &mut met);
+        self.visit(at, len, by, |states, cells, _, byte| {
+            states.read(cells, byte, by, &mut met);
         });
         met
     }
@@ -51,39 +58,41 @@ impl Global {
     /// `old` and `new` are the bytes before and after.
     pub(crate) fn write(&mut self, at: usize, old: &[u8], new: &[u8], by: &Accessor<'_>) -> Option<Met> {
         let mut met = None;
-        let mark = by.mark();
-        self.visit(at, new.len(), by, |history, byte, nth| {
-            let changes = old.get(nth) != new.get(nth);
-            history.write(mark, changes, by, byte, &mut met);
+        self.visit(at, new.len(), by, |states, cells, nth, byte| {
+            let changes = |of: usize| old.get(nth + of) != new.get(nth + of);
+            states.write(cells, byte, Content::Known, by, changes, &mut met);
         });
         met
     }
 
-    /// Visits the history of each byte, with its address and its number within the access.
+    /// Visits the states of the bytes page by page, with the number of the first byte within the access, and its address.
     #[inline]
     fn visit(
         &mut self,
         at: usize,
         len: usize,
         by: &Accessor<'_>,
-        mut visit: impl FnMut(&mut History, usize, usize),
+        mut visit: impl FnMut(&mut States, &mut [u32], usize, usize),
     ) {
-        if by.atomic {
-            self.has_shared_atomics |= self.atomics.is_some_and(|warp| warp != by.warp);
-            self.atomics = Some(by.warp);
+        if by.actor == Actor::Atomic {
+            self.has_shared_atomics |= self.atomics.is_some_and(|warp| warp != by.component);
+            self.atomics = Some(by.component);
         }
         let mut nth = 0;
         while nth < len {
             let (page, offset) = ((at + nth) / PAGE, (at + nth) % PAGE);
             let count = (PAGE - offset).min(len - nth);
-            let histories = self
+            let cells = self
                 .pages
                 .entry(page)
-                .or_insert_with(|| Box::new([History::EMPTY; PAGE]));
-            for history in &mut histories[offset..offset + count] {
-                visit(history, at + nth, nth);
-                nth += 1;
-            }
+                .or_insert_with(|| Box::new([States::FRESH; PAGE]));
+            visit(
+                &mut self.states,
+                &mut cells[offset..offset + count],
+                nth,
+                at + nth,
+            );
+            nth += count;
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::op::{Slot, Step};
 use crate::outcome::InstructionLocation;
 use crate::syntax::{Instruction, Module, Special};
@@ -72,7 +74,18 @@ pub struct Kernel {
     pub(crate) shared: u64,
     /// The module's variables.
     pub(crate) globals: Vec<u8>,
+    /// Whether it has products that run beside the threads (`wgmma`).
+    pub(crate) has_products: bool,
+    /// Whether it has copies or products that run beside the threads.
+    pub(crate) is_asynchronous: bool,
+    /// For every step, its registers, and whether it writes them; only if it has products.
+    pub(crate) touched: Vec<StepRegisters>,
+    /// Blocks of a cluster along each axis, if declared.
+    pub(crate) cluster: Option<[u32; 3]>,
 }
+
+/// The registers of a step, and whether it writes them.
+pub(crate) type StepRegisters = SmallVec<[(Slot, bool); 3]>;
 
 impl Kernel {
     /// The kernel's name.
@@ -88,6 +101,16 @@ impl Kernel {
     /// The module that it is of.
     pub fn module(&self) -> &Module {
         &self.module
+    }
+
+    /// The blocks of a cluster along each axis (`.reqnctapercluster`), if the kernel declares them.
+    pub const fn cluster(&self) -> Option<[u32; 3]> {
+        self.cluster
+    }
+
+    /// The registers of a step; `None` if they are not known.
+    pub(crate) fn registers_of(&self, step: u32) -> Option<&[(Slot, bool)]> {
+        self.touched.get(step as usize).map(SmallVec::as_slice)
     }
 
     /// Number of steps, about one for each instruction.

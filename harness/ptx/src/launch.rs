@@ -13,14 +13,20 @@
 
 use cerith_memory::{ByteState, Memory};
 
-use crate::block::{Block, WarpOrder};
+use crate::barrier::ClusterBarrier;
+use crate::block::{Block, Cluster, WarpOrder};
+use crate::clock::Components;
+use crate::cluster::{Cta, MAX_BLOCKS};
 use crate::config::{Config, Launch};
 use crate::global::{Global, Race};
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Stop};
+use crate::meeting::Meetings;
 use crate::outcome::{
     Exhausted, Finding, FindingKind, Finished, LaunchOutcome, Resource, Thread, Trap, TrapKind,
 };
+use crate::release::Releases;
+use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
 /// The content of uninitialised bytes in the first run.
@@ -113,29 +119,27 @@ impl Kernel {
             },
             instruction: self.at_step(race.step),
             thread: race.thread,
+            cause: None,
         }
     }
 
     /// Returns the limit that the launch would exceed before it starts, if any.
     fn too_much(&self, launch: &Launch<'_>, config: &Config<'_>) -> Option<Exhausted> {
-        let threads = launch
-            .threads
-            .iter()
-            .fold(1u64, |all, &of| all.saturating_mul(of.into()));
+        let product = |of: [u32; 3]| of.iter().fold(1u64, |all, &of| all.saturating_mul(of.into()));
+        let (threads, blocks) = (product(launch.threads), product(launch.cluster));
         let warps = threads.div_ceil(32);
         let each = (self.registers as u64 * 260)
             .saturating_add(self.predicates as u64 * 8)
             .saturating_add(self.private * 32);
-        // Shared memory has a record of accesses for each byte.
-        let shared = self
-            .shared
-            .saturating_add(launch.shared.into())
-            .saturating_mul(48);
+        // Shared memory has the state of each byte's past.
+        let shared = self.shared.saturating_add(launch.shared.into()).saturating_mul(8);
         let bytes = warps
             .saturating_mul(each)
             .saturating_add(shared)
+            .saturating_mul(blocks)
             .saturating_add(launch.scratch);
-        (threads > MOST_THREADS || bytes > config.memory_limit).then_some(Exhausted {
+        let exceeds = threads > MOST_THREADS || blocks > MAX_BLOCKS.into() || bytes > config.memory_limit;
+        exceeds.then_some(Exhausted {
             resource: Resource::Memory,
             limit: config.memory_limit,
         })
@@ -144,7 +148,9 @@ impl Kernel {
     /// Runs all blocks once.
     fn run_blocks(&self, launch: &Launch<'_>, memory: &mut Memory, config: &Config<'_>, run: Run) -> Ran {
         let Run { fill, clean, order } = run;
-        let threads = launch.threads.iter().product();
+        let threads: u32 = launch.threads.iter().product();
+        let dims = launch.cluster;
+        let count: u32 = dims.iter().product();
         let mut machine = Machine {
             kernel: self,
             launch,
@@ -154,8 +160,22 @@ impl Kernel {
             globals: self.globals.clone(),
             shared: Shared::default(),
             // The lanes of a single warp run in step.
-            global: (threads > 32 && !clean && order == WarpOrder::Ascending).then(Global::default),
+            global: ((threads > 32 || count > 1 || self.is_asynchronous)
+                && !clean
+                && order == WarpOrder::Ascending)
+                .then(Global::default),
             block: [0; 3],
+            rank: 0,
+            cta: Cta::new([0; 3], threads),
+            others: Vec::new(),
+            cluster: ClusterBarrier::new(threads),
+            flights: Vec::new(),
+            components: Components::default(),
+            releases: Releases::default(),
+            meetings: Meetings::default(),
+            scheduler: Scheduler::new(config.schedule),
+            tests_fail: false,
+            epoch: 0,
             fuel: config.fuel,
             look: 0,
             prints: Vec::new(),
@@ -164,17 +184,19 @@ impl Kernel {
             reported: Vec::new(),
             suspect: None,
         };
-        let mut block = Block::new(self, threads);
         let shared = self.shared as usize + launch.shared as usize;
+        let mut block = Block::new(self, threads, count, shared);
         let mut end = Ok(());
         let mut first = true;
-        for [x, y, z] in blocks(launch.grid) {
-            machine.block = [x, y, z];
-            machine.shared.reset(shared, fill);
+        let clusters = std::array::from_fn(|axis| launch.grid[axis].div_ceil(dims[axis].max(1)));
+        for at in blocks(clusters) {
+            let origin = std::array::from_fn(|axis| at[axis].saturating_mul(dims[axis]));
+            machine.block = origin;
             if let Some(global) = &mut machine.global {
                 global.begin_block();
             }
-            end = block.run(&mut machine, order, (first || clean).then_some(fill));
+            let cluster = Cluster { origin, dims };
+            end = block.run(&mut machine, cluster, order, (fill, first || clean));
             if end.is_err() {
                 break;
             }
@@ -201,7 +223,7 @@ impl Kernel {
 }
 
 /// The blocks of a grid, the first axis first.
-fn blocks(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
+pub(crate) fn blocks(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     let [width, height, depth] = grid;
     (0..depth).flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
 }

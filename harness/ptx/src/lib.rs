@@ -2,7 +2,7 @@
 //!
 //! [`parse`] reads a module, [`Kernel::new`] decodes one of its kernels, and [`Kernel::launch`] executes it on a
 //! [`Memory`](cerith_memory::Memory). A launch ends with a [`LaunchOutcome`]. A [`Finding`] reports what a GPU hides:
-//! races in shared memory, copies that were not waited for, uninitialised registers.
+//! races in shared memory, copies that were not waited for, missing proxy fences, uninitialised registers.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -34,6 +34,7 @@
 //! let launch = |threads| Launch {
 //!     grid: [1, 1, 1],
 //!     threads: [threads, 1, 1],
+//!     cluster: [1; 3],
 //!     shared: 0,
 //!     parameters: &parameters,
 //!     scratch: 0,
@@ -51,13 +52,15 @@
 //! assert_eq!(trap.instruction.unwrap().place.line, 13);
 //! ```
 //!
-//! Supported are the instructions that Triton emits for `sm_80` (`tests/golden/opcodes.txt`), and similar ones that
-//! need no extra code. [`Kernel::new`] rejects all others, with the line. Integer arithmetic, explicit rounding (`.rn`,
+//! Supported are the instructions that Triton emits for `sm_80` and `sm_90a` (`tests/golden/opcodes.txt`), and similar
+//! ones that need no extra code. [`Kernel::new`] rejects all others, with the line. Integer arithmetic, explicit rounding (`.rn`,
 //! …) and conversions follow PTX bit for bit. Approximate functions are rounded correctly or nearly so. Threads of a
-//! warp run in step, warps of a block take turns, and blocks run one after the other: one of the orders that a GPU may
-//! take.
+//! warp run in step, warps of a block take turns, and clusters of blocks run one after the other: one of the orders that a
+//! GPU may take. Bulk copies and products of `wgmma` are agents of their own, and copies complete late or early as
+//! [`Config::schedule`] says; races with them are found for every order that the synchronisation allows.
 //!
-//! Unsupported: `sm_90` and later (wgmma, TMA, clusters), textures, and the assembler's work below PTX.
+//! Unsupported: bulk copies from one block's shared memory to another's, im2col and interleaved tensor maps, sparse
+//! `wgmma`, tensor memory and `tcgen05` (`sm_100`), textures, and the assembler's work below PTX.
 //!
 //! Invariants: no IO; depends on no engine; no panic on any input; a launch ends within the limits of its [`Config`].
 #![warn(missing_docs)]
@@ -68,11 +71,16 @@
 
 mod access;
 mod alu;
+mod barrier;
 mod block;
+mod clock;
+mod cluster;
 mod config;
+mod deadlock;
 mod decode;
 mod exchange;
 mod execute;
+mod flight;
 mod foreign;
 mod global;
 mod kernel;
@@ -83,16 +91,26 @@ mod link;
 mod located;
 mod machine;
 mod matrix;
+mod mbarrier;
+mod meeting;
 mod op;
 mod outcome;
 mod parse;
+mod product;
 mod race;
+mod registers;
+mod release;
+mod schedule;
 mod shared;
 mod sum;
+mod synchronise;
 mod syntax;
+mod tensor;
 mod warp;
+mod wgmma;
 
 pub use config::{Config, Launch, SCRATCH_WINDOW};
+pub use deadlock::{Arrived, Deadlock, PhaseWait, Wait, WaitTarget};
 pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{
@@ -100,7 +118,9 @@ pub use outcome::{
     MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
 };
 pub use parse::parse;
+pub use schedule::Schedule;
 pub use syntax::{
     Base, Function, Initial, Instruction, Kind, Location, MaskOf, Module, Operand, Role, Source, Space,
     Special, SyntaxError, Type, Variable, VariableId,
 };
+pub use tensor::map::{HostTensorMap, TENSOR_MAP_BYTES, TensorMapError};

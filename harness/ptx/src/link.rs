@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::decode;
 use crate::kernel::{Kernel, LinkError, MODULE_WINDOW, PARAMETER_WINDOW, Parameter, Preset};
 use crate::op::{Address, Flag, Foreign, Op, PassedBytes, Slot, Step};
+use crate::registers;
 use crate::syntax::{Function, Initial, Module, Operand, Role, Space, Special, Variable, VariableId};
 
 /// Maximum bytes of a thread's own memory: the PTX ISA's limit of local memory.
@@ -50,7 +51,22 @@ impl Kernel {
                 limit: MOST_PARAMETERS,
             });
         }
+        let has_products = linker.steps.iter().any(|step| matches!(step.op, Op::Wgmma(_)));
+        let is_asynchronous = has_products
+            || linker
+                .steps
+                .iter()
+                .any(|step| matches!(step.op, Op::BulkCopy(_) | Op::TensorCopy(_) | Op::AsyncStore(_)));
+        let touched = if has_products {
+            registers::list_registers(module, &linker.origins, &linker.first_registers)
+        } else {
+            Vec::new()
+        };
         Ok(Self {
+            has_products,
+            is_asynchronous,
+            touched,
+            cluster: entry.and_then(|entry| entry.cluster),
             module: Arc::clone(module),
             name: name.to_owned(),
             steps: linker.steps,
@@ -114,6 +130,8 @@ pub(crate) struct Linker<'m> {
     /// Addresses of the variables of functions.
     places: FxHashMap<u32, Vec<u64>>,
     linked: FxHashMap<u32, Linked>,
+    /// The first register of each linked function.
+    first_registers: FxHashMap<u32, Slot>,
     /// Functions that are being linked, the innermost last.
     open: Vec<Frame<'m>>,
     /// Calls of functions that are not linked yet: step and function.
@@ -150,6 +168,7 @@ impl<'m> Linker<'m> {
             private: 0,
             places: FxHashMap::default(),
             linked: FxHashMap::default(),
+            first_registers: FxHashMap::default(),
             open: Vec::new(),
             calls: Vec::new(),
             queue: Vec::new(),
@@ -236,6 +255,7 @@ impl<'m> Linker<'m> {
             back,
             after: None,
         };
+        self.first_registers.insert(number, self.registers);
         self.registers = self.registers.saturating_add(function.registers.len() as u32);
         self.predicates = self.predicates.saturating_add(function.predicates);
         self.linked.insert(

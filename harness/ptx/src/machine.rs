@@ -6,15 +6,22 @@ use std::time::Instant;
 
 use cerith_memory::{Memory, ORIGIN};
 
+use crate::barrier::ClusterBarrier;
+use crate::clock::Components;
+use crate::cluster::Cta;
 use crate::config::{Config, Launch, SCRATCH_WINDOW};
+use crate::flight::Flight;
 use crate::global::{Global, Race};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
+use crate::meeting::Meetings;
 use crate::op::{Address, StateSpace};
 use crate::outcome::{
     Exhausted, Finding, FindingKind, InstructionLocation, LaunchOutcome, MOST_FINDINGS, Resource, Thread,
     Trap, TrapKind,
 };
 use crate::race::{Accessor, Met};
+use crate::release::Releases;
+use crate::schedule::Scheduler;
 use crate::shared::Shared;
 use crate::warp::Warp;
 
@@ -40,7 +47,7 @@ impl From<Stop> for LaunchOutcome {
 }
 
 /// The memory that an access resolves to, with the offset in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
     /// In the arena of the storages.
     Arena(usize),
@@ -50,6 +57,8 @@ pub(crate) enum Target {
     Parameters(usize),
     Module(usize),
     Scratch(usize),
+    /// In the shared memory of another block of the cluster.
+    Cluster(u16, usize),
 }
 
 /// The state of a launch.
@@ -63,8 +72,22 @@ pub(crate) struct Machine<'l> {
     pub(crate) shared: Shared,
     /// Accesses to the global memory, if races between warps are checked.
     pub(crate) global: Option<Global>,
-    /// The current block.
+    /// The current block, its rank in the cluster, and its state.
     pub(crate) block: [u32; 3],
+    pub(crate) rank: u16,
+    pub(crate) cta: Cta,
+    /// The states of the other blocks of the cluster, by rank. The slot of the current block is unused.
+    pub(crate) others: Vec<(Cta, Shared)>,
+    pub(crate) cluster: ClusterBarrier,
+    /// Bulk copies that have not completed.
+    pub(crate) flights: Vec<Flight>,
+    pub(crate) components: Components,
+    pub(crate) releases: Releases,
+    pub(crate) meetings: Meetings,
+    pub(crate) scheduler: Scheduler,
+    /// Whether a `test_wait` returns false instead of waiting.
+    pub(crate) tests_fail: bool,
+    pub(crate) epoch: u32,
     /// Steps left, and steps until the next check.
     pub(crate) fuel: u64,
     pub(crate) look: u64,
@@ -95,6 +118,17 @@ impl Machine<'_> {
             kind,
             instruction: self.locate_step(warp.group.step),
             thread: self.thread(warp, lane),
+            cause: self.findings.first().cloned().map(Box::new),
+        }))
+    }
+
+    #[cold]
+    pub(crate) fn trap_at(&self, kind: TrapKind, step: u32, thread: Thread) -> Stop {
+        Stop::Trap(Box::new(Trap {
+            kind,
+            instruction: self.locate_step(step),
+            thread,
+            cause: self.findings.first().cloned().map(Box::new),
         }))
     }
 
@@ -106,6 +140,11 @@ impl Machine<'_> {
         }
         self.look -= 1;
         Ok(())
+    }
+
+    /// Counts an operation that takes as long as many steps, so that limits of time are kept.
+    pub(crate) fn charge(&mut self, steps: u64) {
+        self.look = self.look.saturating_sub(steps);
     }
 
     /// Checks the limits, and allows the steps until the next check.
@@ -133,22 +172,42 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Returns the identity of a warp's knowledge after a change.
+    pub(crate) fn new_epoch(&mut self) -> u32 {
+        self.epoch = self.epoch.wrapping_add(1);
+        self.epoch
+    }
+
     /// Records a race.
+    #[inline]
     pub(crate) fn note(&mut self, warp: &Warp, lane: usize, met: Option<Met>) {
         let Some(met) = met else { return };
-        let step = warp.group.step;
-        let key = (met.kind, step, met.other_step);
+        let (step, thread) = (warp.group.step, self.thread(warp, lane));
+        self.report(met.kind, step, Some(met.other_step), thread, Some(met.byte));
+    }
+
+    /// Records a defect, once for each pair of instructions.
+    #[cold]
+    pub(crate) fn report(
+        &mut self,
+        kind: FindingKind,
+        step: u32,
+        other_step: Option<u32>,
+        thread: Thread,
+        byte: Option<u64>,
+    ) {
+        let key = (kind, step, other_step.unwrap_or(u32::MAX));
         if self.reported.len() >= MOST_FINDINGS || self.reported.contains(&key) {
             return;
         }
         self.reported.push(key);
         let Some(at) = self.locate_step(step) else { return };
         self.findings.push(Finding {
-            kind: met.kind,
+            kind,
             instruction: at,
-            other_instruction: self.locate_step(met.other_step),
-            thread: self.thread(warp, lane),
-            byte: Some(met.byte),
+            other_instruction: other_step.and_then(|step| self.locate_step(step)),
+            thread,
+            byte,
         });
     }
 
@@ -170,9 +229,20 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn record_race(&mut self, warp: &Warp, lane: usize, met: Option<Met>) {
+    pub(crate) fn record_race(&mut self, warp: &Warp, lane: usize, met: Option<Met>) {
         let Some(met) = met else { return };
         let thread = self.thread(warp, lane);
+        // The end of a copy does not depend on the order of the warps.
+        let kind = match met.kind {
+            FindingKind::InFlight => Some(FindingKind::GlobalInFlight),
+            FindingKind::SourceInFlight => Some(FindingKind::GlobalSourceInFlight),
+            FindingKind::ProxyFence | FindingKind::ProxyFenceAfterRead => Some(FindingKind::GlobalProxyFence),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            self.report(kind, warp.group.step, Some(met.other_step), thread, None);
+            return;
+        }
         if let Some(global) = &mut self.global {
             global.race.get_or_insert(Race {
                 kind: met.kind,
@@ -203,14 +273,15 @@ impl Machine<'_> {
         let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
         match address.place {
             StateSpace::Global => self.resolve_global(at, bytes),
-            StateSpace::Shared => {
-                // An address in shared memory has 32 bits.
-                self.in_shared(u64::from(at as u32), bytes)
-            }
+            // An address in shared memory has 32 bits.
+            StateSpace::Shared => self.in_shared(u64::from(at as u32), bytes),
+            StateSpace::Cluster => self.in_cluster(u64::from(at as u32), bytes),
             // An address in a thread's own memory has 32 bits too. A parameter's address may be in a register.
             StateSpace::Private if !(PARAMETER_WINDOW..MODULE_WINDOW).contains(&at) => {
                 self.in_private(u64::from(at as u32), bytes)
             }
+            // The address of a parameter may be an offset in 32 bits.
+            StateSpace::Parameters if u32::try_from(at).is_ok() => self.in_parameters(at, bytes),
             StateSpace::Private | StateSpace::Parameters => {
                 self.in_parameters(at.wrapping_sub(PARAMETER_WINDOW), bytes)
             }
@@ -218,7 +289,7 @@ impl Machine<'_> {
         }
     }
 
-    fn resolve_global(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
+    pub(crate) fn resolve_global(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
         match self.memory.resolve_access(at, bytes) {
             Ok(_) => Ok(Target::Arena(at.wrapping_sub(ORIGIN) as usize)),
             Err(fault) => {
@@ -243,7 +314,7 @@ impl Machine<'_> {
 
     fn resolve_generic(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
         match at {
-            SHARED_WINDOW..LOCAL_WINDOW => self.in_shared(at - SHARED_WINDOW, bytes),
+            SHARED_WINDOW..LOCAL_WINDOW => self.in_cluster(at - SHARED_WINDOW, bytes),
             LOCAL_WINDOW..PARAMETER_WINDOW => self.in_private(at - LOCAL_WINDOW, bytes),
             PARAMETER_WINDOW..MODULE_WINDOW => self.in_parameters(at - PARAMETER_WINDOW, bytes),
             _ => self.resolve_global(at, bytes),
@@ -255,7 +326,7 @@ impl Machine<'_> {
         self.resolve_generic(at, 1).ok()
     }
 
-    fn in_shared(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
+    pub(crate) fn in_shared(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
         check_bounds("the block's shared memory", at, bytes, self.shared.len()).map(Target::Shared)
     }
 

@@ -1,4 +1,4 @@
-//! The matrix unit: `mma.sync` and `ldmatrix`.
+//! The matrix unit: `mma.sync`, `ldmatrix` and `stmatrix`. See [`crate::wgmma`] for products of a warp group.
 //!
 //! One rule determines which lane holds which element. A register holds as many elements as fit, adjacent in a row of
 //! the left operand or in a column of the right one. Lane `4 g + t` holds those of row (or column) `g`, starting at
@@ -7,13 +7,14 @@
 //!
 //! The summation of floats is undocumented; [`sum`] models it.
 
-use crate::alu::half::{bf16_to_f32, f16_to_f32};
+use crate::access::StoredAddresses;
+use crate::alu::half::{bf16_to_f32, f16_to_f32, to_f16};
 use crate::lanes::{ALL, LANES, Lanes};
 use crate::machine::{Machine, Stop};
-use crate::op::{MatrixLoad, Mma, MmaKind};
+use crate::op::{MatrixLoad, MatrixStore, Mma, MmaKind};
 use crate::outcome::TrapKind;
 use crate::race::Accessor;
-use crate::sum;
+use crate::sum::{self, Factors, Precision};
 use crate::warp::Warp;
 
 /// Maximum rows and columns of an operand.
@@ -41,10 +42,19 @@ pub(crate) fn multiply(warp: &mut Warp, mma: &Mma) {
     // The right operand has the layout of its transpose as a left operand, with 8 columns.
     let b = read_left(&registers(&mma.b), element_bits, 8);
     let c = read_summands(&registers(&mma.c), sum_bits);
-    let mut d = [[0; MAX_EXTENT]; MAX_EXTENT];
-    for (a, (c, d)) in a.iter().zip(c.iter().zip(d.iter_mut())).take(mma.m) {
-        for (b, (&c, d)) in b.iter().zip(c.iter().zip(d.iter_mut())).take(mma.n) {
-            *d = compute_element(mma.kind, a.get(..mma.k).unwrap_or_default(), b, c);
+    let mut d = c;
+    if matches!(mma.kind, MmaKind::Byte { .. } | MmaKind::Double) {
+        for (a, d) in a.iter().zip(&mut d).take(mma.m) {
+            for (b, d) in b.iter().zip(d).take(mma.n) {
+                *d = compute_exactly(mma.kind, a.get(..mma.k).unwrap_or_default(), b, *d);
+            }
+        }
+    } else {
+        let (rows, columns) = (split_rows(mma, &a, mma.m), split_rows(mma, &b, mma.n));
+        for (row, d) in rows.iter().zip(&mut d) {
+            for (column, d) in columns.iter().zip(d) {
+                *d = sum_products(mma.kind, row, column, *d);
+            }
         }
     }
     let operands = mma.a.iter().chain(&mma.b).chain(&mma.c);
@@ -104,6 +114,44 @@ impl Machine<'_> {
         }
         Ok(())
     }
+
+    /// `stmatrix`: stores matrices to the rows that `ldmatrix` would load them from.
+    pub(crate) fn store_matrix(&mut self, warp: &mut Warp, store: &MatrixStore) -> Result<(), Stop> {
+        let mut stored = StoredAddresses::default();
+        for (nth, &slot) in store.from.iter().enumerate() {
+            let known = warp.defined[slot as usize] == ALL;
+            let rows = collect_rows(&warp.registers[slot as usize], store.transposed);
+            for (row, bytes) in rows.iter().enumerate() {
+                let lane = (nth * 8 + row) & 31;
+                Self::compute_address(warp, &store.address, lane, 16)
+                    .and_then(|at| Ok((at, self.locate(warp, &store.address, lane, 16)?)))
+                    .and_then(|(at, target)| {
+                        if stored.is_first(at) {
+                            self.write(warp, lane, target, bytes, known, false)
+                        } else {
+                            Ok(())
+                        }
+                    })
+                    .map_err(|kind| self.trap(warp, lane, kind))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Builds the bytes of the rows of a matrix that `stmatrix` stores: each lane has two adjacent elements.
+fn collect_rows(values: &Lanes, transposed: bool) -> [[u8; 16]; 8] {
+    let mut rows = [[0u8; 16]; 8];
+    for (lane, &value) in values.iter().enumerate() {
+        for half in 0..2 {
+            let (row, column) = (lane / 4, lane % 4 * 2 + half);
+            let (row, column) = if transposed { (column, row) } else { (row, column) };
+            let [low, high] = ((value >> (16 * half)) as u16).to_le_bytes();
+            rows[row & 7][(column * 2) & 15] = low;
+            rows[row & 7][(column * 2 + 1) & 15] = high;
+        }
+    }
+    rows
 }
 
 /// Reads the left operand.
@@ -158,26 +206,36 @@ fn pack_result(matrix: &Matrix, bits: u32, nth: usize) -> Lanes {
     values
 }
 
-/// Computes one element of the result: `a` is a row, `b` a column.
-fn compute_element(kind: MmaKind, a: &[u64], b: &[u64; MAX_EXTENT], c: u64) -> u64 {
+/// Splits the elements of an operand's rows.
+fn split_rows(mma: &Mma, matrix: &Matrix, rows: usize) -> Vec<Factors> {
+    let decode = |&bits: &u64| match mma.kind {
+        MmaKind::Brain => bf16_to_f32(bits),
+        // The hardware ignores the low bits of the operands.
+        MmaKind::Tensor => f32::from_bits(bits as u32 & 0xffff_e000),
+        _ => f16_to_f32(bits),
+    };
+    let rows = matrix.iter().take(rows);
+    let least = match mma.kind {
+        MmaKind::Brain | MmaKind::Tensor => -126,
+        _ => -14,
+    };
+    rows.map(|row| Factors::collect(row.iter().take(mma.k).map(decode), least))
+        .collect()
+}
+
+/// Computes one element of a result of floats.
+fn sum_products(kind: MmaKind, a: &Factors, b: &Factors, c: u64) -> u64 {
+    if kind == MmaKind::HalfHalf {
+        let sum = sum::sum_factors(a, b, f16_to_f32(c), Precision::WARP);
+        return to_f16(f32::from_bits(sum as u32).into());
+    }
+    sum::sum_factors(a, b, f32::from_bits(c as u32), Precision::WARP)
+}
+
+/// Computes one element of a result of integers or `f64`: `a` is a row, `b` a column.
+fn compute_exactly(kind: MmaKind, a: &[u64], b: &[u64; MAX_EXTENT], c: u64) -> u64 {
     let pairs = a.iter().copied().zip(b.iter().copied());
     match kind {
-        MmaKind::Half => sum::sum_f32(
-            pairs.map(|(a, b)| (f16_to_f32(a), f16_to_f32(b))),
-            f32::from_bits(c as u32),
-            16,
-        ),
-        MmaKind::HalfHalf => sum::sum_f16(pairs.map(|(a, b)| (f16_to_f32(a), f16_to_f32(b))), f16_to_f32(c)),
-        MmaKind::Brain => sum::sum_f32(
-            pairs.map(|(a, b)| (bf16_to_f32(a), bf16_to_f32(b))),
-            f32::from_bits(c as u32),
-            16,
-        ),
-        MmaKind::Tensor => {
-            // The hardware ignores the low bits of the operands.
-            let of = |bits: u64| f32::from_bits(bits as u32 & 0xffff_e000);
-            sum::sum_f32(pairs.map(|(a, b)| (of(a), of(b))), f32::from_bits(c as u32), 8)
-        }
         MmaKind::Byte {
             a_signed,
             b_signed,
@@ -200,7 +258,7 @@ fn compute_element(kind: MmaKind, a: &[u64], b: &[u64; MAX_EXTENT], c: u64) -> u
             };
             u64::from(sum as i32 as u32)
         }
-        MmaKind::Double => pairs
+        _ => pairs
             .fold(f64::from_bits(c), |sum, (a, b)| {
                 f64::from_bits(a).mul_add(f64::from_bits(b), sum)
             })

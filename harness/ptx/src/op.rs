@@ -1,10 +1,20 @@
 //! Decoded instructions: registers as slots, functions selected. See [`crate::execute`] for execution.
 
+pub(crate) mod bulk;
+pub(crate) mod fence;
+pub(crate) mod mbarrier;
+pub(crate) mod wgmma;
+
 use smallvec::SmallVec;
 
 use crate::alu::integer::Carry;
 use crate::lanes::{Binary, Quaternary, Ternary, Test, Unary};
 use crate::syntax::Type;
+
+pub(crate) use bulk::{AsyncStore, BulkCopy, MapCopy, MapReplacement, TensorCopy};
+pub(crate) use fence::{Fence, Order, Scope};
+pub(crate) use mbarrier::Mbarrier;
+pub(crate) use wgmma::{MatrixStore, Wgmma};
 
 /// The number of a register in a warp.
 pub(crate) type Slot = u32;
@@ -53,7 +63,10 @@ pub(crate) enum StateSpace {
     /// Determined by the address.
     Generic,
     Global,
+    /// The block's.
     Shared,
+    /// The cluster's: `.shared::cluster`.
+    Cluster,
     /// A thread's own.
     Private,
     /// The parameters of the launch.
@@ -80,6 +93,10 @@ pub(crate) struct Access {
     pub(crate) signed: bool,
     /// Whether the access may cover the word around the element (`.relaxed`, or at the address of an atomic).
     pub(crate) whole_word: bool,
+    #[allow(dead_code, reason = "accesses of a launch are sequential")]
+    pub(crate) order: Order,
+    #[allow(dead_code, reason = "accesses of a launch are sequential")]
+    pub(crate) scope: Scope,
     pub(crate) registers: [Slot; 8],
 }
 
@@ -92,6 +109,10 @@ pub(crate) struct Atomic {
     pub(crate) address: Address,
     pub(crate) bytes: u8,
     pub(crate) update: Update,
+    #[allow(dead_code, reason = "accesses of a launch are sequential")]
+    pub(crate) order: Order,
+    #[allow(dead_code, reason = "accesses of a launch are sequential")]
+    pub(crate) scope: Scope,
     pub(crate) to: Option<Slot>,
     pub(crate) b: Slot,
     pub(crate) c: Slot,
@@ -368,7 +389,66 @@ pub(crate) enum Op {
     },
     Exit,
     Trap,
+    Fence(Box<Fence>),
+    Mbarrier(Box<Mbarrier>),
+    BulkCopy(Box<BulkCopy>),
+    TensorCopy(Box<TensorCopy>),
+    /// `cp.async.bulk.commit_group`
+    CommitBulk,
+    /// `cp.async.bulk.wait_group`: waits for all but the `left` youngest groups.
+    WaitBulk {
+        left: u32,
+        /// `.read`: waits only until the sources have been read.
+        reads: bool,
+    },
+    #[allow(
+        dead_code,
+        reason = "the linker rejects it: the machine does not execute it yet"
+    )]
+    AsyncStore(Box<AsyncStore>),
+    ReplaceMap(Box<MapReplacement>),
+    CopyMap(Box<MapCopy>),
+    Wgmma(Box<Wgmma>),
+    /// `wgmma.fence`
+    FenceWgmma,
+    /// `wgmma.commit_group`
+    CommitWgmma,
+    /// `wgmma.wait_group`: waits for all but the given number of groups.
+    WaitWgmma(u32),
+    MatrixStore(Box<MatrixStore>),
+    /// `barrier.cluster.arrive` (`waits` is false) and `barrier.cluster.wait`.
+    ClusterBarrier {
+        waits: bool,
+        order: Order,
+    },
+    /// `mapa`: the address of the same variable in another block of the cluster.
+    MapShared {
+        to: Slot,
+        a: Slot,
+        rank: Slot,
+        /// Whether the addresses are generic.
+        generic: bool,
+    },
+    /// `getctarank`: the block that an address belongs to.
+    FindRank {
+        to: Slot,
+        a: Slot,
+        generic: bool,
+    },
+    /// `setmaxnreg`
+    SetMaxRegisters,
+    /// `elect.sync`
+    Elect {
+        to: Slot,
+        flag: Slot,
+        members: Slot,
+    },
+    /// `griddepcontrol`: waits for the grids that this one depends on, or lets dependent grids start.
+    GridDependency,
 }
+
+// A step of the interpreter reads one operation: larger payloads are boxed.
+const _: () = assert!(size_of::<Op>() <= 64);
 
 /// An operation with its predicate.
 #[derive(Clone, Debug)]

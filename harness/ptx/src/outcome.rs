@@ -4,8 +4,10 @@ use std::fmt;
 
 use cerith_memory::{Fault, StorageId};
 
+use crate::deadlock::Deadlock;
 use crate::located::Line;
 use crate::syntax::Location;
+use crate::tensor::map::TensorMapError;
 
 /// The code of [`TrapKind::GlobalRace`].
 pub const GLOBAL_RACE: &str = "global-race";
@@ -91,7 +93,7 @@ pub struct Finding {
     pub other_instruction: Option<InstructionLocation>,
     /// The thread that exposed it.
     pub thread: Thread,
-    /// The affected byte of shared memory.
+    /// The affected byte of shared memory, or the offset of the `mbarrier`.
     pub byte: Option<u64>,
 }
 
@@ -104,8 +106,36 @@ pub enum FindingKind {
     ReadAfterWrite,
     /// A warp wrote a byte that another warp had read, without a barrier between them.
     WriteAfterRead,
-    /// A byte was accessed while a `cp.async` to it was in flight.
+    /// A byte was accessed while a copy to it was in flight.
     InFlight,
+    /// A byte was written while a bulk copy still read it.
+    SourceInFlight,
+    /// A byte was written while a product of `wgmma` still read it.
+    OperandInFlight,
+    /// The asynchronous proxy accessed a byte that a thread wrote, without a proxy fence between them.
+    ProxyFence,
+    /// The asynchronous proxy wrote a byte that a thread had read, without a proxy fence between them.
+    ProxyFenceAfterRead,
+    /// An `mbarrier` may complete two phases before a wait for the first of them returns.
+    PhaseOverrun,
+    /// An `mbarrier` completed a phase without the bytes of a copy that counts on it.
+    PhaseTooEarly,
+    /// A register was accessed while a product of `wgmma` was writing or reading it.
+    AccumulatorInFlight,
+    /// A product of `wgmma` used a register that a thread wrote, without `wgmma.fence` between them.
+    AccumulatorFence,
+    /// A byte of device memory was accessed while a bulk copy was writing it.
+    GlobalInFlight,
+    /// A byte of device memory was written while a bulk copy was reading it.
+    GlobalSourceInFlight,
+    /// A bulk copy accessed device memory that a thread wrote, without a proxy fence between them.
+    GlobalProxyFence,
+    /// A bulk copy used a tensor map that a thread changed, without a fence of tensor maps between them.
+    MapFence,
+    /// A block may exit while another block accesses its shared memory.
+    ClusterExit,
+    /// A thread exited before its bulk copy had accessed the block's shared memory.
+    ExitInFlight,
     /// Device memory depends on an uninitialised register or byte. The memory's states mark the affected bytes
     /// ([`cerith_memory::ByteState::Poison`]).
     Uninitialised,
@@ -117,8 +147,19 @@ impl FindingKind {
     /// A stable name.
     pub const fn code(self) -> &'static str {
         match self {
-            Self::WriteWrite | Self::ReadAfterWrite | Self::WriteAfterRead => "shared-race",
-            Self::InFlight => "copy-in-flight",
+            Self::WriteWrite | Self::ReadAfterWrite | Self::WriteAfterRead | Self::OperandInFlight => {
+                "shared-race"
+            }
+            Self::InFlight | Self::SourceInFlight | Self::PhaseTooEarly | Self::ExitInFlight => {
+                "copy-in-flight"
+            }
+            Self::ProxyFence | Self::ProxyFenceAfterRead | Self::GlobalProxyFence | Self::MapFence => {
+                "proxy-fence-missing"
+            }
+            Self::PhaseOverrun => "mbarrier-reused",
+            Self::AccumulatorInFlight | Self::AccumulatorFence => "accumulator-in-flight",
+            Self::GlobalInFlight | Self::GlobalSourceInFlight => GLOBAL_RACE,
+            Self::ClusterExit => "cluster-exit",
             Self::Uninitialised | Self::UninitialisedEnd => "uninitialised-register",
         }
     }
@@ -155,6 +196,70 @@ impl fmt::Display for Finding {
                 f,
                 "{thread} accessed {byte} with {at} while {other} to it had not been waited for"
             ),
+            FindingKind::SourceInFlight => write!(
+                f,
+                "{thread} wrote {byte} with {at} while {other} still read it; `cp.async.bulk.wait_group.read` would wait for it"
+            ),
+            FindingKind::OperandInFlight => write!(
+                f,
+                "{thread} wrote {byte} with {at} while {other} still read it; `wgmma.wait_group` would wait for it"
+            ),
+            FindingKind::ProxyFence => write!(
+                f,
+                "{at} of {thread} accessed {byte} through the async proxy, which {other} wrote through the generic proxy; \
+                 `fence.proxy.async` between them would order them"
+            ),
+            FindingKind::ProxyFenceAfterRead => write!(
+                f,
+                "{at} of {thread} wrote {byte} through the async proxy, which {other} had read through the generic proxy; \
+                 `fence.proxy.async` between them would order them"
+            ),
+            FindingKind::PhaseOverrun => write!(
+                f,
+                "{at} of {thread} may complete the next phase of the mbarrier at {byte} before {other} returns, which then waits \
+                 for the wrong phase; nothing orders the wait before it"
+            ),
+            FindingKind::PhaseTooEarly => write!(
+                f,
+                "{at} of {thread} completed a phase of the mbarrier at {byte} while {other} was in flight; `expect_tx` must count \
+                 its bytes"
+            ),
+            FindingKind::AccumulatorInFlight => write!(
+                f,
+                "{thread} accessed a register with {at} while {other} was in flight; `wgmma.wait_group` would wait for it"
+            ),
+            FindingKind::AccumulatorFence => write!(
+                f,
+                "{at} of {thread} uses a register that {other} wrote; `wgmma.fence` between them would order them"
+            ),
+            FindingKind::GlobalInFlight => write!(
+                f,
+                "{thread} accessed device memory with {at} while {other} was writing it; `cp.async.bulk.wait_group` would wait for it"
+            ),
+            FindingKind::GlobalSourceInFlight => write!(
+                f,
+                "{thread} wrote device memory with {at} while {other} was reading it; a wait for the copy would order them"
+            ),
+            FindingKind::GlobalProxyFence => write!(
+                f,
+                "{at} of {thread} accessed device memory through the async proxy, which {other} wrote through the generic proxy; \
+                 `fence.proxy.async` between them would order them"
+            ),
+            FindingKind::MapFence => write!(
+                f,
+                "{at} of {thread} uses a tensor map that {other} changed; `fence.proxy.tensormap::generic.acquire` between them \
+                 would order them"
+            ),
+            FindingKind::ClusterExit => write!(
+                f,
+                "{thread} accessed shared memory of another block with {at}, and that block may exit before; \
+                 `barrier.cluster` after the access would keep it"
+            ),
+            FindingKind::ExitInFlight => write!(
+                f,
+                "{thread} started {at} and the block may exit before the copy has accessed its shared memory; a wait for the copy \
+                 would keep it"
+            ),
             FindingKind::Uninitialised => write!(
                 f,
                 "{thread} passed on an uninitialised value with {at}, and the result depends on it"
@@ -176,6 +281,8 @@ pub struct Trap {
     pub instruction: Option<InstructionLocation>,
     /// The thread, or the first of several.
     pub thread: Thread,
+    /// The first defect found before, which may be the cause.
+    pub cause: Option<Box<Finding>>,
 }
 
 /// The kind of an error that stops a launch.
@@ -231,8 +338,25 @@ pub enum TrapKind {
         /// Mask of the running lanes.
         running: u32,
     },
-    /// Some threads never reach the barrier that the others wait for.
-    Deadlock,
+    /// No thread can continue.
+    Deadlock(Box<Deadlock>),
+    /// An operation on an `mbarrier` that is not initialised.
+    NoMbarrier {
+        /// Its offset in shared memory.
+        offset: u32,
+    },
+    /// An operation on an `mbarrier` that has no meaning.
+    BadMbarrier {
+        /// Its offset in shared memory.
+        offset: u32,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// An address in the shared memory of a block that the cluster lacks.
+    NoBlock {
+        /// The rank of the block.
+        rank: u64,
+    },
     /// A collective instruction that not all its lanes reached.
     Inactive {
         /// Mask of the lanes that it names.
@@ -244,6 +368,8 @@ pub enum TrapKind {
     BadBarrier,
     /// A jump to a target that is not an instruction.
     NoStep,
+    /// A tensor copy with an invalid tensor map.
+    TensorMap(TensorMapError),
     /// Warps of a block access the device's memory without a barrier between them, and the result depends on their order.
     GlobalRace {
         /// The kind of the access ([`FindingKind::WriteWrite`], [`FindingKind::ReadAfterWrite`] or
@@ -258,16 +384,18 @@ impl TrapKind {
     /// A stable name.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::OutOfBounds { .. } | Self::OutsideOf { .. } => "out-of-bounds",
+            Self::OutOfBounds { .. } | Self::OutsideOf { .. } | Self::NoBlock { .. } => "out-of-bounds",
             Self::ReadOnly { .. } => "read-only",
             Self::Misaligned { .. } => "misaligned",
             Self::Assert { .. } => "assertion-failed",
             Self::Trap => "trap",
             Self::DivergentBarrier { .. } => "divergent-barrier",
-            Self::Deadlock => "deadlock",
+            Self::Deadlock(_) => "deadlock",
+            Self::NoMbarrier { .. } | Self::BadMbarrier { .. } => "bad-mbarrier",
             Self::Inactive { .. } => "inactive-lanes",
             Self::BadBarrier => "bad-barrier",
             Self::NoStep => "no-instruction",
+            Self::TensorMap(_) => "bad-tensor-map",
             Self::GlobalRace { .. } => GLOBAL_RACE,
         }
     }
@@ -315,7 +443,17 @@ impl fmt::Display for TrapKind {
                 f,
                 "a barrier that only lanes {arrived:#010x} of a warp reach, while lanes {running:#010x} run"
             ),
-            Self::Deadlock => f.write_str("deadlock: some threads never reach the barrier"),
+            Self::Deadlock(deadlock) => deadlock.fmt(f),
+            Self::NoMbarrier { offset } => {
+                write!(
+                    f,
+                    "an operation on byte {offset} of shared memory, where no mbarrier is initialised"
+                )
+            }
+            Self::BadMbarrier { offset, reason } => {
+                write!(f, "the mbarrier at byte {offset} of shared memory: {reason}")
+            }
+            Self::NoBlock { rank } => write!(f, "the cluster has no block {rank}"),
             Self::Inactive { members, arrived } => {
                 write!(
                     f,
@@ -326,6 +464,7 @@ impl fmt::Display for TrapKind {
                 "a barrier that does not exist, or for a number of threads that is not a multiple of 32",
             ),
             Self::NoStep => f.write_str("the jump target is not an instruction"),
+            Self::TensorMap(error) => error.fmt(f),
             Self::GlobalRace {
                 access,
                 other_instruction: other,

@@ -327,12 +327,9 @@ impl<'t> Parser<'t> {
     fn parse_attributes(&mut self) -> Read<()> {
         while let Token::Dot(word) = self.token {
             let numbers = match word {
-                "reqntid" | "maxntid" => 3,
-                "minnctapersm" | "maxnreg" | "maxnctapersm" => 1,
-                "noreturn" | "noinline" | "blocksareclusters" => 0,
-                "reqnctapercluster" | "maxclusterrank" | "explicitcluster" => {
-                    return self.error(format!("`.{word}` is unsupported"));
-                }
+                "reqntid" | "maxntid" | "reqnctapercluster" => 3,
+                "minnctapersm" | "maxnreg" | "maxnctapersm" | "maxclusterrank" => 1,
+                "noreturn" | "noinline" | "blocksareclusters" | "explicitcluster" => 0,
                 "pragma" => {
                     self.advance()?;
                     self.parse_pragma()?;
@@ -348,8 +345,10 @@ impl<'t> Parser<'t> {
                 }
                 *number = self.expect_int()? as u32;
             }
-            if numbers == 3 {
-                self.function.threads = Some(given);
+            match word {
+                "reqnctapercluster" => self.function.cluster = Some(given),
+                "reqntid" | "maxntid" => self.function.threads = Some(given),
+                _ => {}
             }
         }
         Ok(())

@@ -1,35 +1,14 @@
-//! A block's shared memory, the history of each of its bytes, and the copies on their way to it.
+//! A block's shared memory, the past of each of its bytes, and the copies on their way to it.
 
-use crate::outcome::FindingKind;
-use crate::race::{Accessor, History, Met, note};
-
-/// The state of a byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Content {
-    Unwritten,
-    Known,
-    /// A value computed from uninitialised bytes.
-    Unknown,
-    /// The target of a `cp.async` that has not landed.
-    InFlight,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Cell {
-    history: History,
-    content: Content,
-}
-
-const FRESH: Cell = Cell {
-    history: History::EMPTY,
-    content: Content::Unwritten,
-};
+use crate::race::{Accessor, Content, Met, States};
 
 /// The shared memory of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     bytes: Vec<u8>,
-    cells: Vec<Cell>,
+    /// The states of the bytes.
+    cells: Vec<u32>,
+    states: States,
 }
 
 impl Shared {
@@ -38,11 +17,17 @@ impl Shared {
         self.bytes.clear();
         self.bytes.resize(size, fill);
         self.cells.clear();
-        self.cells.resize(size, FRESH);
+        self.cells.resize(size, States::FRESH);
+        self.states.clear();
     }
 
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Drops records of pasts that no byte has any more.
+    pub(crate) fn tidy(&mut self) {
+        self.states.tidy(self.cells.iter_mut());
     }
 
     /// Reads bytes, which must be in bounds. Returns whether all of them were written.
@@ -53,22 +38,30 @@ impl Shared {
         by: &Accessor<'_>,
         met: &mut Option<Met>,
     ) -> bool {
-        let end = at.saturating_add(to.len());
-        let (Some(bytes), Some(cells)) = (self.bytes.get(at..end), self.cells.get_mut(at..end)) else {
+        let Some(bytes) = self.bytes.get(at..at.saturating_add(to.len())) else {
             return false;
         };
         to.copy_from_slice(bytes);
-        let mark = by.mark();
-        let mut known = true;
-        for (nth, cell) in cells.iter_mut().enumerate() {
-            match cell.content {
-                Content::Known => {}
-                Content::InFlight => note(met, FindingKind::InFlight, at + nth, cell.history.write.step),
-                Content::Unwritten | Content::Unknown => known = false,
-            }
-            cell.history.read(mark, by, at + nth, met);
-        }
-        known
+        self.record_read(at, to.len(), by, met)
+    }
+
+    /// Records a read of bytes. Returns whether all of them were written.
+    pub(crate) fn record_read(
+        &mut self,
+        at: usize,
+        len: usize,
+        by: &Accessor<'_>,
+        met: &mut Option<Met>,
+    ) -> bool {
+        let Some(cells) = self.cells.get_mut(at..at.saturating_add(len)) else {
+            return false;
+        };
+        self.states.read(cells, at, by, met)
+    }
+
+    /// The bytes in a range, without a record.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Writes bytes, which must be in bounds.
@@ -84,43 +77,44 @@ impl Shared {
         let (Some(bytes), Some(cells)) = (self.bytes.get_mut(at..end), self.cells.get_mut(at..end)) else {
             return;
         };
-        let mark = by.mark();
-        for (nth, ((byte, cell), &new)) in bytes.iter_mut().zip(cells).zip(from).enumerate() {
-            if cell.content == Content::InFlight {
-                note(met, FindingKind::InFlight, at + nth, cell.history.write.step);
-            }
-            cell.history.write(mark, *byte != new, by, at + nth, met);
-            *byte = new;
-            cell.content = if known { Content::Known } else { Content::Unknown };
+        let content = if known { Content::Known } else { Content::Unknown };
+        let changes = |nth: usize| bytes.get(nth) != from.get(nth);
+        self.states.write(cells, at, content, by, changes, met);
+        bytes.copy_from_slice(from);
+    }
+
+    /// Records a write that comes later, or whose bytes are unknown. `content`: the content afterwards.
+    pub(crate) fn record_write(
+        &mut self,
+        at: usize,
+        len: usize,
+        content: Content,
+        by: &Accessor<'_>,
+        met: &mut Option<Met>,
+    ) {
+        if let Some(cells) = self.cells.get_mut(at..at.saturating_add(len)) {
+            self.states.write(cells, at, content, by, |_| true, met);
         }
     }
 
     /// Starts a `cp.async` to bytes, which must be in bounds.
     pub(crate) fn begin_copy(&mut self, at: usize, len: usize, by: &Accessor<'_>, met: &mut Option<Met>) {
-        let Some(cells) = self.cells.get_mut(at..at.saturating_add(len)) else {
-            return;
-        };
-        let mark = by.mark();
-        for (nth, cell) in cells.iter_mut().enumerate() {
-            if cell.content == Content::InFlight {
-                note(met, FindingKind::InFlight, at + nth, cell.history.write.step);
-            }
-            cell.history.write(mark, true, by, at + nth, met);
-            cell.content = Content::InFlight;
-        }
+        self.record_write(at, len, Content::InFlight, by, met);
     }
 
     /// Lands a `cp.async`.
     pub(crate) fn land(&mut self, at: usize, from: &[u8], by: &Accessor<'_>) {
         let end = at.saturating_add(from.len());
-        let (Some(bytes), Some(cells)) = (self.bytes.get_mut(at..end), self.cells.get_mut(at..end)) else {
-            return;
-        };
-        bytes.copy_from_slice(from);
-        let mark = by.mark();
-        for cell in cells {
-            cell.history.write = mark;
-            cell.content = Content::Known;
+        self.put(at, from);
+        if let Some(cells) = self.cells.get_mut(at..end) {
+            self.states.land(cells, by);
+        }
+    }
+
+    /// Writes bytes without a record.
+    pub(crate) fn put(&mut self, at: usize, from: &[u8]) {
+        if let Some(bytes) = self.bytes.get_mut(at..at.saturating_add(from.len())) {
+            bytes.copy_from_slice(from);
         }
     }
 }

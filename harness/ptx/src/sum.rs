@@ -1,23 +1,11 @@
 //! The summation of the matrix unit. NVIDIA does not document it; this models a Hopper GPU.
 //!
 //! All products of a run of elements and the sum so far are aligned to the largest exponent among them; a product's
-//! exponent is the sum of its factors' exponents. Digits below the 25th fractional place are truncated. Their sum is
-//! exact, and is truncated to the result's precision.
+//! exponent is the sum of its factors' exponents. Digits below a fractional place are truncated: the 25th, or the 13th
+//! if the factors have 8 bits. Their sum is exact, and is truncated to the result's precision, which is 13 fractional
+//! digits if the factors have 8 bits and the result 32. A run is an instruction.
 
 use crate::alu::float::NAN32;
-use crate::alu::half::to_f16;
-
-/// Fractional places that are kept.
-const PLACES: i32 = 25;
-
-/// A number as an integer and an exponent.
-#[derive(Clone, Copy)]
-struct Term {
-    negative: bool,
-    /// The significand, with 46 fractional places relative to the exponent.
-    units: u64,
-    exponent: i32,
-}
 
 /// Splits a float into its significand with 23 fractional places and its exponent.
 fn split_float(value: f32) -> (u64, i32) {
@@ -31,84 +19,157 @@ fn split_float(value: f32) -> (u64, i32) {
     }
 }
 
-fn multiply_exactly(a: f32, b: f32) -> Term {
-    let ((x, p), (y, q)) = (split_float(a), split_float(b));
-    Term {
-        negative: a.is_sign_negative() != b.is_sign_negative(),
-        units: x * y,
-        exponent: p + q,
+/// Maximum factors of a run.
+pub(crate) const MAX_FACTORS: usize = 32;
+
+/// The exponent of a zero: smaller than that of any product.
+const ZERO: i32 = -1 << 12;
+
+/// A row or a column of factors, split into significands and exponents.
+#[derive(Clone, Debug)]
+pub(crate) struct Factors {
+    /// The significands with their signs, and 23 fractional places.
+    significands: [i32; MAX_FACTORS],
+    exponents: [i32; MAX_FACTORS],
+    values: [f32; MAX_FACTORS],
+    len: usize,
+    finite: bool,
+}
+
+impl Factors {
+    /// Splits values of a type whose normal numbers have at least this exponent. Smaller numbers are not normalised.
+    pub(crate) fn collect(values: impl Iterator<Item = f32>, least: i32) -> Self {
+        let mut factors = Self {
+            significands: [0; MAX_FACTORS],
+            exponents: [ZERO; MAX_FACTORS],
+            values: [0.0; MAX_FACTORS],
+            len: 0,
+            finite: true,
+        };
+        let places = factors.significands.iter_mut().zip(&mut factors.exponents);
+        for (value, ((significand, exponent), to)) in values.zip(places.zip(&mut factors.values)) {
+            let (units, power) = split_float(value);
+            let (units, power) = (units >> (least - power).clamp(0, 63), power.max(least));
+            *significand = if value.is_sign_negative() {
+                -(units as i32)
+            } else {
+                units as i32
+            };
+            *exponent = if units == 0 { ZERO } else { power };
+            *to = value;
+            factors.len += 1;
+            factors.finite &= value.is_finite();
+        }
+        factors
     }
 }
 
-fn exact_term(value: f32) -> Term {
-    let (units, exponent) = split_float(value);
-    Term {
-        negative: value.is_sign_negative(),
-        units: units << 23,
-        exponent,
-    }
+/// How many digits the unit keeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Precision {
+    /// Fractional places of the aligned terms.
+    pub(crate) places: i32,
+    /// Fractional digits of the result.
+    pub(crate) digits: i32,
+    /// Whether a sum of negative zeros is negative.
+    pub(crate) signed_zero: bool,
 }
 
-/// Sums products in `f32`, `run` at a time.
-pub(crate) fn sum_f32(pairs: impl Iterator<Item = (f32, f32)>, c: f32, run: usize) -> u64 {
-    let pairs: smallvec::SmallVec<[(f32, f32); 32]> = pairs.collect();
-    let mut sum = c;
-    for pairs in pairs.chunks(run.max(1)) {
-        sum = round(pairs, sum);
+impl Precision {
+    /// `mma.sync`.
+    pub(crate) const WARP: Self = Self {
+        places: 25,
+        digits: 23,
+        signed_zero: true,
+    };
+    /// `wgmma` with factors of 16 bits, and `tf32`.
+    pub(crate) const WIDE: Self = Self {
+        signed_zero: false,
+        ..Self::WARP
+    };
+    /// Factors of 8 bits.
+    pub(crate) const NARROW: Self = Self {
+        places: 13,
+        digits: 13,
+        signed_zero: false,
+    };
+    /// Factors of 8 bits, summed in `f16`: the result is rounded from all digits.
+    pub(crate) const NARROW_HALF: Self = Self {
+        digits: 23,
+        ..Self::NARROW
+    };
+}
+
+/// Sums the products of factors and a summand, in one run.
+pub(crate) fn sum_factors(a: &Factors, b: &Factors, c: f32, precision: Precision) -> u64 {
+    if !(a.finite && b.finite && c.is_finite()) {
+        return sum_special(a, b, c);
     }
+    let (units, exponent) = split_float(c);
+    let mut top = if units == 0 { ZERO } else { exponent };
+    let mut exponents = [0; MAX_FACTORS];
+    for (exponent, (p, q)) in exponents
+        .iter_mut()
+        .zip(a.exponents.iter().zip(&b.exponents))
+        .take(a.len)
+    {
+        *exponent = p + q;
+        top = top.max(p + q);
+    }
+    // Products with a zero have exponents from about twice `ZERO` to about `ZERO`.
+    if top <= ZERO / 2 {
+        return if precision.signed_zero {
+            sum_zeros(a, b, c)
+        } else {
+            0
+        };
+    }
+    let base = 46 - precision.places + top;
+    let keep = |units: u64, exponent: i32| (units >> (base - exponent).clamp(0, 63)) as i64;
+    let mut sum = keep(units << 23, exponent);
+    if c.is_sign_negative() {
+        sum = -sum;
+    }
+    let significands = a.significands.iter().zip(&b.significands);
+    for ((&x, &y), &exponent) in significands.zip(&exponents).take(a.len) {
+        let product = i64::from(x) * i64::from(y);
+        let kept = keep(product.unsigned_abs(), exponent);
+        // The sign of the product: 0 or -1.
+        let sign = product >> 63;
+        sum += (kept ^ sign) - sign;
+    }
+    assemble(sum, top - precision.places, precision.digits)
+        .to_bits()
+        .into()
+}
+
+/// Sums if there are infinities or NaN: they determine the result, and finite terms don't matter.
+#[cold]
+fn sum_special(a: &Factors, b: &Factors, c: f32) -> u64 {
+    let clip = |value: f64| if value.is_finite() { 0.0 } else { value };
+    let pairs = a.values.iter().zip(&b.values).take(a.len);
+    let products = pairs.map(|(&a, &b)| clip(f64::from(a) * f64::from(b)));
+    let sum = products.fold(clip(c.into()), |sum, product| sum + product) as f32;
     if sum.is_nan() { NAN32 } else { sum.to_bits().into() }
 }
 
-/// Sums products in `f16`: as in `f32`, then rounded to nearest.
-pub(crate) fn sum_f16(pairs: impl Iterator<Item = (f32, f32)>, c: f32) -> u64 {
-    let bits = sum_f32(pairs, c, 16);
-    to_f16(f64::from(f32::from_bits(bits as u32)))
+/// Sums zeros: the result is negative only if all of them are.
+#[cold]
+fn sum_zeros(a: &Factors, b: &Factors, c: f32) -> u64 {
+    let mut pairs = a.values.iter().zip(&b.values).take(a.len);
+    let negative = c.is_sign_negative() && pairs.all(|(a, b)| a.is_sign_negative() != b.is_sign_negative());
+    (if negative { -0.0f32 } else { 0.0 }).to_bits().into()
 }
 
-/// Sums one run.
-fn round(pairs: &[(f32, f32)], c: f32) -> f32 {
-    let finite = c.is_finite() && pairs.iter().all(|(a, b)| a.is_finite() && b.is_finite());
-    if !finite {
-        // Infinities and NaN determine the result; finite terms don't matter then.
-        let clip = |value: f64| if value.is_finite() { 0.0 } else { value };
-        let products = pairs.iter().map(|&(a, b)| clip(f64::from(a) * f64::from(b)));
-        return products.fold(clip(c.into()), |sum, product| sum + product) as f32;
-    }
-    let terms = pairs
-        .iter()
-        .map(|&(a, b)| multiply_exactly(a, b))
-        .chain(std::iter::once(exact_term(c)))
-        .filter(|term| term.units != 0);
-    let Some(top) = terms.clone().map(|term| term.exponent).max() else {
-        // A sum of zeros is negative only if all of them are.
-        let negative = c.is_sign_negative()
-            && pairs
-                .iter()
-                .all(|(a, b)| a.is_sign_negative() != b.is_sign_negative());
-        return if negative { -0.0 } else { 0.0 };
-    };
-    let mut sum = 0i64;
-    for term in terms {
-        let shift = 46 - PLACES + (top - term.exponent);
-        let kept = if shift >= 64 {
-            0
-        } else {
-            (term.units >> shift) as i64
-        };
-        sum += if term.negative { -kept } else { kept };
-    }
-    assemble(sum, top - PLACES)
-}
-
-/// Converts an integer times a power of two to an `f32`, truncated.
-fn assemble(units: i64, exponent: i32) -> f32 {
+/// Converts an integer times a power of two to an `f32` with so many fractional digits, truncated.
+fn assemble(units: i64, exponent: i32, digits: i32) -> f32 {
     if units == 0 {
         return 0.0;
     }
     let magnitude = units.unsigned_abs();
     let top = 63 - magnitude.leading_zeros() as i32;
     // The last place of the result.
-    let last = (top - 23).max(-149 - exponent);
+    let last = (top - digits).max(-149 - exponent);
     let kept = if last > 0 {
         magnitude.checked_shr(last as u32).unwrap_or(0) << last.min(63)
     } else {
@@ -120,5 +181,10 @@ fn assemble(units: i64, exponent: i32) -> f32 {
     } else {
         value
     };
-    if units < 0 { -(value as f32) } else { value as f32 }
+    // A sum below the smallest number is zero, without a sign.
+    if units < 0 && value as f32 != 0.0 {
+        -(value as f32)
+    } else {
+        value as f32
+    }
 }

@@ -32,6 +32,8 @@ pub enum Space {
     Global,
     /// A block's shared memory.
     Shared,
+    /// The shared memory of a cluster's blocks.
+    Cluster,
     /// A thread's local memory.
     Local,
     /// Parameters.
@@ -55,18 +57,22 @@ pub enum Kind {
     Brain,
     /// `.tf32`
     Tensor,
+    /// `.e4m3`
+    E4m3,
+    /// `.e5m2`
+    E5m2,
     /// `.pred`
     Predicate,
 }
 
-/// A fundamental type, or two packed 16-bit floats.
+/// A fundamental type, or two packed numbers of at most 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Type {
     /// Its kind.
     pub kind: Kind,
     /// Bits of one number; 1 for predicates.
     pub bits: u32,
-    /// Whether it is two of them (`.f16x2`).
+    /// Whether it is two of them (`.f16x2`, `.u16x2`, `.e4m3x2`).
     pub pair: bool,
 }
 
@@ -80,6 +86,12 @@ impl Type {
             "bf16x2" => return make(Kind::Brain, 16, true),
             "f16x2" => return make(Kind::Float, 16, true),
             "tf32" => return make(Kind::Tensor, 32, false),
+            "u16x2" => return make(Kind::Unsigned, 16, true),
+            "s16x2" => return make(Kind::Signed, 16, true),
+            "e4m3" => return make(Kind::E4m3, 8, false),
+            "e5m2" => return make(Kind::E5m2, 8, false),
+            "e4m3x2" => return make(Kind::E4m3, 8, true),
+            "e5m2x2" => return make(Kind::E5m2, 8, true),
             _ => {}
         }
         let mut letters = word.chars();
@@ -116,11 +128,13 @@ impl fmt::Display for Type {
         let (bits, pair) = (self.bits, if self.pair { "x2" } else { "" });
         match self.kind {
             Kind::Bits => write!(f, ".b{bits}"),
-            Kind::Unsigned => write!(f, ".u{bits}"),
-            Kind::Signed => write!(f, ".s{bits}"),
+            Kind::Unsigned => write!(f, ".u{bits}{pair}"),
+            Kind::Signed => write!(f, ".s{bits}{pair}"),
             Kind::Float => write!(f, ".f{bits}{pair}"),
             Kind::Brain => write!(f, ".bf{bits}{pair}"),
             Kind::Tensor => f.write_str(".tf32"),
+            Kind::E4m3 => write!(f, ".e4m3{pair}"),
+            Kind::E5m2 => write!(f, ".e5m2{pair}"),
             Kind::Predicate => f.write_str(".pred"),
         }
     }
@@ -147,10 +161,22 @@ pub enum Special {
     Mask(MaskOf),
     /// `%clock`, `%clock64`, `%globaltimer`, …: any number.
     Clock,
-    /// `%smid`, `%nsmid`, `%gridid`, and cluster numbers of a grid without clusters: 0.
+    /// `%smid`, `%gridid`: 0.
     Zero,
-    /// Their counts: 1.
+    /// `%nsmid`: 1.
     One,
+    /// `%cluster_ctarank`.
+    ClusterRank,
+    /// `%cluster_nctarank`.
+    ClusterBlocks,
+    /// `%cluster_ctaid.x`, … by axis.
+    ClusterBlock(u8),
+    /// `%cluster_nctaid.x`.
+    ClusterBlocksAlong(u8),
+    /// `%clusterid.x`.
+    Cluster(u8),
+    /// `%nclusterid.x`.
+    Clusters(u8),
     /// `%dynamic_smem_size`.
     DynamicShared,
     /// `%total_smem_size`.
@@ -218,6 +244,8 @@ pub enum Operand {
     Vector(Vec<Operand>),
     /// `[base + offset]`.
     Address(Base, i64),
+    /// `[base + offset, {a, b}]`: a tensor map with coordinates.
+    Coordinates(Base, i64, Vec<Operand>),
     /// A variable's address, or a function.
     Symbol(VariableId, i64),
     /// A label, by its number in the function.
@@ -313,6 +341,8 @@ pub struct Function {
     pub defined: bool,
     /// Maximum dimensions of a block (`.reqntid`, `.maxntid`), if declared.
     pub threads: Option<[u32; 3]>,
+    /// Blocks of a cluster along each axis (`.reqnctapercluster`), if declared.
+    pub cluster: Option<[u32; 3]>,
     /// The types of the registers other than predicates.
     pub registers: Vec<Type>,
     /// Number of predicates.

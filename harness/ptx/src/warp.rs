@@ -8,9 +8,12 @@
 
 use std::collections::VecDeque;
 
+use crate::clock::{Clock, Component, Knowledge};
 use crate::kernel::Kernel;
 use crate::lanes::{ALL, LANES, Lanes, lanes_of};
+use crate::mbarrier::Event;
 use crate::op::{Flag, Slot};
+use crate::product::Products;
 
 /// Lanes that execute together.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Group {
     pub(crate) lanes: u32,
     /// Mask of the lanes that must arrive before it continues; 0 if it isn't held.
     pub(crate) awaits: u32,
+    /// Whether it waits for a phase, so that other groups run first.
+    pub(crate) parked: bool,
 }
 
 impl Group {
@@ -28,6 +33,7 @@ impl Group {
             step,
             lanes,
             awaits: 0,
+            parked: false,
         }
     }
 }
@@ -43,13 +49,23 @@ pub(crate) struct Pending {
     pub(crate) step: u32,
 }
 
-/// A barrier that a warp waits at.
+/// A barrier that a warp waits at, until it is released.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
-    pub(crate) barrier: u8,
-    /// Threads that must arrive; `None`: all threads of the block.
-    pub(crate) count: Option<u32>,
-    pub(crate) step: u32,
+pub(crate) enum Waiting {
+    /// A barrier of the block.
+    Barrier { id: u32, step: u32 },
+    /// The barrier of the cluster.
+    Cluster { step: u32 },
+    /// The other warps of its group, at a product.
+    Meeting { step: u32 },
+}
+
+impl Waiting {
+    pub(crate) const fn step(self) -> u32 {
+        match self {
+            Self::Barrier { step, .. } | Self::Cluster { step } | Self::Meeting { step } => step,
+        }
+    }
 }
 
 /// A warp.
@@ -80,12 +96,66 @@ pub(crate) struct Warp {
     pub(crate) loose: Vec<Pending>,
     /// Groups of copies, the oldest first, with their lanes.
     pub(crate) copies: VecDeque<(u32, Vec<Pending>)>,
-    /// The vector clock: for each warp, the latest time that this warp has synchronised with.
-    pub(crate) clock: Vec<u32>,
+    /// Number of its threads.
+    pub(crate) threads: u32,
+    /// The rank of its block in the cluster.
+    pub(crate) rank: u16,
+    /// Its number among the warps of the cluster, which is its component in clocks.
+    pub(crate) component: Component,
+    /// Its own time. It advances when others may synchronise with the warp.
+    pub(crate) time: u32,
+    pub(crate) knowledge: Knowledge,
+    /// Identifies `knowledge`.
+    pub(crate) epoch: u32,
+    /// What its fences let relaxed operations tell.
+    pub(crate) released: Knowledge,
+    /// What relaxed waits were told. The next fence acquires it.
+    pub(crate) unacquired: Knowledge,
+    /// The component of the `mbarrier` objects that it initialised, and their number.
+    pub(crate) inits: Option<(Component, u32)>,
+    /// The component of its waits for phases, and their number.
+    pub(crate) waits: Option<(Component, u32)>,
+    /// Number of products that it arrived at.
+    pub(crate) met: u32,
+    /// The phase of the cluster's barrier that it arrived at.
+    pub(crate) cluster_phase: u32,
+    /// The phase of an `mbarrier` that a group waits for.
+    pub(crate) awaited: Option<Awaited>,
+    /// The groups of bulk copies of each lane that has some.
+    pub(crate) bulk: Vec<(u8, BulkGroups)>,
+    /// Its products, if the kernel has any.
+    pub(crate) products: Products,
+}
+
+/// A phase of an `mbarrier` that a warp waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Awaited {
+    pub(crate) offset: u32,
+    pub(crate) step: u32,
+    /// Whether the instruction returns false if the phase has not completed.
+    pub(crate) may_fail: bool,
+}
+
+/// The groups of bulk copies of a lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkGroups {
+    /// The number of the group that is not committed, from 1.
+    pub(crate) open: u32,
+    /// The components of the reads of its copies, and of their writes. A time is the number of a group.
+    pub(crate) reads: Component,
+    pub(crate) writes: Component,
+    /// The group of the last copy, 0 without one, and its step.
+    pub(crate) last: u32,
+    pub(crate) last_step: u32,
 }
 
 impl Warp {
-    pub(crate) fn new(kernel: &Kernel, number: u32) -> Self {
+    pub(crate) fn new(
+        kernel: &Kernel,
+        number: u32,
+        (rank, component): (u16, Component),
+        threads: u32,
+    ) -> Self {
         Self {
             number,
             registers: vec![[0; LANES]; kernel.registers],
@@ -101,7 +171,21 @@ impl Warp {
             waiting: None,
             loose: Vec::new(),
             copies: VecDeque::new(),
-            clock: Vec::new(),
+            threads,
+            rank,
+            component,
+            time: 1,
+            knowledge: Knowledge::default(),
+            epoch: 0,
+            released: Knowledge::default(),
+            unacquired: Knowledge::default(),
+            inits: None,
+            waits: None,
+            met: 0,
+            cluster_phase: 0,
+            awaited: None,
+            bulk: Vec::new(),
+            products: Products::default(),
         }
     }
 
@@ -156,6 +240,7 @@ impl Warp {
             Some(group) => {
                 group.lanes |= other.lanes;
                 group.awaits |= other.awaits;
+                group.parked &= other.parked;
             }
             None => self.other_groups.push(other),
         }
@@ -194,7 +279,7 @@ impl Warp {
         }
         let is_held = |group: &Group| group.awaits & self.running & !group.lanes != 0;
         let groups = self.other_groups.iter().enumerate();
-        let least = groups.min_by_key(|(_, group)| (is_held(group), group.step));
+        let least = groups.min_by_key(|(_, group)| (is_held(group), group.parked, group.step));
         let Some((at, _)) = least else {
             self.group.lanes = 0;
             self.next = u32::MAX;
@@ -208,6 +293,57 @@ impl Warp {
             .min()
             .unwrap_or(u32::MAX);
         true
+    }
+
+    /// Lets other groups run while the current one waits for a phase. Returns false if all wait.
+    pub(crate) fn park(&mut self) -> bool {
+        self.group.parked = true;
+        self.turn() && !self.group.parked
+    }
+
+    /// Lets all groups run that wait for a phase.
+    pub(crate) fn unpark(&mut self) {
+        self.group.parked = false;
+        for group in &mut self.other_groups {
+            group.parked = false;
+        }
+    }
+
+    /// Resets the clocks of a warp that has not accessed memory.
+    pub(crate) fn reset_clock(&mut self, epoch: u32) {
+        self.time = 1;
+        self.epoch = epoch;
+        self.released = Knowledge::default();
+        self.unacquired = Knowledge::default();
+        self.inits = None;
+        self.waits = None;
+        self.met = 0;
+        self.knowledge = Knowledge {
+            ordered: Clock::of_warp(self.component),
+            ..Knowledge::default()
+        };
+    }
+
+    /// Advances its time: what it did so far is told apart from what it does next.
+    pub(crate) fn advance(&mut self, epoch: u32) {
+        self.time = self.time.saturating_add(1);
+        self.knowledge.ordered.advance_to(self.component, self.time);
+        self.epoch = epoch;
+    }
+
+    /// Learns what another agent knew, and advances.
+    pub(crate) fn learn(&mut self, knowledge: &Knowledge, epoch: u32) {
+        self.knowledge.join(knowledge);
+        self.advance(epoch);
+    }
+
+    /// The waiting instruction and its time, for `mbarrier` objects.
+    pub(crate) const fn event(&self) -> Event {
+        Event {
+            step: self.group.step,
+            warp: self.component,
+            time: self.time,
+        }
     }
 
     /// Removes lanes that exit.

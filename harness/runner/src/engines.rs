@@ -161,6 +161,7 @@ impl Opener<'_> {
         if !has_gpu && selected.entries(Shard::ALL).any(|entry| !on_record(&entry.id)) {
             defaults.push(EngineId::Ptx {
                 toolchain: ToolchainId::from_triton(Version::NEWEST),
+                target: Ptx::TARGET,
             });
         }
         defaults
@@ -433,7 +434,7 @@ pub fn open_compiler(
     check_readable(corpus)?;
     let (toolchain, target) = match id {
         EngineId::Cuda { toolchain, target } => (toolchain, *target),
-        EngineId::Ptx { toolchain } => (toolchain, Some(Ptx::TARGET)),
+        EngineId::Ptx { toolchain, target } => (toolchain, Some(*target)),
         _ => return Err(OpenError::NoCompiler),
     };
     if let Some(target) = target.filter(|target| !gpu.can_execute(*target)) {

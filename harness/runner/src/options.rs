@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cerith_engine::EngineId;
+use cerith_engine::{EngineId, Ptx};
 use cerith_report::KnownDetail;
 use cerith_toolchain::ToolchainId;
 
@@ -65,6 +65,7 @@ impl TritonPart {
             Self::Cuda => EngineId::compiler(toolchain),
             Self::Ptx => EngineId::Ptx {
                 toolchain: toolchain.compiler(),
+                target: Ptx::TARGET,
             },
         }
     }

@@ -148,7 +148,7 @@ pub struct Stages {
     reference: Arc<Reference>,
     /// Executes the IR after the frontend, the TTIR passes and the TTGIR passes.
     ir: [(CompilerStage, Arc<Ttir>); 3],
-    /// Executes the PTX. For a GPU other than [`Ptx::TARGET`], it supports only code that both GPUs have.
+    /// Executes the PTX.
     ptx: Arc<Ptx>,
 }
 
@@ -204,7 +204,7 @@ type Compiles = (ToolchainId, Target);
 /// The Triton and the GPU of a compiled engine's code.
 fn find_compiler(id: &EngineId) -> Option<Compiles> {
     match id {
-        EngineId::Ptx { toolchain } => Some((toolchain.clone(), Ptx::TARGET)),
+        EngineId::Ptx { toolchain, target } => Some((toolchain.clone(), *target)),
         EngineId::Cuda { toolchain, target } => Some((toolchain.clone(), target.unwrap_or(Target::HOPPER))),
         _ => None,
     }
@@ -239,9 +239,10 @@ impl Stages {
             corpus,
             host,
         } = *means;
-        let compiles = if target == Ptx::TARGET {
+        let compiles = if [Ptx::TARGET, Target::HOPPER].contains(&target) {
             EngineId::Ptx {
                 toolchain: toolchain.clone(),
+                target,
             }
         } else {
             EngineId::compiler(&toolchain)
@@ -273,15 +274,11 @@ impl Stages {
         for (stage, engine) in &self.ir {
             said.push(self.run_stage(*stage, case, Arc::clone(engine) as Arc<dyn Engine>)?);
         }
-        let mut ptx = self.run_stage(
+        said.push(self.run_stage(
             CompilerStage::Llvm,
             case,
             Arc::clone(&self.ptx) as Arc<dyn Engine>,
-        )?;
-        if self.target != Ptx::TARGET {
-            ptx.engine = format!("{}, for {}", ptx.engine, self.target);
-        }
-        said.push(ptx);
+        )?);
         said.push(self.find_execution(trial));
         clear_those_before_a_crash(&mut said);
         let standings: Vec<(CompilerStage, Standing)> =

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub struct Target(pub u32);
 
 impl Target {
+    /// Compute capability 8.0: A100.
+    pub const AMPERE: Self = Self(80);
     /// Compute capability 9.0: H100 and H200.
     pub const HOPPER: Self = Self(90);
 

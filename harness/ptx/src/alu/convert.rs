@@ -8,12 +8,16 @@ use cerith_tile::numeric::library::rounding::{self, Direction};
 
 use super::float::{NAN32, Round, f32_from_bits, f32_to_bits};
 use super::half::{bf16_to_f32, f16_to_f32, to_bf16, to_f16};
-use super::{Int, is_int, with_int};
+use super::{Int, is_int, narrow, with_int};
 use crate::lanes::{Binary, Unary, map_binary, map_unary};
 use crate::syntax::{Kind, Type};
 
 /// The modifiers of a conversion.
 #[derive(Clone, Copy, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "they are the instruction's modifiers"
+)]
 pub(crate) struct Conversion {
     pub(crate) to: Type,
     pub(crate) from: Type,
@@ -23,10 +27,14 @@ pub(crate) struct Conversion {
     pub(crate) integral: Option<Round>,
     pub(crate) flush: bool,
     pub(crate) saturate: bool,
+    /// `.relu`: negative results become zero.
+    pub(crate) relu: bool,
+    /// `.satfinite`: results beyond the largest number become it.
+    pub(crate) finite: bool,
 }
 
 /// A float type in a register's low bits.
-trait Source {
+pub(crate) trait Source {
     /// Whether a NaN becomes 0 in an integer of at most 32 bits.
     const NAN_IS_ZERO: bool;
     fn read(bits: u64) -> f64;
@@ -34,7 +42,7 @@ trait Source {
 
 macro_rules! source {
     ($($name:ident $zero:literal $read:expr;)+) => { $(
-        struct $name;
+        pub(crate) struct $name;
         impl Source for $name {
             const NAN_IS_ZERO: bool = $zero;
             #[inline(always)]
@@ -57,23 +65,23 @@ macro_rules! with_source {
     ($ty:expr, $flush:expr, $S:ident => $e:expr) => {
         match ($ty.kind, $ty.bits, $flush) {
             (Kind::Float, 16, false) => {
-                type $S = Half;
+                type $S = $crate::alu::convert::Half;
                 $e
             }
             (Kind::Brain, 16, false) => {
-                type $S = Brain;
+                type $S = $crate::alu::convert::Brain;
                 $e
             }
             (Kind::Float, 32, false) => {
-                type $S = Single;
+                type $S = $crate::alu::convert::Single;
                 $e
             }
             (Kind::Float, 32, true) => {
-                type $S = Flushed;
+                type $S = $crate::alu::convert::Flushed;
                 $e
             }
             (Kind::Float, 64, false) => {
-                type $S = Double;
+                type $S = $crate::alu::convert::Double;
                 $e
             }
             _ => None,
@@ -81,13 +89,18 @@ macro_rules! with_source {
     };
 }
 
+pub(crate) use with_source;
+
 const fn is_float(ty: Type) -> bool {
     matches!(ty.kind, Kind::Float | Kind::Brain) && !ty.pair
 }
 
 /// Conversions of one operand.
 pub(crate) fn find_unary(how: Conversion) -> Option<Unary> {
-    match (is_int(how.from), is_int(how.to)) {
+    if how.relu || how.finite {
+        return narrow::find_unary(how);
+    }
+    let known = match (is_int(how.from), is_int(how.to)) {
         (true, true) if how.round.is_none() && how.integral.is_none() && !how.flush => {
             between_ints(how.from, how.to, how.saturate)
         }
@@ -95,10 +108,10 @@ pub(crate) fn find_unary(how: Conversion) -> Option<Unary> {
             from_int(how.from, how.to, how.round?)
         }
         (false, true) if is_float(how.from) && how.round.is_none() => to_int(how),
-        (false, false) if how.to.kind == Kind::Tensor => to_tensor(how),
         (false, false) if is_float(how.to) && is_float(how.from) => between_floats(how),
         _ => None,
-    }
+    };
+    known.or_else(|| narrow::find_unary(how))
 }
 
 /// A register may be wider than the type: signed values are sign-extended.
@@ -175,25 +188,17 @@ fn to_int(how: Conversion) -> Option<Unary> {
     }
 }
 
-/// `cvt.rna.tf32.f32` is decoded with [`Round::Nearest`]: ties go away from zero, unlike anywhere else.
-fn to_tensor(how: Conversion) -> Option<Unary> {
-    if how.from.kind != Kind::Float || how.from.bits != 32 || how.flush || how.saturate {
-        return None;
-    }
-    match how.round? {
-        Round::Nearest => Some(|a, out| {
-            map_unary(a, out, |a| {
-                let value = f32::from_bits(a as u32);
-                if value.is_nan() {
-                    return NAN32;
-                }
-                // Adds half a unit of the 10 remaining bits. A carry goes into the exponent, and so to infinity.
-                u64::from((a as u32).wrapping_add(0x1000) & 0xffff_e000)
-            });
-        }),
-        _ => None,
-    }
-}
+/// `cvt.rna.tf32.f32`: ties go away from zero, unlike anywhere else.
+pub(crate) const TENSOR_AWAY: Unary = |a, out| {
+    map_unary(a, out, |a| {
+        let value = f32::from_bits(a as u32);
+        if value.is_nan() {
+            return NAN32;
+        }
+        // Adds half a unit of the 10 remaining bits. A carry goes into the exponent, and so to infinity.
+        u64::from((a as u32).wrapping_add(0x1000) & 0xffff_e000)
+    });
+};
 
 fn between_floats(how: Conversion) -> Option<Unary> {
     if let Some(round) = how.integral {
@@ -241,6 +246,29 @@ fn between_floats(how: Conversion) -> Option<Unary> {
         (Kind::Float, 16, Some(Round::Zero)) => {
             with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_f16_down(S::read(a)))))
         }
+        (Kind::Brain, 16, Some(round)) if how.from.bits == 64 && !how.flush => match round {
+            Round::Nearest => Some(|a, out| {
+                map_unary(a, out, |a| {
+                    let value = f64::from_bits(a);
+                    if value.is_nan() {
+                        narrowed_nan(a, 16, 7)
+                    } else {
+                        to_bf16(value)
+                    }
+                });
+            }),
+            Round::Zero => Some(|a, out| {
+                map_unary(a, out, |a| {
+                    let value = f64::from_bits(a);
+                    if value.is_nan() {
+                        narrowed_nan(a, 16, 7)
+                    } else {
+                        to_bf16_down(value)
+                    }
+                });
+            }),
+            _ => None,
+        },
         (Kind::Brain, 16, Some(Round::Nearest)) => {
             with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_bf16(S::read(a)))))
         }
@@ -340,6 +368,9 @@ fn find_integral(how: Conversion, round: Round) -> Option<Unary> {
                 (Kind::Float, 16, false) => {
                     Some(|a, out| map_unary(a, out, |a| to_f16(f64::from(f16_to_f32(a).$integral()))))
                 }
+                (Kind::Brain, 16, false) => {
+                    Some(|a, out| map_unary(a, out, |a| to_bf16(f64::from(bf16_to_f32(a).$integral()))))
+                }
                 _ => None,
             }
         };
@@ -354,6 +385,9 @@ fn find_integral(how: Conversion, round: Round) -> Option<Unary> {
 
 /// Conversions of two `f32` to a pair; the first operand is the upper half.
 pub(crate) fn find_pair_conversion(how: Conversion) -> Option<Binary> {
+    if how.relu || how.finite {
+        return narrow::find_binary(how);
+    }
     if !how.to.pair || how.from.kind != Kind::Float || how.from.bits != 32 || how.flush || how.saturate {
         return None;
     }

@@ -8,7 +8,7 @@ use cerith_tile::numeric;
 use super::float::{comparison, max32, min32};
 use crate::lanes::{Binary, Ternary, Test, Unary, map_binary, map_ternary, map_unary, test_lanes};
 
-const NAN: u64 = 0x7fff;
+pub(crate) const NAN: u64 = 0x7fff;
 
 #[inline(always)]
 pub(crate) fn f16_to_f32(bits: u64) -> f32 {
@@ -165,6 +165,38 @@ pub(crate) fn find_binary(name: &str, brain: bool, pair: bool, nan: bool) -> Opt
     })
 }
 
+/// `fma.relu`: a negative result becomes zero.
+pub(crate) fn multiply_add_clamped(brain: bool, pair: bool) -> Ternary {
+    macro_rules! of {
+        ($read:ident, $write:ident) => {
+            |a, b, c, out| {
+                map_ternary(a, b, c, out, |a, b, c| {
+                    map_halves(a, b, c, |a, b, c| {
+                        let bits = $write(fma_to_odd($read(a), $read(b), $read(c)));
+                        if bits & 0x8000 != 0 { 0 } else { bits }
+                    })
+                })
+            }
+        };
+    }
+    macro_rules! low {
+        ($read:ident, $write:ident) => {
+            |a, b, c, out| {
+                map_ternary(a, b, c, out, |a, b, c| {
+                    let bits = $write(fma_to_odd($read(a), $read(b), $read(c)));
+                    if bits & 0x8000 != 0 { 0 } else { bits }
+                })
+            }
+        };
+    }
+    match (pair, brain) {
+        (false, false) => low!(f16_to_f32, to_f16),
+        (false, true) => low!(bf16_to_f32, to_bf16),
+        (true, false) => of!(f16_to_f32, to_f16),
+        (true, true) => of!(bf16_to_f32, to_bf16),
+    }
+}
+
 /// `fma`.
 pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
     match (pair, brain) {
@@ -226,7 +258,43 @@ pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
 }
 
 /// `ex2.approx`, `tanh.approx`.
-pub(crate) fn find_approximation(name: &str, brain: bool) -> Option<Unary> {
+pub(crate) fn find_approximation(name: &str, brain: bool, pair: bool, flush: bool) -> Option<Unary> {
+    /// Two to the power of a number, with subnormal results of `bf16` flushed.
+    fn exp2_flushed(value: f64) -> f64 {
+        let power = libm::exp2(value);
+        if power < f64::from(f32::MIN_POSITIVE) {
+            0.0
+        } else {
+            power
+        }
+    }
+    macro_rules! both {
+        ($read:ident, $write:ident, $f:path) => {
+            |a, out| {
+                map_unary(a, out, |a| {
+                    map_halves(a, 0, 0, |a, _, _| $write($f(f64::from($read(a)))))
+                })
+            }
+        };
+    }
+    if flush {
+        return Some(match (name, brain, pair) {
+            ("ex2", true, false) => {
+                |a, out| map_unary(a, out, |a| to_bf16(exp2_flushed(f64::from(bf16_to_f32(a)))))
+            }
+            ("ex2", true, true) => both!(bf16_to_f32, to_bf16, exp2_flushed),
+            _ => return None,
+        });
+    }
+    if pair {
+        return Some(match (name, brain) {
+            ("ex2", false) => both!(f16_to_f32, to_f16, libm::exp2),
+            ("ex2", true) => both!(bf16_to_f32, to_bf16, libm::exp2),
+            ("tanh", false) => both!(f16_to_f32, to_f16, libm::tanh),
+            ("tanh", true) => both!(bf16_to_f32, to_bf16, libm::tanh),
+            _ => return None,
+        });
+    }
     Some(match (name, brain) {
         ("ex2", false) => |a, out| map_unary(a, out, |a| to_f16(libm::exp2(f64::from(f16_to_f32(a))))),
         ("ex2", true) => |a, out| map_unary(a, out, |a| to_bf16(libm::exp2(f64::from(bf16_to_f32(a))))),

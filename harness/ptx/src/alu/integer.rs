@@ -54,6 +54,41 @@ pub(crate) fn find_binary(name: &str, ty: Type, sat: bool) -> Option<Binary> {
     }
 }
 
+/// `add`, `min` and `max` of pairs of 16-bit integers, and `min.relu` and `max.relu`: a negative result becomes zero.
+pub(crate) fn find_pair(name: &str, ty: Type, relu: bool) -> Option<Binary> {
+    macro_rules! halves {
+        ($T:ty, $f:expr) => {
+            Some(|a, b, out| {
+                map_binary(a, b, out, |a, b| {
+                    let f: fn($T, $T) -> $T = $f;
+                    let half = |shift: u32| f((a >> shift) as $T, (b >> shift) as $T).bits();
+                    half(0) | half(16) << 16
+                })
+            })
+        };
+    }
+    if (ty.kind, ty.bits, ty.pair) == (Kind::Signed, 32, false) && relu {
+        return match name {
+            "min" => Some(|a, b, out| map_binary(a, b, out, |a, b| (a as i32).min(b as i32).max(0).bits())),
+            "max" => Some(|a, b, out| map_binary(a, b, out, |a, b| (a as i32).max(b as i32).max(0).bits())),
+            _ => None,
+        };
+    }
+    if !ty.pair || ty.bits != 16 {
+        return None;
+    }
+    match (name, ty.kind, relu) {
+        ("add", Kind::Signed | Kind::Unsigned, false) => halves!(u16, u16::wrapping_add),
+        ("min", Kind::Unsigned, false) => halves!(u16, |a, b| a.min(b)),
+        ("max", Kind::Unsigned, false) => halves!(u16, |a, b| a.max(b)),
+        ("min", Kind::Signed, false) => halves!(i16, |a, b| a.min(b)),
+        ("max", Kind::Signed, false) => halves!(i16, |a, b| a.max(b)),
+        ("min", Kind::Signed, true) => halves!(i16, |a, b| a.min(b).max(0)),
+        ("max", Kind::Signed, true) => halves!(i16, |a, b| a.max(b).max(0)),
+        _ => None,
+    }
+}
+
 /// `mul`.
 pub(crate) fn multiply(ty: Type, half: Half) -> Option<Binary> {
     if !is_int(ty) {

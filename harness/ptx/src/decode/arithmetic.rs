@@ -111,8 +111,9 @@ fn decode_unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
                 float::find_unary(name, mode)
             }
         }
-        "ex2" | "tanh" if words.take("approx") && !ty.pair => {
-            half::find_approximation(name, ty.kind == Kind::Brain)
+        "ex2" | "tanh" if ty.bits == 16 && words.take("approx") => {
+            let flush = words.take("ftz");
+            half::find_approximation(name, ty.kind == Kind::Brain, ty.pair, flush)
         }
         _ => None,
     };
@@ -120,6 +121,10 @@ fn decode_unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
 }
 
 fn decode_binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
+    if words.left.contains(&"u16x2") || words.left.contains(&"s16x2") {
+        let (ty, relu) = (words.any_ty()?, words.take("relu"));
+        return Some((integer::find_pair(name, ty, relu)?, ty));
+    }
     let ty = words.ty()?;
     let brain = ty.kind == Kind::Brain;
     let f = match name {
@@ -132,6 +137,7 @@ fn decode_binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
             let half = decode_half(words)?;
             integer::find_mul24(ty, half)
         }
+        "min" | "max" if is_int(ty) && words.take("relu") => integer::find_pair(name, ty, true),
         "add" | "sub" | "div" | "rem" | "min" | "max" if is_int(ty) => {
             let sat = words.take("sat");
             integer::find_binary(name, ty, sat)
@@ -185,7 +191,12 @@ fn decode_ternary(name: &str, words: &mut Words<'_>) -> Option<(Ternary, Type)> 
             if !words.take("rn") {
                 return None;
             }
-            Some(half::multiply_add(ty.kind == Kind::Brain, ty.pair))
+            let brain = ty.kind == Kind::Brain;
+            Some(if words.take("relu") {
+                half::multiply_add_clamped(brain, ty.pair)
+            } else {
+                half::multiply_add(brain, ty.pair)
+            })
         }
         "sad" if is_int(ty) => integer::add_distance(ty),
         "bfe" if is_int(ty) => bits::extract(ty),
@@ -269,18 +280,21 @@ fn decode_cvt(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operan
         ("rpi", Round::Up),
     ]);
     let (flush, saturate) = (words.take("ftz"), words.take("sat"));
-    let (to_type, from_type) = (words.ty()?, words.ty()?);
-    if rna && to_type.kind != Kind::Tensor || to_type.kind == Kind::Tensor && !rna {
-        return None;
-    }
+    let (relu, finite) = (words.take("relu"), words.take("satfinite"));
+    let (to_type, from_type) = (words.any_ty()?, words.any_ty()?);
     let how = Conversion {
         to: to_type,
         from: from_type,
-        round: if rna { Some(Round::Nearest) } else { round },
+        round,
         integral,
         flush,
         saturate,
+        relu,
+        finite,
     };
+    if rna {
+        return decode_tensor_rounding(linker, how, operands);
+    }
     match operands {
         [to, a] => {
             let f = convert::find_unary(how)?;
@@ -298,6 +312,21 @@ fn decode_cvt(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operan
         }
         _ => None,
     }
+}
+
+/// `cvt.rna.tf32.f32`.
+fn decode_tensor_rounding(linker: &mut Linker<'_>, how: Conversion, operands: &[Operand]) -> Option<Op> {
+    let [to, a] = operands else { return None };
+    let modified =
+        how.round.is_some() || how.integral.is_some() || how.flush || how.saturate || how.relu || how.finite;
+    if modified || how.to.kind != Kind::Tensor || how.from.kind != Kind::Float || how.from.bits != 32 {
+        return None;
+    }
+    Some(Op::Unary {
+        f: convert::TENSOR_AWAY,
+        to: linker.target_slot(to)?,
+        a: linker.source_slot(a, how.from)?,
+    })
 }
 
 const COMPARISONS: [&str; 18] = [

@@ -1,16 +1,10 @@
 //! Instructions of control flow, and those that exchange values between lanes.
 
-use super::{Words, called_function};
+use super::{WORD, Words, called_function};
 use crate::alu::{bits, integer};
 use crate::link::Linker;
 use crate::op::{Op, Shuffle, ShuffleMode, VoteMode};
-use crate::syntax::{Kind, Operand, Type};
-
-const WORD: Type = Type {
-    kind: Kind::Bits,
-    bits: 32,
-    pair: false,
-};
+use crate::syntax::Operand;
 
 pub(super) fn decode(
     linker: &mut Linker<'_>,
@@ -85,6 +79,9 @@ pub(super) fn decode(
 }
 
 fn decode_barrier(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    if words.left.contains(&"cluster") {
+        return None;
+    }
     if words.take("warp") {
         if !words.take("sync") {
             return None;

@@ -4,8 +4,10 @@ use super::{Words, vector_elements};
 use crate::alu::float::{max64, min64};
 use crate::alu::half::{bf16_to_f32, f16_to_f32, to_bf16, to_f16};
 use crate::alu::is_int;
+use crate::kernel::PARAMETER_WINDOW;
+use crate::lanes::{Lanes, map_unary};
 use crate::link::Linker;
-use crate::op::{Access, Address, Atomic, Copy, Op, StateSpace, Update};
+use crate::op::{Access, Address, Atomic, Copy, Op, Order, Scope, StateSpace, Update};
 use crate::syntax::{Base, Kind, Operand, Role, Space, Type, VariableId};
 
 pub(super) fn decode(
@@ -32,17 +34,12 @@ pub(super) fn decode(
             words.left.clear();
             Some(Op::Nothing)
         }
-        "membar" | "fence" => {
-            words.drop_order();
-            words.take("gl");
-            Some(Op::Nothing)
-        }
         _ => None,
     }
 }
 
 /// Decodes an operand in brackets. An access to a parameter has `.param`, or its variable is a parameter.
-fn decode_address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> Option<Address> {
+pub(super) fn decode_address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> Option<Address> {
     let Operand::Address(base, offset) = operand else {
         return None;
     };
@@ -50,10 +47,17 @@ fn decode_address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> O
         Space::Generic => StateSpace::Generic,
         Space::Global | Space::Const => StateSpace::Global,
         Space::Shared => StateSpace::Shared,
+        Space::Cluster => StateSpace::Cluster,
         Space::Local | Space::Param => StateSpace::Private,
     };
     let base = match *base {
-        Base::Register(number) => linker.register(number)?,
+        Base::Register(number) => {
+            // Arguments of calls are accessed by name.
+            if space == Space::Param && linker.is_entry() {
+                place = StateSpace::Parameters;
+            }
+            linker.register(number)?
+        }
         Base::Absolute => linker.constant(0),
         Base::Variable(named) => {
             if let VariableId::Own(_) = named {
@@ -82,9 +86,9 @@ fn decode_access(
     let (first, second) = (operands.first()?, operands.get(1)?);
     let (value, place) = if load { (first, second) } else { (second, first) };
     let hinted = words.take("L2::cache_hint");
-    let whole_word = words.take("relaxed");
     words.drop_hints();
-    words.drop_order();
+    let (order, scope) = words.order();
+    let order = order.unwrap_or_default();
     let space = words.space();
     let count = words.take_one(&[("v2", 2u8), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = words.ty()?;
@@ -110,7 +114,9 @@ fn decode_access(
         bytes: ty.bytes() as u8,
         count,
         signed: ty.kind == Kind::Signed,
-        whole_word,
+        whole_word: order == Order::Relaxed,
+        order,
+        scope: scope.unwrap_or_default(),
         registers,
     })
 }
@@ -173,6 +179,12 @@ fn decode_update(name: &str, ty: Type) -> Option<Update> {
                 |shift: u32| to_f16(f64::from(f16_to_f32(old >> shift)) + f64::from(f16_to_f32(b >> shift)));
             half(0) | half(16) << 16
         },
+        ("add", Kind::Brain, 16, true) => |old, b, _| {
+            let half = |shift: u32| {
+                to_bf16(f64::from(bf16_to_f32(old >> shift)) + f64::from(bf16_to_f32(b >> shift)))
+            };
+            half(0) | half(16) << 16
+        },
         ("min", Kind::Float, 64, false) => {
             |old, b, _| min64(f64::from_bits(old), f64::from_bits(b)).to_bits()
         }
@@ -200,7 +212,7 @@ fn decode_atomic(
     wanted: bool,
 ) -> Option<Op> {
     words.drop_hints();
-    words.drop_order();
+    let (order, scope) = words.order();
     words.take("noftz");
     let space = words.space();
     let names = [
@@ -223,7 +235,7 @@ fn decode_atomic(
         None => b,
     };
     let single_sum = name == "add" && ty.kind == Kind::Float && ty.bits == 32;
-    let update = if single_sum && address.place == StateSpace::Shared {
+    let update = if single_sum && matches!(address.place, StateSpace::Shared | StateSpace::Cluster) {
         ADD32_SHARED
     } else {
         decode_update(name, ty)?
@@ -232,6 +244,8 @@ fn decode_atomic(
         address,
         bytes: ty.bytes() as u8,
         update,
+        order: order.unwrap_or(Order::Relaxed),
+        scope: scope.unwrap_or(Scope::Device),
         to,
         b,
         c,
@@ -240,7 +254,7 @@ fn decode_atomic(
 
 /// `cp.async`.
 fn decode_copy(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
-    if !words.take("async") {
+    if words.left.contains(&"bulk") || !words.take("async") {
         return None;
     }
     if words.take("commit_group") {
@@ -297,8 +311,12 @@ fn convert_address(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[O
     let [to, a] = operands else { return None };
     let (to, a) = (linker.target_slot(to)?, linker.source_slot(a, ty)?);
     let window = match space {
-        Space::Shared => crate::kernel::SHARED_WINDOW,
+        Space::Shared | Space::Cluster => crate::kernel::SHARED_WINDOW,
         Space::Local => crate::kernel::LOCAL_WINDOW,
+        Space::Param if !back => {
+            let f = complete_parameter_address;
+            return Some(Op::Unary { f, to, a });
+        }
         _ => return Some(Op::Move { to, a }),
     };
     let b = linker.constant(if back { window.wrapping_neg() } else { window });
@@ -312,4 +330,15 @@ fn convert_address(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[O
         false,
     )?;
     Some(Op::Binary { f, to, a, b })
+}
+
+/// Turns the offset of a parameter, or its generic address, into its generic address.
+fn complete_parameter_address(a: &Lanes, out: &mut Lanes) {
+    map_unary(a, out, |a| {
+        if a < PARAMETER_WINDOW {
+            a + PARAMETER_WINDOW
+        } else {
+            a
+        }
+    });
 }

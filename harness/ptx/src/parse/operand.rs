@@ -25,7 +25,7 @@ impl<'t> Parser<'t> {
         match self.token {
             Token::Sign('{') => self.parse_list('}', depth).map(Operand::Vector),
             Token::Sign('(') => self.parse_list(')', depth).map(Operand::List),
-            Token::Sign('[') => self.parse_address(),
+            Token::Sign('[') => self.parse_address(depth),
             Token::Sign('!') => {
                 self.advance()?;
                 let name = self.expect_name()?;
@@ -113,8 +113,14 @@ impl<'t> Parser<'t> {
         let special = match (name, axis) {
             ("tid", Some(axis)) => Special::Thread(axis),
             ("ntid", Some(axis)) => Special::Threads(axis),
-            ("ctaid" | "clusterid", Some(axis)) => Special::Block(axis),
-            ("nctaid" | "nclusterid", Some(axis)) => Special::Blocks(axis),
+            ("ctaid", Some(axis)) => Special::Block(axis),
+            ("nctaid", Some(axis)) => Special::Blocks(axis),
+            ("clusterid", Some(axis)) => Special::Cluster(axis),
+            ("nclusterid", Some(axis)) => Special::Clusters(axis),
+            ("cluster_ctaid", Some(axis)) => Special::ClusterBlock(axis),
+            ("cluster_nctaid", Some(axis)) => Special::ClusterBlocksAlong(axis),
+            ("cluster_ctarank", None) => Special::ClusterRank,
+            ("cluster_nctarank", None) => Special::ClusterBlocks,
             ("laneid", None) => Special::Lane,
             ("warpid", None) => Special::Warp,
             ("nwarpid", None) => Special::Warps,
@@ -127,8 +133,8 @@ impl<'t> Parser<'t> {
                 "clock" | "clock_hi" | "clock64" | "globaltimer" | "globaltimer_lo" | "globaltimer_hi",
                 None,
             ) => Special::Clock,
-            ("smid" | "gridid" | "cluster_ctarank", None) | ("cluster_ctaid", Some(_)) => Special::Zero,
-            ("nsmid" | "cluster_nctarank", None) | ("cluster_nctaid", Some(_)) => Special::One,
+            ("smid" | "gridid", None) => Special::Zero,
+            ("nsmid", None) => Special::One,
             ("dynamic_smem_size", None) => Special::DynamicShared,
             ("total_smem_size", None) => Special::TotalShared,
             _ => {
@@ -157,7 +163,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn parse_address(&mut self) -> Read<Operand> {
+    fn parse_address(&mut self, depth: u32) -> Read<Operand> {
         self.advance()?;
         let base = match self.token {
             Token::Name(name) => {
@@ -179,6 +185,14 @@ impl<'t> Parser<'t> {
             _ => return self.fail_expected("a register or a variable"),
         };
         let offset = self.parse_offset()?;
+        if self.take_sign(',')? {
+            if !self.is_sign('{') {
+                return self.fail_expected("`{`");
+            }
+            let coordinates = self.parse_list('}', depth)?;
+            self.expect_sign(']')?;
+            return Ok(Operand::Coordinates(base, offset, coordinates));
+        }
         self.expect_sign(']')?;
         Ok(Operand::Address(base, offset))
     }

@@ -51,6 +51,7 @@ fn execute_kernel(body: &str, operands: [&[u64]; 3]) -> Result<Vec<Vec<u64>>, St
     let launch = Launch {
         grid: [1; 3],
         threads: [THREADS as u32, 1, 1],
+        cluster: [1; 3],
         shared: 0,
         parameters: &parameters,
         scratch: 0,

@@ -1,5 +1,8 @@
 //! The integration tests of this crate, as one binary: a module for each topic.
 
+mod asynchrony;
+mod compiled;
+mod hopper;
 mod instructions;
 mod operations;
 mod semantics;

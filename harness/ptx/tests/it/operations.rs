@@ -108,6 +108,7 @@ fn execute_operation(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Resul
     let launch = Launch {
         grid: [1; 3],
         threads: [128, 1, 1],
+        cluster: [1; 3],
         shared: one["shared"].as_u64().unwrap_or(0) as u32,
         parameters: &parameters,
         scratch: 0,

@@ -29,6 +29,7 @@ fn launched_on(content: &[u8], text: &str, threads: u32, config: &Config<'_>) ->
     let launch = Launch {
         grid: [1; 3],
         threads: [threads, 1, 1],
+        cluster: [1; 3],
         shared: 256,
         parameters: &parameters,
         scratch: 0,
@@ -446,7 +447,11 @@ fn threads_that_cannot_go_on_are_trapped() {
         }
     ));
     let apart = "setp.lt.u32 %p0, %own, 32; @%p0 bra here; bar.sync 1; bra there; here: bar.sync 2; there: mov.u32 %result, 0;";
-    assert_eq!(trap("", apart, 64), TrapKind::Deadlock);
+    assert_eq!(
+        trap("", apart, 64).to_string(),
+        "deadlock: warp 0 waits for barrier 2, which 32 of 64 threads reached with `bar.sync` in line 17 of the PTX; warp 1 waits \
+         for barrier 1, which 32 of 64 threads reached with `bar.sync` in line 17 of the PTX"
+    );
     let inactive = "setp.lt.u32 %p0, %own, 5; @%p0 shfl.sync.bfly.b32 %result, %own, 1, 31, -1;";
     assert!(matches!(
         trap("", inactive, 32),

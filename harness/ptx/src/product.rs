@@ -1,0 +1,261 @@
+//! The products of a warp group (`wgmma`) as agents: when they start, what they access meanwhile, and when they complete.
+//!
+//! Each warp computes its 16 rows by itself, from registers and from shared memory. A product is not ordered with the
+//! warp's other instructions until `wgmma.wait_group`, so its registers must not be accessed before. `mov` is an
+//! exception: the assembler treats a copy of a register as the register itself.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use crate::clock::Component;
+use crate::lanes::{ALL, Lanes};
+use crate::machine::{Machine, Stop};
+use crate::op::wgmma::LeftOperand;
+use crate::op::{Op, Slot, Wgmma};
+use crate::outcome::FindingKind;
+use crate::race::{Accessor, Actor};
+use crate::warp::Warp;
+use crate::wgmma::{self, LeftValues};
+
+/// Steps that take as long as a product.
+const STEPS: u64 = 1 << 9;
+
+/// A product that has not completed.
+#[derive(Debug)]
+struct Product {
+    step: u32,
+    group: u32,
+    /// The left operand, as it was when the product started.
+    left: Option<Box<[Lanes; 4]>>,
+    left_descriptor: u64,
+    right_descriptor: u64,
+    /// Whether the product is added to the sums.
+    adds: bool,
+    known: bool,
+}
+
+/// The use of a register by a product.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    step: u32,
+    group: u32,
+    /// Whether the product writes it.
+    is_sum: bool,
+    /// The number of columns of the product.
+    columns: usize,
+}
+
+/// The products of a warp.
+#[derive(Debug, Default)]
+pub(crate) struct Products {
+    component: Option<Component>,
+    /// Number of committed groups.
+    committed: u32,
+    pending: VecDeque<Product>,
+    uses: FxHashMap<Slot, Use>,
+    /// Registers that threads wrote since the last `wgmma.fence`, with the step.
+    written: FxHashMap<Slot, u32>,
+}
+
+impl Products {
+    /// `wgmma.fence`.
+    pub(crate) fn fence(&mut self) {
+        self.written.clear();
+    }
+
+    /// `wgmma.commit_group`.
+    pub(crate) fn commit(&mut self) {
+        self.committed = self.committed.saturating_add(1);
+    }
+}
+
+impl Machine<'_> {
+    /// `wgmma.mma_async` of a whole warp.
+    pub(crate) fn start_product(&mut self, warp: &mut Warp, wgmma: &Wgmma) -> Result<(), Stop> {
+        let component = match warp.products.component {
+            Some(component) => component,
+            None => *warp.products.component.insert(self.components.allocate()),
+        };
+        let group = warp.products.committed + 1;
+        let first = |slot: Slot| warp.registers[slot as usize][0];
+        let (left, left_descriptor) = match wgmma.a {
+            LeftOperand::Registers(slots) => {
+                let values = slots.map(|slot| warp.registers[slot as usize]);
+                (Some(Box::new(values)), 0)
+            }
+            LeftOperand::Descriptor(slot) => (None, first(slot)),
+        };
+        let right_descriptor = first(wgmma.b);
+        let a = left.is_none().then_some(left_descriptor);
+        let ranges = wgmma::operand_ranges(wgmma, a, right_descriptor, warp.number % 4);
+        let (mut met, mut known) = (None, true);
+        let by = Accessor::from_agent(warp, Actor::Product, component, group);
+        for (offset, len) in ranges {
+            self.in_shared(offset.into(), len as usize)
+                .map_err(|kind| self.trap(warp, 0, kind))?;
+            known &= self
+                .shared
+                .record_read(offset as usize, len as usize, &by, &mut met);
+        }
+        self.note(warp, 0, met);
+        self.check_operands(warp, wgmma);
+        let product = Product {
+            step: warp.group.step,
+            group,
+            left,
+            left_descriptor,
+            right_descriptor,
+            adds: warp.read_flag(wgmma.adds) & 1 == 1,
+            known: known && Self::knows_left(warp, wgmma),
+        };
+        mark_uses(warp, wgmma, group);
+        self.charge(STEPS);
+        warp.products.pending.push_back(product);
+        // Another warp of the group may wait for the product, and let its operands change.
+        self.complete_products(warp, group);
+        self.meet(warp, component);
+        Ok(())
+    }
+
+    fn knows_left(warp: &Warp, wgmma: &Wgmma) -> bool {
+        match &wgmma.a {
+            LeftOperand::Registers(slots) => slots.iter().all(|&slot| warp.defined[slot as usize] == ALL),
+            LeftOperand::Descriptor(_) => true,
+        }
+    }
+
+    /// Reports operands that threads wrote without a fence, or that another product uses.
+    fn check_operands(&mut self, warp: &Warp, wgmma: &Wgmma) {
+        let thread = self.thread(warp, 0);
+        let step = warp.group.step;
+        let products = &warp.products;
+        let mut found = None;
+        for (slot, is_sum) in list_operands(wgmma) {
+            if let Some(&other) = products.written.get(&slot) {
+                found.get_or_insert((FindingKind::AccumulatorFence, other));
+            }
+            let is_chained = |other: &Use| other.is_sum && is_sum && other.columns == wgmma.n;
+            if let Some(other) = products.uses.get(&slot)
+                && (other.is_sum || is_sum)
+                && !is_chained(other)
+            {
+                found.get_or_insert((FindingKind::AccumulatorInFlight, other.step));
+            }
+        }
+        if let Some((kind, other)) = found {
+            self.report(kind, step, Some(other), thread, None);
+        }
+    }
+
+    /// Checks the registers of an instruction against the products in flight. Called before it executes.
+    pub(crate) fn check_registers(&mut self, warp: &mut Warp, op: &Op) {
+        let kernel = self.kernel;
+        let step = warp.group.step;
+        let Some(registers) = kernel.registers_of(step) else {
+            return;
+        };
+        for &(slot, written) in registers {
+            if written {
+                warp.products.written.insert(slot, step);
+            }
+            let Some(&used) = warp.products.uses.get(&slot) else {
+                continue;
+            };
+            if !(written || used.is_sum) {
+                continue;
+            }
+            if let Op::Move { to, a } = *op
+                && a == slot
+                && to != slot
+            {
+                // The copy is the register itself, so it has the value that the product leaves.
+                self.complete_products(warp, u32::MAX);
+                warp.products.uses.insert(to, used);
+                warp.products.written.remove(&to);
+                return;
+            }
+            let thread = self.thread(warp, 0);
+            self.report(
+                FindingKind::AccumulatorInFlight,
+                step,
+                Some(used.step),
+                thread,
+                None,
+            );
+        }
+    }
+
+    /// `wgmma.wait_group`.
+    pub(crate) fn wait_products(&mut self, warp: &mut Warp, left: u32) {
+        let last = warp.products.committed.saturating_sub(left);
+        self.complete_products(warp, last);
+        warp.products.uses.retain(|_, used| used.group > last);
+        if let Some(component) = warp.products.component {
+            warp.knowledge.ordered.advance_to(component, last);
+            self.complete_meetings(warp, last);
+            warp.epoch = self.new_epoch();
+        }
+    }
+
+    /// Computes the products of all groups up to one.
+    fn complete_products(&mut self, warp: &mut Warp, last: u32) {
+        let kernel = self.kernel;
+        while let Some(product) = warp
+            .products
+            .pending
+            .pop_front_if(|product| product.group <= last)
+        {
+            let Some(Op::Wgmma(wgmma)) = kernel.steps.get(product.step as usize).map(|step| &step.op) else {
+                continue;
+            };
+            let mut sums: Vec<Lanes> = wgmma
+                .d
+                .iter()
+                .map(|&slot| warp.registers[slot as usize])
+                .collect();
+            let left = match &product.left {
+                Some(values) => LeftValues::Registers(values),
+                None => LeftValues::Descriptor(product.left_descriptor),
+            };
+            let warp_in_group = warp.number % 4;
+            wgmma::multiply(
+                wgmma,
+                warp_in_group,
+                &mut sums,
+                product.adds,
+                left,
+                product.right_descriptor,
+                self.shared.bytes(),
+            );
+            for (&slot, sum) in wgmma.d.iter().zip(&sums) {
+                let was_known = !product.adds || warp.defined[slot as usize] == ALL;
+                let known = if product.known && was_known { ALL } else { 0 };
+                warp.put(slot, ALL, sum, known);
+            }
+        }
+    }
+}
+
+/// The registers of a product, and whether it writes them.
+fn list_operands(wgmma: &Wgmma) -> impl Iterator<Item = (Slot, bool)> {
+    let left: &[Slot] = match &wgmma.a {
+        LeftOperand::Registers(slots) => slots,
+        LeftOperand::Descriptor(_) => &[],
+    };
+    let sums = wgmma.d.iter().map(|&slot| (slot, true));
+    sums.chain(left.iter().map(|&slot| (slot, false)))
+}
+
+fn mark_uses(warp: &mut Warp, wgmma: &Wgmma, group: u32) {
+    let step = warp.group.step;
+    for (slot, is_sum) in list_operands(wgmma) {
+        let used = Use {
+            step,
+            group,
+            is_sum,
+            columns: wgmma.n,
+        };
+        warp.products.uses.insert(slot, used);
+    }
+}

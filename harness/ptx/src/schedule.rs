@@ -1,0 +1,81 @@
+//! The order in which warps run, and the time at which copies complete.
+
+/// One of the schedules that the synchronisation of a program allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// Warps run in ascending order, and copies complete when a warp waits for them.
+    #[default]
+    Latest,
+    /// Warps run in ascending order, and copies complete when they start.
+    Earliest,
+    /// Warps run in a random order with turns of random length, and copies complete at random times. The same seed gives
+    /// the same schedule.
+    Random(u64),
+}
+
+/// Makes the choices of a [`Schedule`].
+#[derive(Clone, Debug)]
+pub(crate) struct Scheduler {
+    schedule: Schedule,
+    state: u64,
+}
+
+/// Steps of a warp before the next warp's turn.
+const TURN: u64 = 1 << 16;
+/// Maximum steps of a random turn.
+const MAX_RANDOM_TURN: u64 = 256;
+
+impl Scheduler {
+    pub(crate) const fn new(schedule: Schedule) -> Self {
+        let state = match schedule {
+            Schedule::Random(seed) => seed,
+            Schedule::Latest | Schedule::Earliest => 0,
+        };
+        Self { schedule, state }
+    }
+
+    /// Steps of the next turn.
+    pub(crate) fn choose_turn(&mut self) -> u64 {
+        match self.schedule {
+            Schedule::Random(_) => 1 + self.next() % MAX_RANDOM_TURN,
+            Schedule::Latest | Schedule::Earliest => TURN,
+        }
+    }
+
+    /// Reorders the warps of a round.
+    pub(crate) fn shuffle(&mut self, order: &mut [usize]) {
+        if !matches!(self.schedule, Schedule::Random(_)) {
+            return;
+        }
+        for end in (1..order.len()).rev() {
+            let at = (self.next() % (end as u64 + 1)) as usize;
+            order.swap(at, end);
+        }
+    }
+
+    /// Whether a copy that starts completes at once.
+    pub(crate) fn completes_at_once(&mut self) -> bool {
+        match self.schedule {
+            Schedule::Latest => false,
+            Schedule::Earliest => true,
+            Schedule::Random(_) => self.next().is_multiple_of(4),
+        }
+    }
+
+    /// Which of `count` copies in flight completes before the next turn, if any.
+    pub(crate) fn choose_completion(&mut self, count: usize) -> Option<usize> {
+        if count == 0 || !matches!(self.schedule, Schedule::Random(_)) || self.next().is_multiple_of(2) {
+            return None;
+        }
+        Some((self.next() % count as u64) as usize)
+    }
+
+    /// The next number of `SplitMix64`.
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+}
