@@ -56,7 +56,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// A number that two small ones mix to, by SplitMix64.
+/// A number that two small ones mix to, by `SplitMix64`.
 const fn mix(nth: u64, size: u64) -> u64 {
     let mut mixed = (nth.wrapping_mul(64).wrapping_add(size)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
