@@ -5,17 +5,17 @@
 
 use crate::barrier::ClusterBarrier;
 use crate::clock::Components;
-use crate::cluster::Cta;
+use crate::cta::Cta;
 use crate::deadlock::{Deadlock, PhaseWait, Wait, WaitTarget};
 use crate::execute::Pause;
 use crate::kernel::{Kernel, Preset};
 use crate::lanes::{ALL, LANES, Lanes};
 use crate::machine::{Machine, Stop};
 use crate::outcome::TrapKind;
-use crate::product::Products;
 use crate::shared::Shared;
 use crate::syntax::{MaskOf, Special};
 use crate::warp::{Group, Waiting, Warp};
+use crate::wgmma::in_flight::Products;
 
 /// Rounds in which nothing but failing `test_wait` runs, before that counts as a deadlock.
 const MAX_IDLE_ROUNDS: u32 = 64;

@@ -3,14 +3,13 @@
 //! An address in the window of the cluster has the rank of the block, plus one, above [`RANK_SHIFT`]. An address without
 //! a rank is in the executing block.
 
-use crate::barrier::{BARRIERS, Barriers};
-use crate::clock::Component;
+use crate::cta::{Cta, RemoteAccess};
 use crate::kernel::SHARED_WINDOW;
 use crate::lanes::{LANES, lanes_of};
 use crate::machine::{Machine, Target};
-use crate::mbarrier::{Object, Objects};
+use crate::mbarrier::Object;
 use crate::op::{Address, Slot};
-use crate::outcome::{FindingKind, Thread, TrapKind};
+use crate::outcome::{FindingKind, TrapKind};
 use crate::shared::Shared;
 use crate::warp::Warp;
 
@@ -18,39 +17,6 @@ use crate::warp::Warp;
 pub(crate) const RANK_SHIFT: u32 = 24;
 /// Maximum blocks of a cluster: 16, if a kernel permits clusters that are not portable.
 pub(crate) const MAX_BLOCKS: u32 = 16;
-
-/// An access to the shared memory of another block.
-#[derive(Clone, Copy, Debug)]
-struct RemoteAccess {
-    component: Component,
-    time: u32,
-    step: u32,
-    thread: Thread,
-}
-
-/// The state of a block besides its shared memory.
-#[derive(Debug)]
-pub(crate) struct Cta {
-    pub(crate) block: [u32; 3],
-    pub(crate) objects: Objects,
-    pub(crate) barriers: Barriers,
-    /// Warps that run.
-    pub(crate) running: u32,
-    /// Accesses of other blocks to its shared memory.
-    remote: Vec<RemoteAccess>,
-}
-
-impl Cta {
-    pub(crate) fn new(block: [u32; 3], threads: u32) -> Self {
-        Self {
-            block,
-            objects: Objects::default(),
-            barriers: Barriers::new(BARRIERS, threads),
-            running: threads.div_ceil(32),
-            remote: Vec::new(),
-        }
-    }
-}
 
 impl Machine<'_> {
     /// Makes another block of the cluster the current one.

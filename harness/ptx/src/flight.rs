@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::clock::Component;
+use crate::agent::{Agent, End, Flight};
 use crate::lanes::lanes_of;
 use crate::machine::{Machine, Stop, Target};
 use crate::mbarrier::{Misuse, Progress};
@@ -20,48 +20,6 @@ use crate::warp::{BulkGroups, Warp};
 
 /// Bytes that are copied in the time of a step.
 const BYTES_PER_STEP: u64 = 64;
-
-/// What waits for a copy.
-#[derive(Clone, Copy, Debug)]
-enum End {
-    /// The `mbarrier` at an offset, in each block that receives bytes, in its phase when the copy started.
-    Phase { offset: u32, phase: u32 },
-    /// A group of a thread, by the component of its writes.
-    Group { component: Component, group: u32 },
-}
-
-/// A bulk copy that has not moved its bytes.
-#[derive(Debug)]
-pub(crate) struct Flight {
-    transfer: Transfer,
-    /// Whether it writes shared memory.
-    loads: bool,
-    /// The blocks whose shared memory it accesses.
-    ranks: SmallVec<[u16; 2]>,
-    end: End,
-    /// The bytes that it writes, if it does not copy them (`st.async`).
-    data: SmallVec<[u8; 16]>,
-    step: u32,
-    thread: Thread,
-}
-
-impl Flight {
-    /// Whether the phase of an `mbarrier` should have waited for it.
-    fn is_late(&self, rank: u16, at: u32, completed: u32) -> bool {
-        let End::Phase { offset, phase } = self.end else {
-            return false;
-        };
-        offset == at && phase < completed && self.ranks.contains(&rank)
-    }
-}
-
-/// The agent of a copy.
-struct Agent {
-    end: End,
-    /// The components and times of its accesses of shared and of global memory.
-    shared: (Component, u32),
-    global: (Component, u32),
-}
 
 impl Machine<'_> {
     /// Starts a copy of each lane through a tensor map.

@@ -70,12 +70,15 @@
 )]
 
 mod access;
+mod accessor;
+mod agent;
 mod alu;
 mod barrier;
 mod block;
 mod clock;
 mod cluster;
 mod config;
+mod cta;
 mod deadlock;
 mod decode;
 mod exchange;

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use cerith_memory::{Memory, ORIGIN};
 
+use crate::agent::Flight;
 use crate::barrier::ClusterBarrier;
 use crate::clock::Components;
-use crate::cluster::Cta;
 use crate::config::{Config, Launch, SCRATCH_WINDOW};
-use crate::flight::Flight;
+use crate::cta::Cta;
 use crate::global::{Global, Race};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::meeting::Meetings;

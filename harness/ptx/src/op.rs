@@ -1,5 +1,6 @@
 //! Decoded instructions: registers as slots, functions selected. See [`crate::execute`] for execution.
 
+pub(crate) mod address;
 pub(crate) mod bulk;
 pub(crate) mod fence;
 pub(crate) mod mbarrier;
@@ -11,33 +12,11 @@ use crate::alu::integer::Carry;
 use crate::lanes::{Binary, Quaternary, Ternary, Test, Unary};
 use crate::syntax::Type;
 
+pub(crate) use address::{Access, Address, Flag, Slot, StateSpace};
 pub(crate) use bulk::{AsyncStore, BulkCopy, MapCopy, MapReplacement, TensorCopy};
 pub(crate) use fence::{Fence, Order, Scope};
 pub(crate) use mbarrier::Mbarrier;
 pub(crate) use wgmma::{MatrixStore, Wgmma};
-
-/// The number of a register in a warp.
-pub(crate) type Slot = u32;
-
-/// A predicate that an instruction reads.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flag {
-    pub(crate) slot: Slot,
-    pub(crate) negated: bool,
-}
-
-impl Flag {
-    /// The predicate that always holds.
-    pub(crate) const TRUE: Self = Self {
-        slot: 0,
-        negated: false,
-    };
-    /// The predicate that never holds.
-    pub(crate) const FALSE: Self = Self {
-        slot: 0,
-        negated: true,
-    };
-}
 
 /// An operator on two predicates.
 #[derive(Clone, Copy, Debug)]
@@ -55,49 +34,6 @@ impl Logic {
             Self::Xor => a ^ b,
         }
     }
-}
-
-/// The memory of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StateSpace {
-    /// Determined by the address.
-    Generic,
-    Global,
-    /// The block's.
-    Shared,
-    /// The cluster's: `.shared::cluster`.
-    Cluster,
-    /// A thread's own.
-    Private,
-    /// The parameters of the launch.
-    Parameters,
-}
-
-/// The address of an access.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
-    pub(crate) place: StateSpace,
-    pub(crate) base: Slot,
-    pub(crate) offset: i64,
-}
-
-/// A load or a store.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Access {
-    pub(crate) address: Address,
-    /// Bytes of one element.
-    pub(crate) bytes: u8,
-    /// Number of elements: 1, 2, 4 or 8.
-    pub(crate) count: u8,
-    /// Whether a loaded element is sign-extended.
-    pub(crate) signed: bool,
-    /// Whether the access may cover the word around the element (`.relaxed`, or at the address of an atomic).
-    pub(crate) whole_word: bool,
-    #[allow(dead_code, reason = "accesses of a launch are sequential")]
-    pub(crate) order: Order,
-    #[allow(dead_code, reason = "accesses of a launch are sequential")]
-    pub(crate) scope: Scope,
-    pub(crate) registers: [Slot; 8],
 }
 
 /// Computes the new value of an atomic from the old value and the operands.

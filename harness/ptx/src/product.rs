@@ -4,11 +4,6 @@
 //! warp's other instructions until `wgmma.wait_group`, so its registers must not be accessed before. `mov` is an
 //! exception: the assembler treats a copy of a register as the register itself.
 
-use std::collections::VecDeque;
-
-use rustc_hash::FxHashMap;
-
-use crate::clock::Component;
 use crate::lanes::{ALL, Lanes};
 use crate::machine::{Machine, Stop};
 use crate::op::wgmma::LeftOperand;
@@ -16,59 +11,11 @@ use crate::op::{Op, Slot, Wgmma};
 use crate::outcome::FindingKind;
 use crate::race::{Accessor, Actor};
 use crate::warp::Warp;
+use crate::wgmma::in_flight::{Product, Use};
 use crate::wgmma::{self, LeftValues};
 
 /// Steps that take as long as a product.
 const STEPS: u64 = 1 << 9;
-
-/// A product that has not completed.
-#[derive(Debug)]
-struct Product {
-    step: u32,
-    group: u32,
-    /// The left operand, as it was when the product started.
-    left: Option<Box<[Lanes; 4]>>,
-    left_descriptor: u64,
-    right_descriptor: u64,
-    /// Whether the product is added to the sums.
-    adds: bool,
-    known: bool,
-}
-
-/// The use of a register by a product.
-#[derive(Clone, Copy, Debug)]
-struct Use {
-    step: u32,
-    group: u32,
-    /// Whether the product writes it.
-    is_sum: bool,
-    /// The number of columns of the product.
-    columns: usize,
-}
-
-/// The products of a warp.
-#[derive(Debug, Default)]
-pub(crate) struct Products {
-    component: Option<Component>,
-    /// Number of committed groups.
-    committed: u32,
-    pending: VecDeque<Product>,
-    uses: FxHashMap<Slot, Use>,
-    /// Registers that threads wrote since the last `wgmma.fence`, with the step.
-    written: FxHashMap<Slot, u32>,
-}
-
-impl Products {
-    /// `wgmma.fence`.
-    pub(crate) fn fence(&mut self) {
-        self.written.clear();
-    }
-
-    /// `wgmma.commit_group`.
-    pub(crate) fn commit(&mut self) {
-        self.committed = self.committed.saturating_add(1);
-    }
-}
 
 impl Machine<'_> {
     /// `wgmma.mma_async` of a whole warp.

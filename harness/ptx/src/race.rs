@@ -14,7 +14,6 @@ use smallvec::SmallVec;
 
 use crate::clock::{Clock, Component};
 use crate::outcome::FindingKind;
-use crate::warp::Warp;
 
 /// Number of states at which unused ones are dropped.
 const MAX_STATES: usize = 1 << 15;
@@ -113,31 +112,7 @@ pub(crate) struct Accessor<'w> {
     pub(crate) actor: Actor,
 }
 
-impl<'w> Accessor<'w> {
-    /// Describes a warp at its current instruction.
-    #[inline]
-    pub(crate) fn from_warp(warp: &'w Warp, atomic: bool) -> Self {
-        Self {
-            component: warp.component,
-            time: warp.time,
-            ordered: &warp.knowledge.ordered,
-            fenced: &warp.knowledge.fenced,
-            epoch: warp.epoch,
-            step: warp.group.step,
-            actor: if atomic { Actor::Atomic } else { Actor::Thread },
-        }
-    }
-
-    /// Describes an agent that a warp starts at its current instruction.
-    pub(crate) fn from_agent(warp: &'w Warp, actor: Actor, component: Component, time: u32) -> Self {
-        Self {
-            component,
-            time,
-            actor,
-            ..Self::from_warp(warp, false)
-        }
-    }
-
+impl Accessor<'_> {
     #[inline]
     fn mark(&self) -> Mark {
         Mark {

@@ -13,7 +13,7 @@ use crate::kernel::Kernel;
 use crate::lanes::{ALL, LANES, Lanes, lanes_of};
 use crate::mbarrier::Event;
 use crate::op::{Flag, Slot};
-use crate::product::Products;
+use crate::wgmma::in_flight::Products;
 
 /// Lanes that execute together.
 #[derive(Clone, Copy, Debug)]

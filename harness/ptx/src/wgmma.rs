@@ -3,6 +3,7 @@
 //! and writes.
 
 pub(crate) mod descriptor;
+pub(crate) mod in_flight;
 
 use crate::alu::half::{bf16_to_f32, f16_to_f32, to_f16};
 use crate::lanes::{LANES, Lanes};

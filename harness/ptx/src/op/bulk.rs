@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Access, Address, Slot};
+use super::address::{Access, Address, Slot};
 use crate::syntax::Type;
 
 /// How a bulk operation reports that it has completed.

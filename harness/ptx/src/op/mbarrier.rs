@@ -1,6 +1,7 @@
 //! Operations on mbarrier objects.
 
-use super::{Address, Order, Scope, Slot};
+use super::address::{Address, Slot};
+use super::fence::{Order, Scope};
 
 /// The phase that a wait names.
 #[derive(Clone, Copy, Debug)]

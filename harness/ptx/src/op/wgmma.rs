@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Address, Flag, Slot};
+use super::address::{Address, Flag, Slot};
 
 /// A type of the operands of `wgmma`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
