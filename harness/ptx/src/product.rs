@@ -2,7 +2,11 @@
 //!
 //! Each warp computes its 16 rows by itself, from registers and from shared memory. A product is not ordered with the
 //! warp's other instructions until `wgmma.wait_group`, so its registers must not be accessed before. `mov` is an
-//! exception: the assembler treats a copy of a register as the register itself.
+//! exception: the assembler treats a copy of a register, or of its halves, as the register itself.
+
+use std::slice;
+
+use smallvec::SmallVec;
 
 use crate::lanes::{ALL, Lanes};
 use crate::machine::{Machine, Stop};
@@ -102,6 +106,9 @@ impl Machine<'_> {
         let Some(registers) = kernel.registers_of(step) else {
             return;
         };
+        let copy = find_copy(op);
+        let mut copied: Option<Use> = None;
+        let mut replaced: SmallVec<[Slot; 4]> = SmallVec::new();
         for &(slot, written) in registers {
             if written {
                 warp.products.written.insert(slot, step);
@@ -112,15 +119,14 @@ impl Machine<'_> {
             if !(written || used.is_sum) {
                 continue;
             }
-            if let Op::Move { to, a } = *op
-                && a == slot
-                && to != slot
-            {
-                // The copy is the register itself, so it has the value that the product leaves.
-                self.complete_products(warp, u32::MAX);
-                warp.products.uses.insert(to, used);
-                warp.products.written.remove(&to);
-                return;
+            if written && used.is_copy {
+                replaced.push(slot);
+                continue;
+            }
+            if !written && copy.is_some_and(|(from, _)| from.contains(&slot)) {
+                let is_later = copied.is_none_or(|other| used.group > other.group);
+                copied = if is_later { Some(used) } else { copied };
+                continue;
             }
             let thread = self.thread(warp, 0);
             self.report(
@@ -130,6 +136,23 @@ impl Machine<'_> {
                 thread,
                 None,
             );
+        }
+        for slot in replaced {
+            warp.products.uses.remove(&slot);
+        }
+        if let (Some(used), Some((_, targets))) = (copied, copy) {
+            // The copy is the register itself, so it has the value that the product leaves.
+            self.complete_products(warp, u32::MAX);
+            for &to in targets {
+                warp.products.uses.insert(
+                    to,
+                    Use {
+                        is_copy: true,
+                        ..used
+                    },
+                );
+                warp.products.written.remove(&to);
+            }
         }
     }
 
@@ -184,6 +207,16 @@ impl Machine<'_> {
     }
 }
 
+/// The registers that an operation only copies, and those that it copies them to.
+fn find_copy(op: &Op) -> Option<(&[Slot], &[Slot])> {
+    match op {
+        Op::Move { to, a } => Some((slice::from_ref(a), slice::from_ref(to))),
+        Op::Pack { to, parts, count, .. } => Some((parts.get(..usize::from(*count))?, slice::from_ref(to))),
+        Op::Unpack { parts, count, a, .. } => Some((slice::from_ref(a), parts.get(..usize::from(*count))?)),
+        _ => None,
+    }
+}
+
 /// The registers of a product, and whether it writes them.
 fn list_operands(wgmma: &Wgmma) -> impl Iterator<Item = (Slot, bool)> {
     let left: &[Slot] = match &wgmma.a {
@@ -201,6 +234,7 @@ fn mark_uses(warp: &mut Warp, wgmma: &Wgmma, group: u32) {
             step,
             group,
             is_sum,
+            is_copy: false,
             columns: wgmma.n,
         };
         warp.products.uses.insert(slot, used);

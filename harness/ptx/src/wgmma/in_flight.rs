@@ -29,6 +29,8 @@ pub(crate) struct Use {
     pub(crate) group: u32,
     /// Whether the product writes it.
     pub(crate) is_sum: bool,
+    /// Whether it is a copy of the product's register, which another value may replace.
+    pub(crate) is_copy: bool,
     /// The number of columns of the product.
     pub(crate) columns: usize,
 }
