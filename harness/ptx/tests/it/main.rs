@@ -2,6 +2,7 @@
 
 mod asynchrony;
 mod compiled;
+mod consan;
 mod hopper;
 mod instructions;
 mod operations;
