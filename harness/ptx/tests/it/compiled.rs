@@ -73,7 +73,7 @@ impl Product {
 }
 
 /// The text of a kernel by a version of Triton, if that version compiled it.
-fn read_golden(name: &str, version: &str) -> Option<String> {
+pub(crate) fn read_golden(name: &str, version: &str) -> Option<String> {
     let path = format!("tests/golden/hopper/{name}-{version}.ptx.gz");
     let bytes = std::fs::read(&path).ok()?;
     let mut text = String::new();
@@ -84,12 +84,12 @@ fn read_golden(name: &str, version: &str) -> Option<String> {
 }
 
 /// Small whole numbers, so that every sum is exact.
-fn element(row: usize, column: usize, seed: usize) -> i32 {
+pub(crate) fn element(row: usize, column: usize, seed: usize) -> i32 {
     ((row * 7 + column * 13 + seed * 5 + row * column) % 9) as i32 - 4
 }
 
 /// A small whole number as `f16`.
-fn encode_f16(value: i32) -> u16 {
+pub(crate) fn encode_f16(value: i32) -> u16 {
     if value == 0 {
         return 0;
     }
@@ -102,7 +102,13 @@ fn encode_f16(value: i32) -> u16 {
     (sign | exponent | fraction) as u16
 }
 
-fn encode_map(address: u64, rows: usize, columns: usize, boxes: [usize; 2], swizzle: u32) -> Vec<u8> {
+pub(crate) fn encode_map(
+    address: u64,
+    rows: usize,
+    columns: usize,
+    boxes: [usize; 2],
+    swizzle: u32,
+) -> Vec<u8> {
     let map = HostTensorMap {
         address,
         data_type: 6,
@@ -203,7 +209,7 @@ fn launch(product: &Product, text: &str, schedule: Schedule) -> (LaunchOutcome, 
 }
 
 /// The findings of a finished launch, without repetitions of a kind.
-fn list_kinds(outcome: &LaunchOutcome) -> Vec<&'static str> {
+pub(crate) fn list_kinds(outcome: &LaunchOutcome) -> Vec<&'static str> {
     let mut kinds: Vec<&'static str> = match outcome {
         LaunchOutcome::Finished(finished) => finished
             .findings

@@ -1,6 +1,7 @@
 //! The integration tests of this crate, as one binary: a module for each topic.
 
 mod asynchrony;
+mod attention;
 mod compiled;
 mod consan;
 mod hopper;
