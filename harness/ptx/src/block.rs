@@ -5,6 +5,7 @@
 
 use crate::barrier::ClusterBarrier;
 use crate::clock::Components;
+use crate::cluster::RANK_SHIFT;
 use crate::cta::Cta;
 use crate::deadlock::{Deadlock, PhaseWait, Wait, WaitTarget};
 use crate::execute::Pause;
@@ -119,6 +120,7 @@ impl Block {
             for &(slot, preset) in &machine.kernel.presets {
                 let value = match preset {
                     Preset::Constant(bits) => [bits; LANES],
+                    Preset::Shared(offset) => [u64::from(warp.rank) << RANK_SHIFT | offset; LANES],
                     Preset::Special(special) => machine.read_special(special, warp, warps),
                 };
                 warp.put(slot, ALL, &value, ALL);

@@ -1,7 +1,7 @@
 //! The blocks of a cluster: their shared memory and barriers, addresses in them, and their ends.
 //!
-//! An address in the window of the cluster has the rank of the block, plus one, above [`RANK_SHIFT`]. An address without
-//! a rank is in the executing block.
+//! An address in shared memory has the rank of the block above [`RANK_SHIFT`], as on a GPU. The PTX ISA does not define
+//! that, but Triton clears bits of the rank to find the first of two blocks.
 
 use crate::cta::{Cta, RemoteAccess};
 use crate::kernel::SHARED_WINDOW;
@@ -63,18 +63,25 @@ impl Machine<'_> {
         self.others.len().max(1) as u32
     }
 
+    /// The offset of an address in the shared memory of the executing block.
+    #[inline]
+    pub(crate) fn strip_rank(&self, at: u32) -> u64 {
+        let has_own = at >> RANK_SHIFT == u32::from(self.rank);
+        u64::from(if has_own { at & ((1 << RANK_SHIFT) - 1) } else { at })
+    }
+
     /// Resolves an address in the window of the cluster.
     pub(crate) fn in_cluster(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
         let rank = at >> RANK_SHIFT;
-        if rank == 0 || rank - 1 == u64::from(self.rank) {
+        if rank == u64::from(self.rank) {
             return self.in_shared(at & ((1 << RANK_SHIFT) - 1), bytes);
         }
-        if rank > u64::from(self.blocks()) {
-            return Err(TrapKind::NoBlock { rank: rank - 1 });
+        if rank >= u64::from(self.blocks()) {
+            return Err(TrapKind::NoBlock { rank });
         }
         // All blocks have shared memory of the same size.
         match self.in_shared(at & ((1 << RANK_SHIFT) - 1), bytes)? {
-            Target::Shared(at) => Ok(Target::Cluster((rank - 1) as u16, at)),
+            Target::Shared(at) => Ok(Target::Cluster(rank as u16, at)),
             other => Ok(other),
         }
     }
@@ -166,19 +173,16 @@ impl Machine<'_> {
         for lane in lanes_of(lanes) {
             let offset = addresses[lane].wrapping_sub(window) & ((1 << RANK_SHIFT) - 1);
             // A rank that the cluster lacks is found by the access.
-            let rank = (ranks[lane] as u32).min(254);
-            values[lane] = window + (u64::from(rank + 1) << RANK_SHIFT | offset);
+            let rank = (ranks[lane] as u32).min(255);
+            values[lane] = window + (u64::from(rank) << RANK_SHIFT | offset);
         }
         warp.put(to, lanes, &values, known);
     }
 
     /// `getctarank`.
-    pub(crate) fn find_rank(&self, warp: &mut Warp, [to, a]: [Slot; 2], generic: bool, lanes: u32) {
+    pub(crate) fn find_rank(warp: &mut Warp, [to, a]: [Slot; 2], generic: bool, lanes: u32) {
         let window = if generic { SHARED_WINDOW } else { 0 };
-        let values = warp.registers[a as usize].map(|at| {
-            let rank = at.wrapping_sub(window) >> RANK_SHIFT;
-            rank.checked_sub(1).unwrap_or_else(|| u64::from(self.rank)) & 0xff
-        });
+        let values = warp.registers[a as usize].map(|at| at.wrapping_sub(window) >> RANK_SHIFT & 0xff);
         let known = warp.defined[a as usize];
         warp.put(to, lanes, &values, known);
     }

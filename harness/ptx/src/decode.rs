@@ -166,16 +166,14 @@ impl Linker<'_> {
             }
             Operand::Int(bits) | Operand::Double(bits) => Some(self.constant(bits)),
             Operand::Special(special) => Some(self.special(special)),
-            Operand::Symbol(named, offset) => {
+            // The 32-bit address of a parameter is its offset.
+            Operand::Symbol(named, offset)
+                if ty.bits == 32 && self.variable(named).is_none_or(|of| of.space != Space::Shared) =>
+            {
                 let address = self.address_of(named)?.wrapping_add_signed(offset);
-                // The 32-bit address of a parameter is its offset.
-                let bits = if ty.bits == 32 {
-                    address & 0xffff_ffff
-                } else {
-                    address
-                };
-                Some(self.constant(bits))
+                Some(self.constant(address & 0xffff_ffff))
             }
+            Operand::Symbol(named, offset) => self.address_slot(named, offset),
             Operand::Vector(ref all) if all.len() == 1 => self.source_slot(all.first()?, ty),
             _ => None,
         }

@@ -305,7 +305,7 @@ impl Machine<'_> {
             &Op::MapShared { to, a, rank, generic } => {
                 Self::map_shared(warp, [to, a, rank], generic, lanes);
             }
-            &Op::FindRank { to, a, generic } => self.find_rank(warp, [to, a], generic, lanes),
+            &Op::FindRank { to, a, generic } => Self::find_rank(warp, [to, a], generic, lanes),
             _ => {}
         }
         Ok(Next::Step)

@@ -42,6 +42,8 @@ pub enum LinkError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Preset {
     Constant(u64),
+    /// An offset in the shared memory of the executing block.
+    Shared(u64),
     Special(Special),
 }
 

@@ -121,6 +121,8 @@ pub(crate) struct Linker<'m> {
     predicates: u32,
     presets: Vec<(Slot, Preset)>,
     constants: FxHashMap<u64, Slot>,
+    /// Registers with addresses in shared memory, by their offsets.
+    shared_addresses: FxHashMap<u64, Slot>,
     specials: FxHashMap<Special, Slot>,
     /// Addresses of the module's variables.
     addresses: Vec<u64>,
@@ -161,6 +163,7 @@ impl<'m> Linker<'m> {
             predicates: 2,
             presets: Vec::new(),
             constants: FxHashMap::default(),
+            shared_addresses: FxHashMap::default(),
             specials: FxHashMap::default(),
             addresses: Vec::new(),
             shared: 0,
@@ -404,6 +407,21 @@ impl<'m> Linker<'m> {
         self.constants.insert(bits, slot);
         self.presets.push((slot, Preset::Constant(bits)));
         slot
+    }
+
+    /// The register with an address in a variable.
+    pub(crate) fn address_slot(&mut self, named: VariableId, offset: i64) -> Option<Slot> {
+        let address = self.address_of(named)?.wrapping_add_signed(offset);
+        if self.variable(named)?.space != Space::Shared {
+            return Some(self.constant(address));
+        }
+        if let Some(&slot) = self.shared_addresses.get(&address) {
+            return Some(slot);
+        }
+        let slot = self.new_register();
+        self.shared_addresses.insert(address, slot);
+        self.presets.push((slot, Preset::Shared(address)));
+        Some(slot)
     }
 
     pub(crate) fn special(&mut self, special: Special) -> Slot {

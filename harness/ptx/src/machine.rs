@@ -274,7 +274,7 @@ impl Machine<'_> {
         match address.place {
             StateSpace::Global => self.resolve_global(at, bytes),
             // An address in shared memory has 32 bits.
-            StateSpace::Shared => self.in_shared(u64::from(at as u32), bytes),
+            StateSpace::Shared => self.in_shared(self.strip_rank(at as u32), bytes),
             StateSpace::Cluster => self.in_cluster(u64::from(at as u32), bytes),
             // An address in a thread's own memory has 32 bits too. A parameter's address may be in a register.
             StateSpace::Private if !(PARAMETER_WINDOW..MODULE_WINDOW).contains(&at) => {

@@ -38,10 +38,7 @@ fn decode_load(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Opera
     let base = match *base {
         Base::Register(number) => linker.register(number)?,
         Base::Absolute => linker.constant(0),
-        Base::Variable(named) => {
-            let at = linker.address_of(named)?;
-            linker.constant(at)
-        }
+        Base::Variable(named) => linker.address_slot(named, 0)?,
     };
     let to = target_slots(linker, to)?;
     (to.len() == count).then(|| {

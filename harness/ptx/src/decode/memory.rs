@@ -66,8 +66,7 @@ pub(super) fn decode_address(linker: &mut Linker<'_>, space: Space, operand: &Op
                     place = StateSpace::Parameters;
                 }
             }
-            let at = linker.address_of(named)?;
-            linker.constant(at)
+            linker.address_slot(named, 0)?
         }
     };
     Some(Address {

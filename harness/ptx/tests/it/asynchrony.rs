@@ -120,7 +120,7 @@ fn check_on(body: &str, size: Size, expected: &str) {
     }
 }
 
-fn check(body: &str, threads: u32, expected: &str) {
+pub(crate) fn check(body: &str, threads: u32, expected: &str) {
     check_on(body, Size { threads, blocks: 1 }, expected);
 }
 
@@ -419,6 +419,29 @@ fn blocks_of_a_cluster_share_memory() {
     check_on(&without.join("\n"), size, "cluster-exit");
 }
 
+/// As Triton does: without the lowest bit of its rank, an address is in the first of two blocks.
+#[test]
+fn an_address_has_the_rank_of_its_block() {
+    let body = "
+        setp.eq.u32 %p0, %cluster_ctarank, 1;
+        and.b32 %r1, %at, 0xfeffffff;
+        @%p0 st.shared::cluster.u32 [%r1], %own;
+        barrier.cluster.arrive.aligned;
+        barrier.cluster.wait.aligned;
+        @!%p0 ld.shared.u32 %result, [%at];
+        @!%p0 st.global.u32 [%word+512], %result;";
+    let (outcome, words) = launch(
+        &kernel_text(body),
+        Size {
+            threads: 32,
+            blocks: 2,
+        },
+        Schedule::Latest,
+    );
+    assert_eq!(describe_codes(&outcome), "");
+    assert_eq!(words[128..160], (0..32).collect::<Vec<u32>>());
+}
+
 /// A product whose left operand is in registers.
 fn product() -> String {
     let sums: Vec<String> = (0..4).map(|nth| format!("%f{nth}")).collect();
@@ -457,69 +480,6 @@ fn a_product_owns_its_registers_until_the_wait() {
     check_removal(&product(), size, "// group", "accumulator-in-flight");
     check_removal(&product(), size, "// product", "accumulator-in-flight");
     check_removal(&product(), size, "fence.proxy.async", "proxy-fence-missing");
-}
-
-/// A product of 16-bit sums. `early` follows the start, and `late` the wait.
-fn product_of_halves(early: &str, late: &str) -> String {
-    format!(
-        "
-        .reg .b16 %h<8>;
-        mov.b32 %f0, 0; mov.b32 %f1, 0;
-        mov.b32 %r4, 0; mov.b32 %r5, 0; mov.b32 %r6, 0; mov.b32 %r7, 0;
-        st.shared.u32 [%at], %own;
-        fence.proxy.async.shared::cta;
-        bar.sync 0;
-        cvt.u64.u32 %d1, %dyn;
-        shr.u64 %d1, %d1, 4;
-        wgmma.fence.sync.aligned;
-        wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {{%f0,%f1}}, {{%r4,%r5,%r6,%r7}}, %d1, 1, 1, 1, 0;
-        wgmma.commit_group.sync.aligned;
-        {early}
-        wgmma.wait_group.sync.aligned 0;
-        {late}
-        cvt.u32.u16 %result, %h0;
-        st.global.u32 [%word], %result;"
-    )
-}
-
-/// As Triton's code does: it takes sums apart before the wait, and uses the halves after it.
-#[test]
-fn halves_of_a_register_are_the_register() {
-    let unpack = "mov.b32 {%h0, %h1}, %f0;";
-    let add = "add.f16 %h0, %h0, %h1;";
-    check(&product_of_halves(unpack, add), 128, "");
-    check(
-        &product_of_halves(&format!("{unpack} mov.b32 %r8, {{%h0, %h1}};"), add),
-        128,
-        "",
-    );
-    check(
-        &product_of_halves(&format!("{unpack} {add}"), ""),
-        128,
-        "accumulator-in-flight",
-    );
-    let packed = format!("{unpack} mov.b32 %r8, {{%h0, %h1}}; add.u32 %r8, %r8, 1;");
-    check(&product_of_halves(&packed, ""), 128, "accumulator-in-flight");
-}
-
-#[test]
-fn a_copy_of_a_register_in_flight_may_be_replaced() {
-    let replaced = "mov.b32 %r8, %f0; mov.b32 %r8, %f1;";
-    check(&product_of_halves(replaced, "mov.b32 {%h0, %h1}, %r8;"), 128, "");
-    let other = "mov.b32 %r8, %f0; mov.b32 %r8, 7; add.u32 %r8, %r8, 1;";
-    check(&product_of_halves(other, "mov.b32 {%h0, %h1}, %r8;"), 128, "");
-    let updated = "mov.b32 %r8, %f0; add.u32 %r8, %r8, 1;";
-    check(
-        &product_of_halves(updated, "mov.b32 {%h0, %h1}, %r8;"),
-        128,
-        "accumulator-in-flight",
-    );
-    let sum = "mov.b32 %f0, 7;";
-    check(
-        &product_of_halves(sum, "mov.b32 {%h0, %h1}, %f0;"),
-        128,
-        "accumulator-in-flight",
-    );
 }
 
 #[test]

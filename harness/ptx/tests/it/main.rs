@@ -7,4 +7,5 @@ mod consan;
 mod hopper;
 mod instructions;
 mod operations;
+mod products;
 mod semantics;
