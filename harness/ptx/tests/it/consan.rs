@@ -1,5 +1,5 @@
 //! Kernels of the tests of Triton's own sanitizer, compiled for `sm_90a` without it (`golden/hopper/consan.jsonl.gz`): each
-//! kernel that the sanitizer must reject is reported, and no kernel that it must accept.
+//! kernel that the sanitizer must reject is reported, and no kernel that it must accept. `two_cta_barrier` is like them.
 
 use std::io::Read;
 use std::sync::Arc;
