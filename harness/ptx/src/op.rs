@@ -45,9 +45,7 @@ pub(crate) struct Atomic {
     pub(crate) address: Address,
     pub(crate) bytes: u8,
     pub(crate) update: Update,
-    #[allow(dead_code, reason = "accesses of a launch are sequential")]
     pub(crate) order: Order,
-    #[allow(dead_code, reason = "accesses of a launch are sequential")]
     pub(crate) scope: Scope,
     pub(crate) to: Option<Slot>,
     pub(crate) b: Slot,

@@ -61,9 +61,7 @@ pub(crate) struct Access {
     pub(crate) signed: bool,
     /// Whether the access may cover the word around the element (`.relaxed`, or at the address of an atomic).
     pub(crate) whole_word: bool,
-    #[allow(dead_code, reason = "accesses of a launch are sequential")]
     pub(crate) order: Order,
-    #[allow(dead_code, reason = "accesses of a launch are sequential")]
     pub(crate) scope: Scope,
     pub(crate) registers: [Slot; 8],
 }

@@ -36,7 +36,6 @@ pub(crate) enum FenceSpace {
 
 /// `fence` and `membar`.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "the machine does not distinguish orders and scopes")]
 pub(crate) enum Fence {
     /// Orders accesses of the generic proxy.
     Thread,

@@ -27,7 +27,6 @@ pub(crate) struct Arrival {
     /// `.noComplete`: the arrival must not complete the phase.
     pub(crate) must_not_complete: bool,
     pub(crate) order: Order,
-    #[allow(dead_code, reason = "the machine does not distinguish scopes of threads")]
     pub(crate) scope: Scope,
 }
 
