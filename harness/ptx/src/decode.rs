@@ -25,6 +25,13 @@ const WORD: Type = Type {
     pair: false,
 };
 
+/// Any 64 bits: a matrix descriptor, the state of an mbarrier object, or a cache policy.
+const LONG: Type = Type {
+    kind: Kind::Bits,
+    bits: 64,
+    pair: false,
+};
+
 /// The modifiers of an instruction that are not decoded yet.
 struct Words<'i> {
     left: SmallVec<[&'i str; 10]>,

@@ -22,6 +22,19 @@ use crate::warp::{BulkGroups, Warp};
 const BYTES_PER_STEP: u64 = 64;
 
 impl Machine<'_> {
+    /// Starts something in each lane. Its failure is a trap of the lane.
+    fn start_each(
+        &mut self,
+        warp: &mut Warp,
+        lanes: u32,
+        start: impl Fn(&mut Self, &mut Warp, usize) -> Result<(), TrapKind>,
+    ) -> Result<(), Stop> {
+        for lane in lanes_of(lanes) {
+            start(self, warp, lane).map_err(|kind| self.trap(warp, lane, kind))?;
+        }
+        Ok(())
+    }
+
     /// Starts a copy of each lane through a tensor map.
     pub(crate) fn start_tensor_copy(
         &mut self,
@@ -29,11 +42,9 @@ impl Machine<'_> {
         copy: &TensorCopy,
         lanes: u32,
     ) -> Result<(), Stop> {
-        for lane in lanes_of(lanes) {
-            self.try_tensor_copy(warp, copy, lane)
-                .map_err(|kind| self.trap(warp, lane, kind))?;
-        }
-        Ok(())
+        self.start_each(warp, lanes, |machine, warp, lane| {
+            machine.try_tensor_copy(warp, copy, lane)
+        })
     }
 
     fn try_tensor_copy(&mut self, warp: &mut Warp, copy: &TensorCopy, lane: usize) -> Result<(), TrapKind> {
@@ -64,11 +75,9 @@ impl Machine<'_> {
         copy: &BulkCopy,
         lanes: u32,
     ) -> Result<(), Stop> {
-        for lane in lanes_of(lanes) {
-            self.try_bulk_copy(warp, copy, lane)
-                .map_err(|kind| self.trap(warp, lane, kind))?;
-        }
-        Ok(())
+        self.start_each(warp, lanes, |machine, warp, lane| {
+            machine.try_bulk_copy(warp, copy, lane)
+        })
     }
 
     fn try_bulk_copy(&mut self, warp: &mut Warp, copy: &BulkCopy, lane: usize) -> Result<(), TrapKind> {
@@ -197,11 +206,9 @@ impl Machine<'_> {
         store: &AsyncStore,
         lanes: u32,
     ) -> Result<(), Stop> {
-        for lane in lanes_of(lanes) {
-            self.try_store(warp, store, lane)
-                .map_err(|kind| self.trap(warp, lane, kind))?;
-        }
-        Ok(())
+        self.start_each(warp, lanes, |machine, warp, lane| {
+            machine.try_store(warp, store, lane)
+        })
     }
 
     fn try_store(&mut self, warp: &mut Warp, store: &AsyncStore, lane: usize) -> Result<(), TrapKind> {
@@ -387,9 +394,7 @@ impl Machine<'_> {
             let last = (groups.open - 1).saturating_sub(left);
             let is_waited = |flight: &Flight| matches!(flight.end, End::Group { component, group } if component == groups.writes && group <= last);
             while let Some(at) = self.flights.iter().position(is_waited) {
-                let flight = self.flights.remove(at);
-                self.complete_flight(&flight)
-                    .map_err(|kind| self.trap_at(kind, flight.step, flight.thread))?;
+                self.complete_next(at)?;
             }
             warp.knowledge.ordered.advance_to(groups.reads, last);
             if !reads {

@@ -1,4 +1,5 @@
-//! The products of a warp group (`wgmma`) as agents: when they start, what they access meanwhile, and when they complete.
+//! The products of a warp group (`wgmma`) as agents: what they access from their start to the wait for them. They are
+//! computed when they start.
 //!
 //! Each warp computes its 16 rows by itself, from registers and from shared memory. A product is not ordered with the
 //! warp's other instructions until `wgmma.wait_group`, so its registers must not be accessed before. `mov` is an
@@ -15,7 +16,7 @@ use crate::op::{Op, Slot, Wgmma};
 use crate::outcome::FindingKind;
 use crate::race::{Accessor, Actor};
 use crate::warp::Warp;
-use crate::wgmma::in_flight::{Product, Use};
+use crate::wgmma::in_flight::Use;
 use crate::wgmma::{self, LeftValues};
 
 /// Steps that take as long as a product.
@@ -30,15 +31,19 @@ impl Machine<'_> {
         };
         let group = warp.products.committed + 1;
         let first = |slot: Slot| warp.registers[slot as usize][0];
-        let (left, left_descriptor) = match wgmma.a {
+        let values;
+        let left = match wgmma.a {
             LeftOperand::Registers(slots) => {
-                let values = slots.map(|slot| warp.registers[slot as usize]);
-                (Some(Box::new(values)), 0)
+                values = slots.map(|slot| warp.registers[slot as usize]);
+                LeftValues::Registers(&values)
             }
-            LeftOperand::Descriptor(slot) => (None, first(slot)),
+            LeftOperand::Descriptor(slot) => LeftValues::Descriptor(first(slot)),
         };
         let right_descriptor = first(wgmma.b);
-        let a = left.is_none().then_some(left_descriptor);
+        let a = match left {
+            LeftValues::Registers(_) => None,
+            LeftValues::Descriptor(descriptor) => Some(descriptor),
+        };
         let ranges = wgmma::operand_ranges(wgmma, a, right_descriptor, warp.number % 4);
         let (mut met, mut known) = (None, true);
         let by = Accessor::from_agent(warp, Actor::Product, component, group);
@@ -51,20 +56,11 @@ impl Machine<'_> {
         }
         self.note(warp, 0, met);
         self.check_operands(warp, wgmma);
-        let product = Product {
-            step: warp.group.step,
-            group,
-            left,
-            left_descriptor,
-            right_descriptor,
-            adds: warp.read_flag(wgmma.adds) & 1 == 1,
-            known: known && Self::knows_left(warp, wgmma),
-        };
+        let known = known && Self::knows_left(warp, wgmma);
         mark_uses(warp, wgmma, group);
         self.charge(STEPS);
-        warp.products.pending.push_back(product);
-        // Another warp of the group may wait for the product, and let its operands change.
-        self.complete_products(warp, group);
+        // At once: another warp of the group may wait for the product, and let its operands change.
+        self.compute_product(warp, wgmma, left, right_descriptor, known);
         self.meet(warp, component);
         Ok(())
     }
@@ -141,8 +137,6 @@ impl Machine<'_> {
             warp.products.uses.remove(&slot);
         }
         if let (Some(used), Some((_, targets))) = (copied, copy) {
-            // The copy is the register itself, so it has the value that the product leaves.
-            self.complete_products(warp, u32::MAX);
             for &to in targets {
                 warp.products.uses.insert(
                     to,
@@ -159,7 +153,6 @@ impl Machine<'_> {
     /// `wgmma.wait_group`.
     pub(crate) fn wait_products(&mut self, warp: &mut Warp, left: u32) {
         let last = warp.products.committed.saturating_sub(left);
-        self.complete_products(warp, last);
         warp.products.uses.retain(|_, used| used.group > last);
         if let Some(component) = warp.products.component {
             warp.knowledge.ordered.advance_to(component, last);
@@ -168,41 +161,33 @@ impl Machine<'_> {
         }
     }
 
-    /// Computes the products of all groups up to one.
-    fn complete_products(&mut self, warp: &mut Warp, last: u32) {
-        let kernel = self.kernel;
-        while let Some(product) = warp
-            .products
-            .pending
-            .pop_front_if(|product| product.group <= last)
-        {
-            let Some(Op::Wgmma(wgmma)) = kernel.steps.get(product.step as usize).map(|step| &step.op) else {
-                continue;
-            };
-            let mut sums: Vec<Lanes> = wgmma
-                .d
-                .iter()
-                .map(|&slot| warp.registers[slot as usize])
-                .collect();
-            let left = match &product.left {
-                Some(values) => LeftValues::Registers(values),
-                None => LeftValues::Descriptor(product.left_descriptor),
-            };
-            let warp_in_group = warp.number % 4;
-            wgmma::multiply(
-                wgmma,
-                warp_in_group,
-                &mut sums,
-                product.adds,
-                left,
-                product.right_descriptor,
-                self.shared.bytes(),
-            );
-            for (&slot, sum) in wgmma.d.iter().zip(&sums) {
-                let was_known = !product.adds || warp.defined[slot as usize] == ALL;
-                let known = if product.known && was_known { ALL } else { 0 };
-                warp.put(slot, ALL, sum, known);
-            }
+    /// Computes a warp's part of a product. `known`: whether its factors are initialised.
+    fn compute_product(
+        &self,
+        warp: &mut Warp,
+        wgmma: &Wgmma,
+        left: LeftValues<'_>,
+        right_descriptor: u64,
+        known: bool,
+    ) {
+        let adds = warp.read_flag(wgmma.adds) & 1 == 1;
+        let mut sums: Vec<Lanes> = wgmma
+            .d
+            .iter()
+            .map(|&slot| warp.registers[slot as usize])
+            .collect();
+        wgmma::multiply(
+            wgmma,
+            warp.number % 4,
+            &mut sums,
+            adds,
+            left,
+            right_descriptor,
+            self.shared.bytes(),
+        );
+        for (&slot, sum) in wgmma.d.iter().zip(&sums) {
+            let was_known = !adds || warp.defined[slot as usize] == ALL;
+            warp.put(slot, ALL, sum, if known && was_known { ALL } else { 0 });
         }
     }
 }

@@ -3,20 +3,13 @@
 use smallvec::SmallVec;
 
 use super::memory::decode_address;
-use super::{WORD, Words, vector_elements};
+use super::{LONG, WORD, Words, vector_elements};
 use crate::link::Linker;
 use crate::op::bulk::{
     AsyncStore, BulkCopy, Completion, Reduction, ReductionName, TensorCopy, TensorDirection,
 };
 use crate::op::{Access, Address, Op, Order, Scope, Slot, StateSpace};
-use crate::syntax::{Kind, Operand, Space, Type};
-
-/// The bits of a cache policy.
-const POLICY: Type = Type {
-    kind: Kind::Bits,
-    bits: 64,
-    pair: false,
-};
+use crate::syntax::{Kind, Operand, Space};
 
 pub(super) fn decode(
     linker: &mut Linker<'_>,
@@ -53,7 +46,7 @@ pub(super) fn decode(
     // The cache policy is the last operand.
     if words.take("L2::cache_hint") {
         let (policy, rest) = operands.split_last()?;
-        linker.source_slot(policy, POLICY)?;
+        linker.source_slot(policy, LONG)?;
         operands = rest;
     }
     let multicast = if words.take("multicast::cluster") {

@@ -1,18 +1,11 @@
 //! `mbarrier` and `cp.async.mbarrier.arrive`.
 
 use super::memory::decode_address;
-use super::{WORD, Words};
+use super::{LONG, WORD, Words};
 use crate::link::Linker;
 use crate::op::mbarrier::{Arrival, Mbarrier, Phase, PhaseTest};
 use crate::op::{Address, Op, Order, Scope, StateSpace};
-use crate::syntax::{Kind, Operand, Space, Type};
-
-/// The type of an mbarrier object and of its states.
-const STATE: Type = Type {
-    kind: Kind::Bits,
-    bits: 64,
-    pair: false,
-};
+use crate::syntax::{Operand, Space};
 
 pub(super) fn decode(
     linker: &mut Linker<'_>,
@@ -78,7 +71,7 @@ fn decode_operation(
         let [to, state] = operands else { return None };
         return words.take("b64").then_some(Mbarrier::PendingCount {
             to: linker.target_slot(to)?,
-            state: linker.source_slot(state, STATE)?,
+            state: linker.source_slot(state, LONG)?,
         });
     }
     if let Some(drops) = words.take_one(&[("arrive", false), ("arrive_drop", true)]) {
@@ -158,7 +151,7 @@ fn decode_test(
     let phase = if parity {
         Phase::Parity(linker.source_slot(phase, WORD)?)
     } else {
-        Phase::State(linker.source_slot(phase, STATE)?)
+        Phase::State(linker.source_slot(phase, LONG)?)
     };
     Some(PhaseTest {
         to: linker.flag_target(to)?,

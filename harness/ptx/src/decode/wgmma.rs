@@ -1,18 +1,11 @@
 //! `wgmma` and `stmatrix`.
 
 use super::memory::decode_address;
-use super::{Words, vector_elements};
+use super::{LONG, Words, vector_elements};
 use crate::link::Linker;
 use crate::op::wgmma::{FactorType, LeftOperand, MatrixStore, SumType, Wgmma};
 use crate::op::{Op, Slot};
 use crate::syntax::{Kind, Operand, Space, Type};
-
-/// The type of a matrix descriptor.
-const DESCRIPTOR: Type = Type {
-    kind: Kind::Bits,
-    bits: 64,
-    pair: false,
-};
 
 pub(super) fn decode(
     linker: &mut Linker<'_>,
@@ -110,7 +103,7 @@ fn decode_product(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Op
             }
             LeftOperand::Registers(slots)
         }
-        a => LeftOperand::Descriptor(linker.source_slot(a, DESCRIPTOR)?),
+        a => LeftOperand::Descriptor(linker.source_slot(a, LONG)?),
     };
     let mut constants = constants.iter();
     let (mut negate_a, mut negate_b) = (false, false);
@@ -136,7 +129,7 @@ fn decode_product(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Op
         k,
         d,
         a,
-        b: linker.source_slot(b, DESCRIPTOR)?,
+        b: linker.source_slot(b, LONG)?,
         adds: linker.find_flag(adds)?,
         negate_a,
         negate_b,

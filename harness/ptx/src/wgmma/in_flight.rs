@@ -1,26 +1,9 @@
-//! The products of a warp that it has not waited for, and the registers that they use.
-
-use std::collections::VecDeque;
+//! The registers that the products of a warp use until it waits for them.
 
 use rustc_hash::FxHashMap;
 
 use crate::clock::Component;
-use crate::lanes::Lanes;
 use crate::op::Slot;
-
-/// A product that has not completed.
-#[derive(Debug)]
-pub(crate) struct Product {
-    pub(crate) step: u32,
-    pub(crate) group: u32,
-    /// The left operand, as it was when the product started.
-    pub(crate) left: Option<Box<[Lanes; 4]>>,
-    pub(crate) left_descriptor: u64,
-    pub(crate) right_descriptor: u64,
-    /// Whether the product is added to the sums.
-    pub(crate) adds: bool,
-    pub(crate) known: bool,
-}
 
 /// The use of a register by a product.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +24,6 @@ pub(crate) struct Products {
     pub(crate) component: Option<Component>,
     /// Number of committed groups.
     pub(crate) committed: u32,
-    pub(crate) pending: VecDeque<Product>,
     pub(crate) uses: FxHashMap<Slot, Use>,
     /// Registers that threads wrote since the last `wgmma.fence`, with the step.
     pub(crate) written: FxHashMap<Slot, u32>,
