@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_case::{Case, Launch};
-use cerith_engine::{Reference, catch_panic};
+use cerith_engine::Reference;
 use cerith_prove::{
     AccessKind, Answer, Assumption, KERNEL_BUDGET, ObligationKind, Reason, Sizes, Source, prove_within,
 };
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::contract::Relations;
 use super::overflow_launch::{Overflow, OverflowRecord, Specialisation, find_line};
-use super::subject::Subject;
+use super::subject::{Subject, resolve_cases};
 
 /// The work for one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -353,11 +353,7 @@ pub fn find_source(survey: &Survey) -> Source {
 
 /// Proves what can be proved of a drafted kernel.
 pub fn prove_kernel(subject: &Subject, survey: &Survey) -> KernelProof {
-    let corpus = subject.build_launch_corpus(std::iter::once(survey));
-    let cases: Vec<Case> = corpus
-        .entries()
-        .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
-        .collect();
+    let cases = resolve_cases(&subject.build_launch_corpus(std::iter::once(survey)));
     let mut relations = Relations::new(find_source(survey));
     for case in cases.iter().chain(&subject.list_sized_cases(survey)) {
         relations.add(&survey.kernel, case);

@@ -450,11 +450,7 @@ impl Subject {
         }
         let name = |nth: usize| format!("sized-{nth:02}");
         let files = survey.sized.iter().enumerate();
-        let corpus = self.build_corpus(files.map(|(nth, sized)| (name(nth), sized.text.clone())));
-        let cases = corpus.entries();
-        cases
-            .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
-            .collect()
+        resolve_cases(&self.build_corpus(files.map(|(nth, sized)| (name(nth), sized.text.clone()))))
     }
 
     /// The folder that the module's imports start from.
@@ -543,4 +539,12 @@ fn mentions_jit(file: &Path) -> bool {
 /// The id of the case of a launch, which is its file's name too.
 pub fn format_case_id(survey: &Survey, nth: usize) -> String {
     format!("{}-{nth:02}", survey.kernel.replace('.', "_"))
+}
+
+/// The cases of a corpus that can be resolved.
+pub(super) fn resolve_cases(corpus: &Corpus) -> Vec<Case> {
+    let entries = corpus.entries();
+    entries
+        .filter_map(|entry| catch_panic(|| entry.resolve()).ok()?.ok())
+        .collect()
 }
