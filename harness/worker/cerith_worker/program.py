@@ -39,6 +39,8 @@ class Programs:
         self._requests = requests
         self._answers = answers
         self._take_printed = take_printed
+        pipes = (0, 1, 2, requests.fileno(), answers.fileno())
+        self._flags = [(one, fcntl.fcntl(one, fcntl.F_GETFL)) for one in pipes]
         try:
             import torch
         except ImportError:
@@ -64,8 +66,6 @@ class Programs:
     def serve(self) -> None:
         """Runs programs until the other side goes away. The other side sends a request when all processes of
         the last one have ended."""
-        pipes = (0, 1, 2, self._requests.fileno(), self._answers.fileno())
-        flags = [(one, fcntl.fcntl(one, fcntl.F_GETFL)) for one in pipes]
         poll = select.poll()
         poll.register(self._requests, select.POLLIN)
         while True:
@@ -81,10 +81,13 @@ class Programs:
             if apart.has_children():
                 # They could answer the next request.
                 os.kill(os.getpid(), signal.SIGKILL)
-            # Open files are shared with the process that has ended, and it may have changed them.
-            for one, before in flags:
-                fcntl.fcntl(one, fcntl.F_SETFL, before)
+            self._restore_flags()
             self._take_printed()
+
+    def _restore_flags(self) -> None:
+        """Undoes what a process that has ended changed: open files are shared with it."""
+        for one, before in self._flags:
+            fcntl.fcntl(one, fcntl.F_SETFL, before)
 
     def _run_and_exit(self) -> NoReturn:
         status = 1
@@ -107,6 +110,7 @@ class Programs:
             leave(status)
 
     def _ask(self, header: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any], memoryview]:
+        self._restore_flags()
         wire.write(self._answers, header, blobs)
         frame = wire.read(self._requests)
         if frame is None:
