@@ -8,7 +8,7 @@
 use cerith_accept::Accepted;
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_engine::{Complaint, Conforming, Position, Reference};
-use cerith_memory::element::describe_element;
+use cerith_memory::element_text::describe_element;
 use cerith_memory::{ByteState, Memory, Storages, Tensor};
 use cerith_survey::Draft;
 use cerith_tile::rules::Rules;

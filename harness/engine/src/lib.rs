@@ -53,6 +53,7 @@ mod combine_orders;
 pub mod compile;
 mod compiler_cause;
 mod compiler_stage;
+mod compiler_versions;
 mod engine;
 mod executed;
 mod followed;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cerith_case::{ArgValue, Case, Variant};
-use cerith_memory::element::describe_beyond;
+use cerith_memory::element_text::describe_beyond;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_ptx::{
     Config, FindingKind, HostTensorMap, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW,

@@ -9,7 +9,6 @@ use cerith_case::{ArgValue, Case, Padding};
 use cerith_memory::{Memory, Tensor};
 use cerith_module::Module;
 use cerith_tile::DType;
-use cerith_tile::rules::Version;
 use cerith_tile::source::SourceFile;
 use cerith_toolchain::WorkerFailure;
 use cerith_toolchain::request::{self, Grid, Value};
@@ -352,11 +351,6 @@ pub(crate) fn compiled_files(case: &Case) -> impl Iterator<Item = (String, &Arc<
         let path = std::path::absolute(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name));
         (path.to_string_lossy().into_owned(), file)
     })
-}
-
-/// The number of a line's first column in what a Triton's compiler makes: 1 in 3.9.0, 0 in 3.6.0.
-pub(crate) fn first_column(version: Version) -> u32 {
-    u32::from(version >= Version::new(3, 7, 0))
 }
 
 /// The texts of the modules that a case's modules import.

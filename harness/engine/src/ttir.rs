@@ -26,6 +26,7 @@ use cerith_ttir::{Origin, lower, parse, verifies};
 use crate::clears::clear;
 use crate::compile::list_capabilities;
 use crate::compile::{Compiler, Compiling};
+use crate::compiler_versions::{count_descriptor_flags, first_column, has_own_fp8_name};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, finish_import};
 use crate::executed::Executed;
 use crate::reference::{FUEL, PROGRAM_FUEL, add_watch, build_complaint, to_failure};
@@ -96,8 +97,7 @@ impl Ttir {
         files: &[(String, Arc<SourceFile>)],
     ) -> Result<Result<Program, Outcome>, Failure> {
         let version = self.version();
-        // Before, the name is of the dtype that CUDA's GPUs have.
-        let renamed = (version < FNUZ_IS_FNUZ).then(|| text.replace("f8E4M3FNUZ", "f8E4M3FN"));
+        let renamed = (!has_own_fp8_name(version)).then(|| text.replace("f8E4M3FNUZ", "f8E4M3FN"));
         let text = renamed.as_deref().unwrap_or(text);
         let origin = Origin {
             text,
@@ -107,9 +107,8 @@ impl Ttir {
                 Stage::Ttgir => "ttgir.mlir",
             },
             files,
-            first_column: translation::first_column(version),
-            descriptor_flags: usize::from(version >= DESCRIPTORS_PAD)
-                + usize::from(version >= DESCRIPTORS_ROUND),
+            first_column: first_column(version),
+            descriptor_flags: count_descriptor_flags(version),
         };
         let refused = match parse(text) {
             Ok(module) => match lower(&module, &origin) {
@@ -139,13 +138,6 @@ impl Ttir {
         Ok(Err(Outcome::Unsupported(Box::new(said))))
     }
 }
-
-/// Since when `fp8e4nv` is MLIR's `f8E4M3FN`, and its other name only of AMD's dtype.
-const FNUZ_IS_FNUZ: Version = Version::new(3, 2, 0);
-/// Since when a descriptor is passed with what lies outside of its tensor.
-const DESCRIPTORS_PAD: Version = Version::new(3, 5, 0);
-/// Since when it is passed with whether it rounds.
-const DESCRIPTORS_ROUND: Version = Version::new(3, 7, 0);
 
 impl Engine for Ttir {
     fn id(&self) -> &EngineId {
@@ -192,8 +184,7 @@ impl Engine for Ttir {
                 device_asserts: true,
                 ..Config::default()
             },
-            flags: usize::from(self.version() >= DESCRIPTORS_PAD)
-                + usize::from(self.version() >= DESCRIPTORS_ROUND),
+            flags: count_descriptor_flags(self.version()),
             stopped: Arc::clone(&self.stopped),
         })))
     }

@@ -6,7 +6,8 @@ use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, Number as Literal, Unary
 
 use super::machine::{Eval, Machine};
 use super::module::Global;
-use super::plan::{Kind, Scalar, guess_number, to_scalar};
+use super::name_hint::guess_number;
+use super::plan::{Kind, Scalar, to_scalar};
 use super::tensor::Fill;
 use super::value::{Body, Closure, Dtype, Frame, Number, Scope, Slice, Value, is_equal, module_value};
 

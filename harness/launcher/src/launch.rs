@@ -335,7 +335,7 @@ impl<'a> Machine<'a> {
             let is_number = parameters().any(|one| one.name == *name && !one.constexpr);
             let is_tensor = usage.tensors.iter().any(|one| one.name == *name);
             if is_elements && is_number && !is_tensor && !usage.control.contains(name) {
-                *value = super::machine::from_scalar(&super::plan::guess_number(name), None);
+                *value = super::machine::from_scalar(&super::name_hint::guess_number(name), None);
             }
         }
         Ok(bindings)
@@ -507,8 +507,8 @@ impl<'a> Machine<'a> {
                     Scalar::Int(4)
                 } else {
                     match super::plan::to_scalar(&from_words(&words)) {
-                        Some(Scalar::Int(_)) if !parameter.constexpr => super::plan::guess_number(name),
-                        Some(Scalar::Int(number)) => match super::plan::guess_number(name) {
+                        Some(Scalar::Int(_)) if !parameter.constexpr => super::name_hint::guess_number(name),
+                        Some(Scalar::Int(number)) => match super::name_hint::guess_number(name) {
                             float @ Scalar::Float(_) if !usage.control.contains(name) => float,
                             _ => Scalar::Int(number),
                         },

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
-use super::plan::{Scalar, guess_number};
+use super::name_hint::guess_number;
+use super::plan::Scalar;
 
 /// The largest size of a block.
 const MAX_BLOCK: i64 = 256;

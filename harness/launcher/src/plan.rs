@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::name_hint::names_integers;
 use super::value::{Dtype, Value};
 
 /// Maximum number of inputs, including the parts of lists and objects.
@@ -106,27 +107,6 @@ const SIZES: [&[i64]; 4] = [
     &[2, 3, 5],
 ];
 
-/// Words of names of integer tensors.
-const INTEGER_NAMES: [&str; 17] = [
-    "ids",
-    "idx",
-    "index",
-    "indices",
-    "indexes",
-    "labels",
-    "label",
-    "target",
-    "targets",
-    "lengths",
-    "seqlens",
-    "seqlen",
-    "offsets",
-    "lens",
-    "positions",
-    "table",
-    "tables",
-];
-
 impl Plan {
     pub fn new() -> Self {
         Self {
@@ -207,7 +187,7 @@ impl Plan {
         }
         let size = self.add_size(0, 1);
         let one = self.inputs.get_mut(input)?;
-        let is_whole = is_whole_name(&one.name.to_lowercase());
+        let is_whole = names_integers(&one.name.to_lowercase());
         one.kind = Kind::Tensor(TensorInput {
             dims: vec![size],
             dtype: is_whole.then(|| Dtype::torch("i64")),
@@ -305,7 +285,7 @@ impl Plan {
     /// Whether the name of an input is that of a tensor of integers.
     pub fn has_whole_name(&self, input: usize) -> bool {
         let name = self.inputs.get(input).map(|one| one.name.to_lowercase());
-        name.is_some_and(|name| is_whole_name(&name))
+        name.is_some_and(|name| names_integers(&name))
     }
 
     /// The input with one dimension that may have more, if it is the only one.
@@ -526,47 +506,6 @@ impl Plan {
             let dims = tensor.dims.iter();
             all.saturating_add(dims.fold(1, |all: i64, dim| all.saturating_mul(self.size(*dim))))
         })
-    }
-}
-
-fn is_whole_name(name: &str) -> bool {
-    name.split(['_', '.']).any(|word| INTEGER_NAMES.contains(&word))
-}
-
-/// A value for a parameter that is a number, by its name.
-pub(super) fn guess_number(name: &str) -> Scalar {
-    let lower = name.to_lowercase();
-    let word = |wanted: &[&str]| lower.split(['_', '.']).any(|word| wanted.contains(&word));
-    if word(&["eps", "epsilon"]) {
-        Scalar::Float(1e-5)
-    } else if word(&[
-        "scale",
-        "alpha",
-        "beta",
-        "gamma",
-        "p",
-        "prob",
-        "lr",
-        "momentum",
-        "slope",
-        "smoothing",
-        "softcap",
-        "temperature",
-        "decay",
-        "theta",
-        "dropout",
-    ]) {
-        Scalar::Float(0.5)
-    } else if word(&["block", "size", "chunk", "bt", "bs"]) {
-        Scalar::Int(16)
-    } else if word(&["bits", "nbits"]) {
-        Scalar::Int(4)
-    } else if word(&["seed"]) {
-        Scalar::Int(7)
-    } else if word(&["dim", "axis"]) {
-        Scalar::Int(-1)
-    } else {
-        Scalar::Int(4)
     }
 }
 

@@ -36,7 +36,7 @@
 #![warn(missing_docs)]
 
 mod copy;
-pub mod element;
+pub mod element_text;
 mod error;
 mod guard;
 mod memory;

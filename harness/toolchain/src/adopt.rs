@@ -14,8 +14,8 @@ use crate::install::{Event, Observer};
 use crate::installed::{Adopted, Contents, MARKER, SCHEMA, Toolchain, release};
 use crate::pool::Pool;
 use crate::probe::{ProbeError, probe};
-use crate::process;
 use crate::request::Device;
+use crate::uncontained;
 
 /// A Python cannot be adopted. Fits behind "failed to ".
 #[derive(Debug, thiserror::Error)]
@@ -178,7 +178,7 @@ fn adopt(
 
 /// Asks a Python in the surroundings that workers have.
 fn ask(python: &OsStr) -> Result<PythonDescription, AdoptError> {
-    let output = process::python_as_worker(Path::new(python), true)
+    let output = uncontained::python_as_worker(Path::new(python), true)
         .args(["-c", ASK])
         .output()
         .map_err(|source| AdoptError::NoPython {

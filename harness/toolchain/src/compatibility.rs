@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use cerith_tile::rules::Version;
 
-use crate::{ToolchainId, process};
+use crate::{ToolchainId, uncontained};
 
 /// The second number of a Python 3 version.
 pub(crate) type Minor = u16;
@@ -132,7 +132,7 @@ pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> PathSearch {
     let names: Vec<String> = named.chain(["python3".to_owned(), "python".to_owned()]).collect();
     let mut found = PathSearch::default();
     for name in &names {
-        for program in process::on_path(name.as_ref(), path) {
+        for program in uncontained::on_path(name.as_ref(), path) {
             let Some(minor) = version_of(&program) else {
                 continue;
             };
@@ -155,7 +155,7 @@ fn version_of(program: &std::path::Path) -> Option<Minor> {
     const ASK: &str = "import sys, sysconfig, venv; \
          print(sys.version_info[0], sys.version_info[1], sys.implementation.name, \
          sysconfig.get_config_var('Py_GIL_DISABLED') or 0)";
-    let output = process::python_command(program)
+    let output = uncontained::python_command(program)
         .args(["-c", ASK])
         .stderr(Stdio::null())
         .output()

@@ -1,10 +1,10 @@
 //! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. See [`crate::compiled`] for
 //! the result.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use blake3::Hash;
 
@@ -16,6 +16,7 @@ use crate::limits::Limits;
 use crate::mode::Mode;
 use crate::pool::Pool;
 use crate::response::Raised;
+use crate::single_flight::Turns;
 use crate::stamp::stamp;
 use crate::worker::WorkerAnswer;
 use crate::{WorkerFailure, wire};
@@ -36,41 +37,6 @@ pub struct Compilers {
     turns: Turns,
     /// The requests that were answered, and whether the first answer came out of the cache: from an earlier run.
     hits: Mutex<HashMap<Key, bool>>,
-}
-
-/// Requests that are being compiled, so that other threads do not compile them too.
-#[derive(Debug, Default)]
-struct Turns {
-    counted: Mutex<HashSet<Key>>,
-    free: Condvar,
-}
-
-/// A request's turn, which ends when this is dropped.
-struct Turn<'a>(&'a Turns, Key);
-
-impl Turns {
-    /// Waits for who has the turn of a request, and takes it.
-    fn take(&self, key: Key) -> Turn<'_> {
-        let taken = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = self
-            .free
-            .wait_while(taken, |taken| taken.contains(&key))
-            .unwrap_or_else(PoisonError::into_inner);
-        taken.insert(key.clone());
-        Turn(self, key)
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let Self(turns, key) = self;
-        turns
-            .counted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(key);
-        turns.free.notify_all();
-    }
 }
 
 /// The hash of the files that a request executes, and of their GPU for assembly: Triton names its cache by the target

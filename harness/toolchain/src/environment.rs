@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::mode::Mode;
-use crate::process;
 use crate::request::Device;
+use crate::uncontained;
 
 /// Variables of the environment that reach a worker. Others could change what Triton or Python do.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"];
@@ -68,7 +68,7 @@ impl Mode {
             .env("MKL_NUM_THREADS", "1")
             .env("PYTHONHASHSEED", "0")
             .env("PYTHONNOUSERSITE", "1")
-            .env(process::SAFE_PATH, "1")
+            .env(uncontained::SAFE_PATH, "1")
             .env("HIP_VISIBLE_DEVICES", "-1")
             .env("HOME", folder)
             // Or it would be looked up among the system's users.

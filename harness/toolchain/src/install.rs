@@ -18,7 +18,7 @@ use crate::installed::{Contents, MARKER, SCHEMA, Toolchain, size_of};
 use crate::manifest;
 use crate::pool::Pool;
 use crate::probe::probe;
-use crate::{compatibility, process};
+use crate::{compatibility, uncontained};
 
 /// The oldest Triton whose language is known: one before would be judged by rules that are not its own.
 const OLDEST: Version = Version::new(3, 0, 0);
@@ -199,7 +199,7 @@ impl Attempt<'_> {
     fn make(&self) -> Result<Contents, AddError> {
         let uv = self
             .path
-            .and_then(|path| process::on_path("uv".as_ref(), Some(path)).next());
+            .and_then(|path| uncontained::on_path("uv".as_ref(), Some(path)).next());
         let minors = compatibility::suitable_pythons(self.id);
         self.step(format!(
             "looking for Python {}",
@@ -212,7 +212,7 @@ impl Attempt<'_> {
         let (minor, installer) = match (&found.fit, uv, minors.first()) {
             (Some(python), uv, _) => {
                 self.step(format!("making an environment with Python 3.{}", python.minor));
-                let mut venv = process::python_command(&python.path);
+                let mut venv = uncontained::python_command(&python.path);
                 venv.args(["-m", "venv", "--without-pip"]).arg(self.partial);
                 self.run(venv, "venv", Growth::Small)?;
                 let installer = match uv {
@@ -225,7 +225,7 @@ impl Attempt<'_> {
                 self.step(format!(
                     "making an environment with Python 3.{minor}, fetched by uv"
                 ));
-                let mut venv = process::new_command(&uv);
+                let mut venv = uncontained::new_command(&uv);
                 venv.args(["venv", "--allow-existing", "--python", &format!("3.{minor}")])
                     .arg(self.partial);
                 self.run(venv, "uv", Growth::Small)?;
@@ -268,7 +268,7 @@ impl Attempt<'_> {
     /// there and new enough to install for another (22.3), or else the environment's own with the pip that Python
     /// carries.
     fn find_pip(&self, base: &Path) -> Result<PathBuf, AddError> {
-        let mut ask = process::python_command(base);
+        let mut ask = uncontained::python_command(base);
         ask.args(["-m", "pip", "--python"])
             .arg(self.environment_python())
             .arg("--version");
@@ -277,7 +277,7 @@ impl Attempt<'_> {
             return Ok(base.to_owned());
         }
         let own = self.environment_python();
-        let mut ensure = process::python_command(&own);
+        let mut ensure = uncontained::python_command(&own);
         ensure.args(["-m", "ensurepip"]);
         self.run(ensure, "pip", Growth::Small)
             .map_err(|error| match error {
@@ -298,7 +298,7 @@ impl Attempt<'_> {
         let triton = self.id.triton();
         let (mut command, name) = match installer {
             Installer::Uv(uv) => {
-                let mut command = process::new_command(uv);
+                let mut command = uncontained::new_command(uv);
                 // Bytecode now, or every worker would compile Triton for itself.
                 command
                     .args(["pip", "install", "--compile-bytecode", "--python"])
@@ -306,7 +306,7 @@ impl Attempt<'_> {
                 (command, "uv")
             }
             Installer::Pip(python) => {
-                let mut command = process::python_command(python);
+                let mut command = uncontained::python_command(python);
                 command.args([
                     "-m",
                     "pip",
@@ -414,7 +414,7 @@ impl Attempt<'_> {
         let ask = "import json, platform, sys, numpy, triton\nif sys.argv[1:]: import torch\nprint(json.dumps([\
              triton.__version__, numpy.__version__, platform.python_version(), \
              torch.__version__ if sys.argv[1:] else None]))";
-        let output = process::python_command(&self.environment_python())
+        let output = uncontained::python_command(&self.environment_python())
             .args(["-c", ask])
             .args(self.id.torch().map(|_| "torch"))
             .env("TRITON_INTERPRET", "1")

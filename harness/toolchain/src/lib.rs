@@ -68,7 +68,7 @@ pub mod names;
 mod packages;
 pub mod pool;
 mod probe;
-mod process;
+
 pub mod program;
 pub mod published;
 mod reach;
@@ -76,7 +76,9 @@ mod repair;
 pub mod request;
 pub mod response;
 mod scratch;
+mod single_flight;
 mod stamp;
+mod uncontained;
 mod usage;
 mod visible;
 mod wire;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use cerith_tile::rules::Version;
 
-use crate::process;
+use crate::uncontained;
 
 /// The published versions are unknown.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub fn fetch_releases() -> Result<Vec<Version>, PublishedError> {
 }
 
 fn ask_pip(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
-    let python = process::on_path("python3".as_ref(), Some(path))
+    let python = uncontained::on_path("python3".as_ref(), Some(path))
         .find(|python| {
             pip_command(python)
                 .arg("--version")
@@ -72,7 +72,7 @@ fn ask_pip(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
 }
 
 fn pip_command(python: &Path) -> Command {
-    let mut command = process::python_command(python);
+    let mut command = uncontained::python_command(python);
     command.args(["-m", "pip"]);
     command
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::containment::{self, is_too_much};
 use crate::mode::Mode;
-use crate::process;
+use crate::uncontained;
 use crate::visible::{self, Depth};
 
 /// Prints where Python looks for modules, its own included, and where the packages lie that matter (one that is installed
@@ -59,7 +59,7 @@ pub(crate) enum Unanswered {
 /// # Errors
 /// The Python does not start, or does not answer; why.
 pub(crate) fn query_reach(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBuf>, Unanswered> {
-    let output = process::python_as_worker(python, false)
+    let output = uncontained::python_as_worker(python, false)
         .args(["-c", ASK])
         .arg(package)
         .output()
@@ -108,7 +108,7 @@ fn find_compilers() -> Vec<PathBuf> {
     let named = std::env::var_os("CC");
     let names = COMPILERS.iter().map(OsStr::new).chain(named.as_deref());
     let programs = names.filter_map(|name| {
-        let found = process::on_path(name, path.as_deref()).next()?;
+        let found = uncontained::on_path(name, path.as_deref()).next()?;
         found.canonicalize().ok()
     });
     programs

@@ -11,7 +11,7 @@ use blake3::{Hash, Hasher};
 
 use crate::dependencies::stamp_of;
 use crate::manifest::{self, Depth};
-use crate::{Toolchain, process};
+use crate::{Toolchain, uncontained};
 
 const ASK: &str = "
 import importlib.util, os
@@ -48,7 +48,7 @@ pub(crate) fn stamp(toolchain: &Toolchain) -> io::Result<Option<Hash>> {
 
 /// The digest of the names, sizes and times of change of every file of an adopted environment's Triton and NumPy.
 fn stamp_adopted(toolchain: &Toolchain) -> io::Result<Hash> {
-    let output = process::python_as_worker(&toolchain.python(), true)
+    let output = uncontained::python_as_worker(&toolchain.python(), true)
         .args(["-c", ASK])
         .output()?;
     let told = String::from_utf8_lossy(&output.stdout);

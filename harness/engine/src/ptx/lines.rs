@@ -11,6 +11,7 @@ use cerith_tile::source::SourceFile;
 use cerith_toolchain::Tuning;
 
 use crate::compile::Compiler;
+use crate::compiler_versions::first_column;
 use crate::engine::Failure;
 use crate::{Position, translation};
 
@@ -86,7 +87,7 @@ impl<'a> Lines<'a> {
         // If the case is not compiled here, columns count as in a current version.
         let first = self
             .recompiler
-            .map_or(1, |again| translation::first_column(again.compiler.version()));
+            .map_or(1, |again| first_column(again.compiler.version()));
         let column = (line.column + 1).saturating_sub(first);
         let place = file.place_of(line.line, column);
         Some(Position {

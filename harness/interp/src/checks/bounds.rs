@@ -1,7 +1,7 @@
 //! Accesses outside of storages. A pointer that a kernel derived from a parameter may only reach the storage of that
 //! parameter's argument, whatever its offset; a pointer loaded from memory or made from an integer may reach any.
 
-use cerith_memory::element::{describe_beyond, describe_last};
+use cerith_memory::element_text::{describe_beyond, describe_last};
 use cerith_memory::{Fault, Memory, ORIGIN};
 use cerith_tile::fault::{self, is_planted};
 

@@ -19,7 +19,7 @@ pub(crate) mod unordered;
 pub(crate) mod view;
 pub(crate) mod wait;
 
-use cerith_memory::element::describe_element;
+use cerith_memory::element_text::describe_element;
 use cerith_memory::{Memory, StorageByte, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Function, LocId};

@@ -9,7 +9,7 @@
 //!
 //! Not checked: pointers that were loaded from memory or made from numbers, and strides that are constants of the kernel.
 
-use cerith_memory::element::{describe_beyond, describe_last};
+use cerith_memory::element_text::{describe_beyond, describe_last};
 use cerith_memory::overlap::{ByteRanges, find_covered_bytes};
 use cerith_memory::{Memory, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
