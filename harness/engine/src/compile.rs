@@ -12,7 +12,7 @@ use crate::engine::{Capabilities, Failure, Feature, Needs};
 use crate::job::Job;
 use crate::sparse::reject_sparse;
 use crate::stats::CompileStats;
-use crate::{Complaint, Outcome, translation};
+use crate::{Complaint, Outcome, worker_outcome, worker_request};
 
 /// A toolchain's compiler for one target. Shared between threads.
 #[derive(Debug)]
@@ -145,14 +145,14 @@ impl Compiler {
         let compilation = match self.run_compiler(case, tuning, CompileOutput::Code) {
             Ok(compilation) => compilation,
             Err(failure) => {
-                let outcome = translation::translate_failure(case, failure)?;
+                let outcome = worker_outcome::translate_failure(case, failure)?;
                 return Ok((Compiling::Ended(outcome), 0));
             }
         };
         let compiled = match compilation.result {
             Ok(compiled) => compiled,
             Err(raised) => {
-                let outcome = translation::translate_exception(case, &raised, &compilation.stderr);
+                let outcome = worker_outcome::translate_exception(case, &raised, &compilation.stderr);
                 return Ok((Compiling::Ended(outcome), compilation.configs));
             }
         };
@@ -169,7 +169,7 @@ impl Compiler {
         let job = Box::new(Job {
             storages: memory.ids().map(|id| (first(id), memory.size(id))).collect(),
             addresses,
-            may_hold_addresses: translation::may_hold_addresses(case, &memory),
+            may_hold_addresses: worker_request::may_hold_addresses(case, &memory),
             arena: memory.arena().0.to_vec(),
             compiled,
         });
@@ -186,7 +186,7 @@ impl Compiler {
                 .result
                 .ok()
                 .map(|compiled| CompileStats::from_compiled(&compiled, self.target, compilation.seconds))),
-            Err(failure) => translation::translate_failure(case, failure).map(|_| None),
+            Err(failure) => worker_outcome::translate_failure(case, failure).map(|_| None),
         }
     }
 
@@ -198,7 +198,7 @@ impl Compiler {
     pub fn compile_with_lines(&self, case: &Case, tuning: Tuning) -> Result<Option<Compiled>, Failure> {
         match self.run_compiler(case, tuning, CompileOutput::Lines) {
             Ok(compilation) => Ok(compilation.result.ok()),
-            Err(failure) => translation::translate_failure(case, failure).map(|_| None),
+            Err(failure) => worker_outcome::translate_failure(case, failure).map(|_| None),
         }
     }
 
@@ -211,8 +211,8 @@ impl Compiler {
         match self.run_compiler(case, Tuning::default(), CompileOutput::Passes) {
             Ok(compilation) => Ok(compilation
                 .result
-                .map_err(|raised| translation::translate_exception(case, &raised, &compilation.stderr))),
-            Err(failure) => translation::translate_failure(case, failure).map(Err),
+                .map_err(|raised| worker_outcome::translate_exception(case, &raised, &compilation.stderr))),
+            Err(failure) => worker_outcome::translate_failure(case, failure).map(Err),
         }
     }
 
@@ -244,10 +244,10 @@ impl Compiler {
     fn request(&self, case: &Case, tuning: Tuning, wanted: CompileOutput) -> CompileRequest {
         let memory = case.memory();
         CompileRequest {
-            module: translation::convert_module(case, &case.module),
-            siblings: translation::list_imports(case),
+            module: worker_request::convert_module(case, &case.module),
+            siblings: worker_request::list_imports(case),
             storages: memory.ids().map(|id| memory.size(id)).collect(),
-            launches: translation::convert_launches(case),
+            launches: worker_request::convert_launches(case),
             target: self.target,
             assembled: (self.gpu != self.target).then_some(self.gpu),
             tuning,

@@ -18,7 +18,7 @@ use cerith_toolchain::response::{Memory as After, Response};
 
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, finish_import};
 use crate::sparse::reject_sparse;
-use crate::{Complaint, EngineId, Finished, Outcome, translation};
+use crate::{Complaint, EngineId, Finished, Outcome, worker_outcome, worker_request};
 
 /// `interpret@V`, and `interpret@V+torch` where the pool's workers pass torch's own tensors.
 #[derive(Debug)]
@@ -141,14 +141,14 @@ impl Prepared for Ready {
         };
         match self.shared.pool.request(&request, limits) {
             Ok(response) => convert_response(case, memory, response),
-            Err(failure) => translation::translate_failure(case, failure),
+            Err(failure) => worker_outcome::translate_failure(case, failure),
         }
     }
 }
 
 /// The case in the worker's words.
 fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
-    let holding = translation::may_hold_addresses(case, memory);
+    let holding = worker_request::may_hold_addresses(case, memory);
     let storages = memory
         .ids()
         .map(|id| {
@@ -171,13 +171,13 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         })
         .collect();
     Request {
-        module: translation::convert_module(case, &case.module),
+        module: worker_request::convert_module(case, &case.module),
         storages,
-        launches: translation::convert_launches(case),
+        launches: worker_request::convert_launches(case),
         device,
         driver: Driver::Absent,
         inspectable: case.inspectable,
-        isolated: translation::shares_nothing(case),
+        isolated: worker_request::shares_nothing(case),
     }
 }
 
@@ -255,7 +255,11 @@ pub(crate) fn place(memory: &mut Memory, storages: &[After]) -> Result<(), Failu
 
 fn convert_response(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
     if let Err(raised) = response.result {
-        return Ok(translation::translate_exception(case, &raised, &response.stderr));
+        return Ok(worker_outcome::translate_exception(
+            case,
+            &raised,
+            &response.stderr,
+        ));
     }
     if case.is_import_only() {
         return Ok(finish_import(memory));
@@ -283,7 +287,7 @@ mod tests {
 
     use super::*;
     use crate::Trap;
-    use crate::translation::{find_position, translate_exception, translate_failure};
+    use crate::worker_outcome::{find_position, translate_exception, translate_failure};
 
     const CASE: &str = "\
 about: A table of addresses.

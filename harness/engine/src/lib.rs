@@ -76,8 +76,9 @@ mod schedules;
 mod shared_code;
 mod sparse;
 pub mod stats;
-mod translation;
 mod ttir;
+mod worker_outcome;
+mod worker_request;
 
 pub use cerith_ptx::GLOBAL_RACE;
 pub use compiler_cause::extract_compiler_cause;
@@ -99,5 +100,5 @@ pub use recorded::{Recorded, infer_rules};
 pub use reference::{Conforming, Explanation, FormulaMemory, FormulaRun, Kernel, Reference, Widest};
 pub use shared_code::{Families, find_families, is_triton_code, list_triton_code};
 pub use sparse::{TOO_LARGE, reject_sparse};
-pub use translation::ASSERT_FAILED;
 pub use ttir::{FailedPass, Passes, Ttir};
+pub use worker_outcome::ASSERT_FAILED;

@@ -6,7 +6,7 @@
 use cerith_case::Case;
 use cerith_toolchain::response::{Phase, Raised};
 
-use crate::{Complaint, MODULE_NOT_FOUND, translation};
+use crate::{Complaint, MODULE_NOT_FOUND, worker_outcome};
 
 /// Explains why the case's files cannot be loaded, and how to fix it, if that is what the exception is about.
 pub(crate) fn explain_load_failure(case: &Case, raised: &Raised) -> Option<Complaint> {
@@ -17,7 +17,7 @@ pub(crate) fn explain_load_failure(case: &Case, raised: &Raised) -> Option<Compl
     let root = raised.root();
     let file = raised.location.as_ref().map_or_else(
         || case.module.file.name.clone(),
-        |location| translation::find_position(case, location).file,
+        |location| worker_outcome::find_position(case, location).file,
     );
     let message = match root.kind.as_str() {
         "ModuleNotFoundError" => {
@@ -43,7 +43,7 @@ pub(crate) fn explain_load_failure(case: &Case, raised: &Raised) -> Option<Compl
         position: raised
             .location
             .as_ref()
-            .map(|location| translation::find_position(case, location)),
+            .map(|location| worker_outcome::find_position(case, location)),
         detail: Some(raised.traceback.clone()).filter(|text| !text.is_empty()),
         ..Complaint::new(MODULE_NOT_FOUND, message)
     })

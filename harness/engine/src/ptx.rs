@@ -29,7 +29,7 @@ use crate::compile::{build_tuning, list_capabilities};
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
 use crate::sparse::reject_sparse;
 use crate::stats::CompileStats;
-use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, translation};
+use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, worker_outcome};
 use lines::{Lines, Recompiler};
 
 /// The most time that the launches of a case take.
@@ -402,7 +402,7 @@ fn translate_outcome(
             }
             let assert = matches!(trap.kind, TrapKind::Assert { .. });
             let kind = if assert {
-                translation::ASSERT_FAILED
+                worker_outcome::ASSERT_FAILED
             } else {
                 trap.kind.code()
             };

@@ -10,7 +10,7 @@ use cerith_toolchain::response::{Phase, PythonError, Raised};
 
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
 use crate::sparse::reject_sparse;
-use crate::{Complaint, EngineId, Finished, Outcome, translation};
+use crate::{Complaint, EngineId, Finished, Outcome, worker_outcome};
 
 /// The language of a case if no engine decides it: that of the Triton that made the recording, or else the newest.
 pub fn infer_rules(case: &Case) -> Rules {
@@ -110,7 +110,7 @@ impl Prepared for OnRecord {
                     origin: None,
                     traceback: String::new(),
                 };
-                return Ok(translation::translate_exception(case, &raised, ""));
+                return Ok(worker_outcome::translate_exception(case, &raised, ""));
             }
             Ending::Finished(left) => left,
         };

@@ -30,7 +30,7 @@ use crate::compiler_versions::{count_descriptor_flags, first_column, has_own_fp8
 use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, finish_import};
 use crate::executed::Executed;
 use crate::reference::{FUEL, PROGRAM_FUEL, add_watch, build_complaint, to_failure};
-use crate::{Complaint, EngineId, INVALID_IR, Outcome, translation};
+use crate::{Complaint, EngineId, INVALID_IR, Outcome, worker_request};
 
 pub use passes::{FailedPass, Passes};
 
@@ -201,7 +201,7 @@ impl Engine for Ttir {
 
 /// The files of a case's kernels, by the names that Triton has for them.
 fn list_files(case: &Case) -> Vec<(String, Arc<SourceFile>)> {
-    translation::compiled_files(case)
+    worker_request::compiled_files(case)
         .map(|(name, file)| (name, Arc::clone(file)))
         .collect()
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, Receiver};
 use tokio::time::Instant;
 
-use crate::reading::{Line, MAX_MESSAGE, read_line};
+use crate::message_line::{Line, MAX_MESSAGE, read_line};
 
 /// How many messages wait while one is handled.
 const MAX_WAITING: usize = 64;

@@ -5,7 +5,7 @@
 
 mod confinement;
 mod frames;
-mod reading;
+mod message_line;
 mod server;
 mod tool;
 mod transcript;

@@ -9,7 +9,7 @@ use cerith_toolchain::inductor::{CompileMode, Induction, Undefined};
 use cerith_toolchain::response::{Phase, Raised};
 
 use crate::engine::Failure;
-use crate::{Complaint, Finished, Outcome, Position, interpret, translation};
+use crate::{Complaint, Finished, Outcome, Position, interpret, worker_outcome};
 
 /// Exceptions that only wrap what went wrong while Inductor generated or loaded code.
 const WRAPPERS: &[&str] = &["BackendCompilerFailed", "InductorError", "TorchRuntimeError"];
@@ -109,7 +109,7 @@ pub(super) fn translate_torch_exception(
     raised: &Raised,
 ) -> Outcome {
     if raised.phase == Phase::Import {
-        return translation::translate_exception(case, raised, "");
+        return worker_outcome::translate_exception(case, raised, "");
     }
     let name = |kind: &str| kind.rsplit('.').next().unwrap_or_default().to_owned();
     // The outermost says it in torch's words, unless it only wraps.
@@ -127,7 +127,7 @@ pub(super) fn translate_torch_exception(
         position: raised
             .location
             .as_ref()
-            .map(|location| translation::find_position(case, location)),
+            .map(|location| worker_outcome::find_position(case, location)),
         detail: Some(raised.traceback.clone()),
         raised: raised.origin.clone(),
         frame: raised.frame,

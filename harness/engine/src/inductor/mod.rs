@@ -40,7 +40,7 @@ use self::launch::Modules;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
 use crate::id::LaunchExecutor;
 use crate::sparse::reject_sparse;
-use crate::{Complaint, EngineId, Outcome, translation};
+use crate::{Complaint, EngineId, Outcome, worker_outcome, worker_request};
 
 /// The maximum number of cases whose outcomes wait for an engine to take its part.
 const WAITING: usize = 32;
@@ -277,7 +277,7 @@ impl Shared {
         let induction = match answer {
             Ok(induction) => induction,
             Err(failure) => {
-                let outcome = translation::translate_failure(case, failure)?;
+                let outcome = worker_outcome::translate_failure(case, failure)?;
                 return Ok(vec![outcome; self.executing.len()]);
             }
         };
@@ -323,13 +323,13 @@ impl Shared {
             .collect();
         InductorRequest {
             request: Request {
-                module: translation::convert_module(case, &case.module),
+                module: worker_request::convert_module(case, &case.module),
                 storages,
-                launches: translation::convert_launches(case),
+                launches: worker_request::convert_launches(case),
                 device: Device::Cuda,
                 driver: Driver::Fake,
                 inspectable: case.inspectable,
-                isolated: translation::shares_nothing(case),
+                isolated: worker_request::shares_nothing(case),
             },
             modes: choose_modes(case),
             runs: self.executing.len(),
@@ -367,7 +367,7 @@ fn choose_modes(case: &Case) -> Vec<CompileMode> {
     };
     let call = |args: &Vec<(String, ArgValue)>| {
         args.iter()
-            .map(|(name, value)| (name.clone(), translation::convert_value(value)))
+            .map(|(name, value)| (name.clone(), worker_request::convert_value(value)))
             .collect()
     };
     vec![CompileMode {

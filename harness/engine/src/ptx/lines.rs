@@ -13,7 +13,7 @@ use cerith_toolchain::Tuning;
 use crate::compile::Compiler;
 use crate::compiler_versions::first_column;
 use crate::engine::Failure;
-use crate::{Position, translation};
+use crate::{Position, worker_request};
 
 /// The compiler and the tuning for compiling a case once more.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl<'a> Lines<'a> {
         Self {
             case,
             recompiler: again,
-            files: translation::compiled_files(case).collect(),
+            files: worker_request::compiled_files(case).collect(),
             modules: OnceCell::new(),
         }
     }
