@@ -17,6 +17,9 @@ const MARGIN: i64 = 1 << 16;
 /// Numbers that sizes may be multiplied with.
 const FACTORS: [i64; 4] = [2, 3, 4, 8];
 
+/// Numbers of blocks that must occur before they are taken for those of a size: small ones are equal by chance.
+const MIN_QUOTIENTS: usize = 4;
+
 /// The largest size.
 const MAX_SIZE: i64 = i32::MAX as i64 - MARGIN;
 
@@ -264,6 +267,7 @@ impl Fit<'_> {
             let size = self
                 .find_argument(&value, false)
                 .or_else(|| self.find_product(&value))
+                .or_else(|| self.find_quotient(&value))
                 .unwrap_or_else(|| Size::Name(key.clone()));
             dims.push(size);
         }
@@ -346,6 +350,31 @@ impl Fit<'_> {
             }
         }
         None
+    }
+
+    /// The number of blocks of an argument or a size that equals a value in all launches of a launcher.
+    fn find_quotient(&self, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> Option<Size> {
+        let values: BTreeSet<Option<i64>> = self.relations.launches.iter().map(value).collect();
+        if values.len() < MIN_QUOTIENTS || self.relations.source != Some(Source::Launcher) {
+            return None;
+        }
+        let arguments = self.list_arguments();
+        let sizes = self.sizes.iter().filter(|size| !arguments.contains(size));
+        let is_divided = |block: &Size| {
+            let mut blocks = self
+                .relations
+                .launches
+                .iter()
+                .map(|seen| block.evaluate(&seen.numbers));
+            blocks.any(|block| block.is_some_and(|block| block > 1))
+        };
+        let blocks = self.relations.constants.iter().cloned().map(Size::Name);
+        let blocks: Vec<Size> = blocks.filter(is_divided).collect();
+        let mut quotients = arguments.iter().chain(sizes).flat_map(|size| {
+            let cdiv = |block: &Size| Size::Cdiv(Box::new(size.clone()), Box::new(block.clone()));
+            blocks.iter().map(cdiv).collect::<Vec<_>>()
+        });
+        quotients.find(|quotient| self.holds(quotient, value))
     }
 
     fn find_stride(&self, name: &str, dim: usize, dims: &[Size]) -> Size {

@@ -101,9 +101,9 @@ impl<'a> Machine<'a> {
         if (path.starts_with("torch.") || makes_array())
             && let Some(found) = self.call_torch(path, last, args)?
         {
-            return Ok(found);
+            return Ok(self.write_out(found, args));
         }
-        if let Some(found) = device::ask_device(last) {
+        if let Some(found) = device::ask_device(last, self.plan.multiprocessors) {
             return Ok(found);
         }
         Ok(match last {

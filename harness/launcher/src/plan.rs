@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::device::MULTIPROCESSORS;
 use super::name_hint::names_integers;
 use super::value::{Dtype, Value};
 
@@ -96,6 +97,8 @@ pub(super) struct Plan {
     pub config: usize,
     /// Where a default is, in the text, that is turned: `recompute=False` of a function that the root calls.
     pub turned: Option<usize>,
+    /// Multiprocessors of the GPU.
+    pub multiprocessors: i64,
 }
 
 /// Sizes by their distance from the last dimension. Each distance has several, so that sizes are equal only if they
@@ -116,6 +119,7 @@ impl Plan {
             is_float_pinned: false,
             config: 0,
             turned: None,
+            multiprocessors: MULTIPROCESSORS,
         }
     }
 
@@ -186,8 +190,8 @@ impl Plan {
             return Some(());
         }
         let size = self.add_size(0, 1);
+        let is_whole = self.has_whole_name(input);
         let one = self.inputs.get_mut(input)?;
-        let is_whole = names_integers(&one.name.to_lowercase());
         one.kind = Kind::Tensor(TensorInput {
             dims: vec![size],
             dtype: is_whole.then(|| Dtype::torch("i64")),
@@ -282,10 +286,13 @@ impl Plan {
         }
     }
 
-    /// Whether the name of an input is that of a tensor of integers.
+    /// Whether the name of an input is that of a tensor of integers. The target of another input is like it: `target_x`.
     pub fn has_whole_name(&self, input: usize) -> bool {
-        let name = self.inputs.get(input).map(|one| one.name.to_lowercase());
-        name.is_some_and(|name| names_integers(&name))
+        let Some(name) = self.inputs.get(input).map(|one| one.name.to_lowercase()) else {
+            return false;
+        };
+        let aims_at = |other: &Input| name.strip_prefix("target_") == Some(&other.name.to_lowercase());
+        names_integers(&name) && !self.inputs.iter().any(aims_at)
     }
 
     /// The input with one dimension that may have more, if it is the only one.

@@ -42,6 +42,8 @@ impl<'a> Solver<'a> {
                     size.is_fixed = false;
                 }
             }
+            // Persistent programs: the grid and the rows of partial results.
+            plan.multiprocessors = 2 + i64::try_from(nth % 4).unwrap_or(0);
             if plan == base.plan || plan.elements() > MAX_ELEMENTS {
                 continue;
             }

@@ -25,6 +25,31 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// The value of a call of torch's: the tensors that it was to write to, if it has `out=`.
+    pub fn write_out(&mut self, found: Value<'a>, args: &Arguments<'a>) -> Value<'a> {
+        let Some(out) = args.keyword("out") else {
+            return found;
+        };
+        let values = match &out {
+            Value::Tensor(_) => vec![out.clone()],
+            _ => out.elements().unwrap_or_default(),
+        };
+        let tensors: Vec<usize> = values
+            .iter()
+            .filter_map(|value| match value {
+                Value::Tensor(tensor) => Some(tensor.storage),
+                _ => None,
+            })
+            .collect();
+        if tensors.is_empty() {
+            return found;
+        }
+        for storage in tensors {
+            self.change(storage, Fill::Computed);
+        }
+        out
+    }
+
     pub fn call_torch(
         &mut self,
         path: &str,

@@ -53,12 +53,7 @@ impl<'a> Decider<'a> {
 
     /// Whether `goal` is at least 0 for all values of its symbols. False if that is not known.
     pub fn is_at_least_zero(&mut self, goal: &Polynomial, context: &Context) -> bool {
-        if self
-            .symbols
-            .find_range(goal, &context.shape)
-            .0
-            .is_some_and(|low| low >= 0)
-        {
+        if self.has_range_above(goal, context) {
             return true;
         }
         let mut facts = Vec::new();
@@ -78,7 +73,16 @@ impl<'a> Decider<'a> {
         self.decide(&case, context, 0)
     }
 
+    /// Whether the ranges of the symbols alone say so. They are not multiplied with other facts, and here they are.
+    fn has_range_above(&self, goal: &Polynomial, context: &Context) -> bool {
+        let (low, _) = self.symbols.find_range(goal, &context.shape);
+        low.is_some_and(|low| low >= 0)
+    }
+
     fn decide(&mut self, case: &Case, context: &Context, depth: usize) -> bool {
+        if depth > 0 && self.has_range_above(&case.goal, context) {
+            return true;
+        }
         if self.budget == 0 {
             return false;
         }
