@@ -496,7 +496,9 @@ fn find_hosts(drafts: &mut [Draft], root: &Path, path: &str, text: &str, read: &
         }
         let others = others.get_or_insert_with(|| read_folder(root, path, read));
         let name = draft.kernel().to_owned();
-        let launches = |text: &str| text.contains(&format!("{name}["));
+        // A file that defines a kernel of this name launches its own.
+        let launches =
+            |text: &str| text.contains(&format!("{name}[")) && !text.contains(&format!("def {name}("));
         let mut callers = others.iter().filter(|(_, text)| launches(text)).take(MAX_CALLERS);
         let _ = callers.any(|(other, _)| {
             if let Some(joined) = join_modules(other, Some((path, text)), read) {

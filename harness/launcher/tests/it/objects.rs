@@ -70,6 +70,25 @@ def plus(x, y):
 }
 
 #[test]
+fn out_is_written_and_a_target_is_like_its_input() {
+    check(
+        "add",
+        "
+def plus(x, target_x):
+    first = torch.empty_like(x)
+    torch.add(x, 1, out=first)
+    out = torch.empty_like(x)
+    add[(triton.cdiv(out.numel(), 64),)](first, target_x, out, out.numel(), BLOCK=64)
+    return out
+",
+        &[
+            "  first: { dtype: f32, shape: [97], fill: { random: { seed: 1, edges: false } } }",
+            "  target_x: { dtype: f32, shape: [97], fill: { random: { seed: 2, edges: false } } }",
+        ],
+    );
+}
+
+#[test]
 fn nested_tensors_have_values_and_offsets() {
     const SUM: &str = "
 @triton.jit

@@ -165,9 +165,15 @@ impl<'a> Decider<'a> {
             std::iter::once((Some(&*branch.test), &branch.body[..]))
                 .chain(clauses.map(|clause| (clause.test.as_ref(), &clause.body[..])))
                 .collect();
+        let has_alternative = |own: usize| {
+            let others = branches.iter().enumerate().filter(|(at, _)| *at != own);
+            let bodies = others.flat_map(|(_, (_, body))| body.iter());
+            bodies.into_iter().any(|stmt| self.is_requested_alternative(stmt))
+        };
         let defining = branches
             .iter()
-            .position(|(_, body)| self.has_requested_kernel(body));
+            .position(|(_, body)| self.has_requested_kernel(body))
+            .filter(|at| !has_alternative(*at));
         let open = branches
             .iter()
             .filter_map(|(test, _)| *test)
@@ -192,6 +198,14 @@ impl<'a> Decider<'a> {
                 self.decide_body(body);
             }
         }
+    }
+
+    /// Whether a statement gives a requested name to a function of a library: `cast = tl.cast`. A fallback such as `None` is none.
+    fn is_requested_alternative(&self, stmt: &Stmt) -> bool {
+        let Stmt::Assign(assign) = stmt else { return false };
+        let is_requested =
+            |target: &Expr| matches!(target, Expr::Name(name) if (self.is_requested)(&name.id));
+        assign.value.is_attribute_expr() && assign.targets.iter().any(is_requested)
     }
 
     fn has_requested_kernel(&self, body: &[Stmt]) -> bool {

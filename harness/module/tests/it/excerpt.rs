@@ -145,6 +145,25 @@ fn what_depends_on_the_machine_is_decided() {
     );
 }
 
+/// A kernel in one branch is a fallback if the other one has a function of the language under its name.
+#[test]
+fn a_function_of_the_language_is_preferred_by_its_condition() {
+    let text = "from lib import Version\nif Version(triton.__version__) >= Version('3.0.0'):\n    cast = tl.cast\nelse:\n    @triton.jit\n    \
+                def cast(x, to): return x.to(to)\n@triton.jit\ndef f(x): tl.store(x, cast(1, tl.float32))\n";
+    assert_eq!(
+        extract_lines("a.py", "f", &[("a.py", text)]),
+        [
+            "if True:",
+            "    cast = tl.cast",
+            "else:",
+            "    @triton.jit",
+            "    def cast(x, to): return x.to(to)",
+            "@triton.jit",
+            "def f(x): tl.store(x, cast(1, tl.float32))",
+        ]
+    );
+}
+
 /// `lib` puts its folder where imports find it.
 #[test]
 fn a_package_inside_of_another_imports_itself_by_its_name() {
