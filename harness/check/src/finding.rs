@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use cerith_report::event::{
-    Difference, EngineOutcome, Event, Misspelling, OutcomeKind, Position, Verdict, VerdictKind,
+    Difference, EngineOutcome, Event, Kind, Misspelling, OutcomeKind, Position, Verdict, VerdictKind,
 };
 use cerith_survey::{Change, Condition, Survey, Unmasked};
 
@@ -223,7 +223,7 @@ impl Findings {
                     code: difference.kind.to_string(),
                     place: String::new(),
                 };
-                let text = describe_difference(difference);
+                let text = describe_difference(difference, &verdict.notes);
                 let summary = Summary::of_text(&text);
                 self.note(case, key, None, text, summary);
             }
@@ -658,7 +658,22 @@ fn describe_outcome(outcome: &EngineOutcome) -> String {
         .unwrap_or_else(|| format!("{}: {}", outcome.outcome, outcome.message))
 }
 
-fn describe_difference(difference: &Difference) -> String {
+fn describe_difference(difference: &Difference, notes: &[String]) -> String {
+    if difference.kind == Kind::Nondeterminism {
+        let engine = &difference.engine;
+        let is_its = |note: &&String| {
+            note.strip_prefix(engine.as_str())
+                .is_some_and(|rest| rest.starts_with(": "))
+        };
+        // A note names both schedules.
+        return match notes.iter().find(is_its) {
+            Some(note) => format!("{note}\n"),
+            None => format!(
+                "{engine} does not produce the same result twice: {} elements differ\n",
+                difference.elements
+            ),
+        };
+    }
     let first = difference.first.first().map_or_else(String::new, |element| {
         format!("; the first is in `{}` at byte {}", element.storage, element.byte)
     });
@@ -666,4 +681,35 @@ fn describe_difference(difference: &Difference) -> String {
         "{} differs from {} in {} elements{first}\n",
         difference.engine, difference.baseline, difference.elements
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_depends_on_the_schedule_is_described_by_its_note() {
+        let difference = Difference {
+            baseline: "ptx@3.9.0".to_owned(),
+            engine: "ptx@3.9.0".to_owned(),
+            kind: Kind::Nondeterminism,
+            elements: 4,
+            ..Difference::default()
+        };
+        let check = |notes: &[&str], expected: &str| {
+            let notes: Vec<String> = notes.iter().map(|&note| note.to_owned()).collect();
+            assert_eq!(describe_difference(&difference, &notes), expected);
+        };
+        check(
+            &[
+                "ptx@3.9.0:sm_90a: other",
+                "ptx@3.9.0: `x[1]` is 1 in one, and 2 in another",
+            ],
+            "ptx@3.9.0: `x[1]` is 1 in one, and 2 in another\n",
+        );
+        check(
+            &["ptx@3.9.0:sm_90a: other"],
+            "ptx@3.9.0 does not produce the same result twice: 4 elements differ\n",
+        );
+    }
 }

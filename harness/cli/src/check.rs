@@ -163,6 +163,7 @@ impl Checking<'_> {
             requested: &self.settings.engines,
             is_offline: self.args.engines.offline,
             jobs: self.args.jobs,
+            schedules: self.args.orders.schedules,
             host: self.host,
             panel: None,
         };

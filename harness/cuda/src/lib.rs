@@ -294,6 +294,7 @@ pub fn build_outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
                 .transpose()?,
             printed: Vec::new(),
             remark: None,
+            execution: None,
         })),
         Ran::Faulted { name, message } if name == ASSERT_FAILED => {
             Outcome::Trapped(Trap::Assert, complaint(name, message))

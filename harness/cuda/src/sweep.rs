@@ -285,6 +285,7 @@ pub fn as_is_outcome(
         unsteady: other.map(|other| Box::new(other.memory)),
         printed: finished.printed,
         remark: None,
+        execution: finished.execution,
     }));
     Ok((outcome, touched))
 }

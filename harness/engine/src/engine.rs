@@ -217,6 +217,7 @@ pub(crate) fn finish_import(memory: Memory) -> Outcome {
         memory,
         tracked: None,
         unsteady: None,
+        execution: None,
         printed: Vec::new(),
         remark: None,
     }))

@@ -82,6 +82,7 @@ impl Executed {
             memory,
             tracked: Some(self.tracked),
             unsteady: None,
+            execution: None,
             printed: self.printed,
             remark: remark.map(Box::new),
         }))

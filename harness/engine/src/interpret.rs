@@ -270,6 +270,7 @@ fn convert_response(case: &Case, mut memory: Memory, response: Response) -> Resu
         memory,
         tracked: None,
         unsteady: None,
+        execution: None,
         printed,
         remark: None,
     })))

@@ -6,6 +6,8 @@ use cerith_memory::{ByteState, Memory};
 use cerith_tile::diagnostic::Misspelling;
 pub use cerith_toolchain::response::Frame;
 
+use crate::execution::Execution;
+
 /// The kind of complaint about a recorded outcome that is not used, because it is of another kernel or layout.
 pub const STALE_RECORDING: &str = "stale-recording";
 
@@ -134,6 +136,8 @@ pub struct Finished {
     /// The reference's remark about a program with an answer: why some of its bytes have none, or what is still wrong with it.
     /// For an engine that does not track definedness: why bytes that it marks as poison are uninitialised ([`Outcome::settle`]).
     pub remark: Option<Box<Complaint>>,
+    /// How PTX was executed here; `None` for other engines.
+    pub execution: Option<Box<Execution>>,
 }
 
 /// Facts about a finished run from an engine that tracks definedness.
@@ -199,6 +203,19 @@ impl Outcome {
     pub fn complaint(&self) -> Option<&Complaint> {
         match self {
             Self::Finished(finished) => finished.remark.as_deref(),
+            Self::Rejected(complaint)
+            | Self::Trapped(_, complaint)
+            | Self::Unsupported(complaint)
+            | Self::Exhausted(complaint)
+            | Self::Crashed(complaint)
+            | Self::Unavailable(complaint) => Some(complaint),
+        }
+    }
+
+    /// As [`Self::complaint`], to change it.
+    pub fn complaint_mut(&mut self) -> Option<&mut Complaint> {
+        match self {
+            Self::Finished(finished) => finished.remark.as_deref_mut(),
             Self::Rejected(complaint)
             | Self::Trapped(_, complaint)
             | Self::Unsupported(complaint)

@@ -7,6 +7,7 @@
 //! these bytes need a value.
 
 mod lines;
+mod schedules;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,7 @@ use cerith_case::{ArgValue, Case, Variant};
 use cerith_memory::element_text::describe_beyond;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_ptx::{
-    Config, FindingKind, HostTensorMap, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW,
+    Config, FindingKind, HostTensorMap, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, Schedule,
     TensorMapError, TrapKind,
 };
 use cerith_tile::rules::Rules;
@@ -31,8 +32,9 @@ use crate::sparse::reject_sparse;
 use crate::stats::CompileStats;
 use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, worker_outcome};
 use lines::{Lines, Recompiler};
+use schedules::try_schedules;
 
-/// The most time that the launches of a case take.
+/// The most time that the launches of a case take in one schedule.
 const TIME: Duration = Duration::from_secs(20);
 
 /// `ptx@V`.
@@ -41,6 +43,8 @@ pub struct Ptx {
     id: EngineId,
     capabilities: Capabilities,
     compiler: Arc<Compiler>,
+    /// Schedules besides the default one.
+    schedules: u32,
     stopped: Arc<AtomicBool>,
 }
 
@@ -63,8 +67,17 @@ impl Ptx {
             },
             capabilities,
             compiler: Arc::new(compiler),
+            schedules: 0,
             stopped: Arc::new(AtomicBool::new(false)),
         }
+    }
+
+    /// Launches each case this many more times, in other schedules: warps in other orders, and copies that complete at other times.
+    /// The results must be the same.
+    #[must_use]
+    pub const fn with_schedules(mut self, schedules: u32) -> Self {
+        self.schedules = schedules;
+        self
     }
 }
 
@@ -117,7 +130,11 @@ impl Ptx {
             compiler: Arc::clone(&self.compiler),
             tuning,
         };
-        Ready::new(case, compiled, Some(again), Arc::clone(&self.stopped))
+        let ready = Ready::new(case, compiled, Some(again), Arc::clone(&self.stopped))?;
+        Ok(ready.map(|ready| Ready {
+            schedules: self.schedules,
+            ..ready
+        }))
     }
 }
 
@@ -204,6 +221,8 @@ struct Ready {
     kernels: Vec<Kernel>,
     compiled: Compiled,
     recompiler: Option<Recompiler>,
+    /// Schedules besides the default one.
+    schedules: u32,
     stopped: Arc<AtomicBool>,
 }
 
@@ -219,6 +238,7 @@ impl Ready {
                 kernels,
                 compiled,
                 recompiler: again,
+                schedules: 0,
                 stopped,
             }),
         )
@@ -227,6 +247,16 @@ impl Ready {
 
 impl Prepared for Ready {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let outcome = self.launch_with(case, Schedule::default())?;
+        try_schedules(case, self.schedules, outcome, |schedule| {
+            self.launch_with(case, schedule)
+        })
+    }
+}
+
+impl Ready {
+    /// Makes the launches of a case in a schedule.
+    fn launch_with(&self, case: &Case, schedule: Schedule) -> Result<Outcome, Failure> {
         let mut memory = case.memory();
         let until = Instant::now() + TIME;
         let mut printed = Vec::new();
@@ -261,6 +291,7 @@ impl Prepared for Ready {
             let config = Config {
                 stop: Some(&self.stopped),
                 deadline: Some((until, TIME)),
+                schedule,
                 ..Config::default()
             };
             clear(invocation, &mut memory);
@@ -292,11 +323,10 @@ impl Prepared for Ready {
             unsteady: None,
             printed,
             remark: uninitialised.map(Box::new),
+            execution: None,
         })))
     }
-}
 
-impl Ready {
     /// Gives what a launch says of instructions the kernel's lines, and answers with the place of the first of them.
     fn locate(
         &self,

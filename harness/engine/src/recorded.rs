@@ -143,6 +143,7 @@ impl Prepared for OnRecord {
             memory,
             tracked: None,
             unsteady: None,
+            execution: None,
             printed: Vec::new(),
             remark: None,
         })))

@@ -141,6 +141,11 @@ impl Reference {
         self
     }
 
+    /// How many more times each case is launched in other orders.
+    pub const fn schedules(&self) -> u32 {
+        self.schedules
+    }
+
     /// Whether it was told to stop: its failures since then are for that reason.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)

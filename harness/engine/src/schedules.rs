@@ -14,11 +14,14 @@ pub(crate) fn order(case: &str, schedule: u32) -> Order {
     if schedule <= 1 {
         return Order::Descending;
     }
-    // FNV-1a, so that a seed is the same on every machine.
-    let seed = case.bytes().fold(0xcbf2_9ce4_8422_2325u64, |seed, byte| {
+    Order::Shuffled(derive_seed(case) ^ u64::from(schedule))
+}
+
+/// The seed of a case's schedules: FNV-1a, so that it is the same on every machine.
+pub(crate) fn derive_seed(case: &str) -> u64 {
+    case.bytes().fold(0xcbf2_9ce4_8422_2325u64, |seed, byte| {
         (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    Order::Shuffled(seed ^ u64::from(schedule))
+    })
 }
 
 /// The name of one of the schedules, for messages.

@@ -144,16 +144,24 @@ impl Block {
         if order == WarpOrder::Descending {
             turns.reverse();
         }
+        let count = self.warps.len();
+        // Starved warps come last, so that they run only if no other warp did.
+        turns.sort_by_key(|&number| machine.scheduler.is_starved(number, count, 0));
         let mut idle_rounds = 0;
+        let mut round = 0u32;
         loop {
             machine.scheduler.shuffle(&mut turns);
             let mut went = false;
             for &number in &turns {
+                if went && machine.scheduler.is_starved(number, count, round) {
+                    continue;
+                }
                 let Some(warp) = self.warps.get_mut(number) else {
                     continue;
                 };
                 went |= machine.take_turn(warp)?;
             }
+            round = round.wrapping_add(1);
             machine.tidy();
             if self.warps.iter().all(Warp::is_over) {
                 return machine.finish_flights();

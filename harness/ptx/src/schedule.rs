@@ -1,5 +1,7 @@
 //! The order in which warps run, and the time at which copies complete.
 
+use std::fmt;
+
 /// One of the schedules that the synchronisation of a program allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
@@ -11,6 +13,33 @@ pub enum Schedule {
     /// Warps run in a random order with turns of random length, and copies complete at random times. The same seed gives
     /// the same schedule.
     Random(u64),
+    /// Warps of one warp group run only if no other warp can. The number selects the group, modulo the number of groups. In
+    /// a cluster with one group, it selects one of its warps. Copies complete when a warp waits for them.
+    Starved(u32),
+}
+
+impl Schedule {
+    /// One of the schedules other than the default, by its number from 1. It depends only on the number and the seed. The first
+    /// completes copies at once; random and starved schedules follow in turn.
+    pub const fn from_number(number: u32, seed: u64) -> Self {
+        match number {
+            0 => Self::Latest,
+            1 => Self::Earliest,
+            odd if odd % 2 == 1 => Self::Starved(odd / 2 - 1),
+            even => Self::Random(seed ^ even as u64),
+        }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latest => f.write_str("copies complete late"),
+            Self::Earliest => f.write_str("copies complete at once"),
+            Self::Random(seed) => write!(f, "random order, seed {seed:#x}"),
+            Self::Starved(group) => write!(f, "starved warps, number {group}"),
+        }
+    }
 }
 
 /// Makes the choices of a [`Schedule`].
@@ -24,21 +53,39 @@ pub(crate) struct Scheduler {
 const TURN: u64 = 1 << 16;
 /// Maximum steps of a random turn.
 const MAX_RANDOM_TURN: u64 = 256;
+/// Warps of a warp group.
+const GROUP: usize = 4;
+/// Rounds after which starved warps run once, because other warps may poll memory for their result.
+const MAX_STARVED_ROUNDS: u32 = 64;
 
 impl Scheduler {
     pub(crate) const fn new(schedule: Schedule) -> Self {
         let state = match schedule {
             Schedule::Random(seed) => seed,
-            Schedule::Latest | Schedule::Earliest => 0,
+            Schedule::Latest | Schedule::Earliest | Schedule::Starved(_) => 0,
         };
         Self { schedule, state }
+    }
+
+    /// Whether a warp of a cluster with `count` warps does not run in a round in which another warp ran. `at` is its number in the
+    /// cluster.
+    pub(crate) const fn is_starved(&self, at: usize, count: usize, round: u32) -> bool {
+        let Schedule::Starved(number) = self.schedule else {
+            return false;
+        };
+        if round % MAX_STARVED_ROUNDS == MAX_STARVED_ROUNDS - 1 {
+            return false;
+        }
+        let size = if count > GROUP { GROUP } else { 1 };
+        let groups = count.div_ceil(size);
+        groups > 1 && at / size == number as usize % groups
     }
 
     /// Steps of the next turn.
     pub(crate) fn choose_turn(&mut self) -> u64 {
         match self.schedule {
             Schedule::Random(_) => 1 + self.next() % MAX_RANDOM_TURN,
-            Schedule::Latest | Schedule::Earliest => TURN,
+            Schedule::Latest | Schedule::Earliest | Schedule::Starved(_) => TURN,
         }
     }
 
@@ -56,7 +103,7 @@ impl Scheduler {
     /// Whether a copy that starts completes at once.
     pub(crate) fn completes_at_once(&mut self) -> bool {
         match self.schedule {
-            Schedule::Latest => false,
+            Schedule::Latest | Schedule::Starved(_) => false,
             Schedule::Earliest => true,
             Schedule::Random(_) => self.next().is_multiple_of(4),
         }

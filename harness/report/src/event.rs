@@ -129,7 +129,7 @@ pub struct Start {
     /// `zero`, when lanes that a load masks off without `other` are zero to the reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<String>,
-    /// How many other orders of its programs the reference launches each case in.
+    /// How many other orders the reference and `ptx` launch each case in.
     #[serde(default, skip_serializing_if = "is_default")]
     pub schedules: u32,
     /// The folder of case files, as the user named it; empty where it was found.

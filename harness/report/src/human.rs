@@ -147,7 +147,7 @@ impl Human {
         if start.schedules > 0 {
             let _ = writeln!(
                 text,
-                "{} {}: the reference launches each case that many more times, with its programs in other orders",
+                "{} {}: the reference and `ptx` launch each case that many more times, in other orders",
                 self.paint(Tone::Dim, "schedules"),
                 start.schedules
             );

@@ -36,6 +36,8 @@ pub struct ExplainOptions {
     pub engines: EngineChoice,
     /// Whether a lane that a load masks off without `other` holds zero, and not an undefined value.
     pub masked_zero: bool,
+    /// How many more times the reference and `ptx` launch the case, in other orders.
+    pub schedules: u32,
     /// Also show the IR of each launch.
     pub ir: bool,
     /// Also ask each stage of Triton's compiler (frontend, TTIR, TTGIR, PTX) and name the one that is wrong: of the compiled engine that is to blame, else of any that `--engine` names, else of the newest Triton for `sm_80`.
@@ -78,6 +80,7 @@ pub fn explain(options: &ExplainOptions, host: Host<'_>) -> Exit {
     let setup = set_up(
         Reference::default()
             .with_masked_zero(options.masked_zero)
+            .with_schedules(options.schedules)
             .with_threads(pipeline::count_threads(1, 1)),
         &engines.engines,
         engines.offline,

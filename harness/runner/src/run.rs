@@ -42,8 +42,8 @@ pub struct RunOptions {
     /// Warn about accesses that stay inside a storage but outside the tensor that was passed: a slice's neighbour, or the padding
     /// after a row.
     pub views: bool,
-    /// Have the reference launch every case N more times with its programs in other orders: first reversed, then in permutations
-    /// that are the same in every run.
+    /// How many more times each case is launched in other orders: by the reference with its programs reversed and permuted, by `ptx`
+    /// in other schedules. They are the same in every run.
     pub schedules: u32,
     /// If a compiled engine (`cuda`, `ptx`) is to blame, find the wrong stage and pass of its compiler.
     pub stages: bool,

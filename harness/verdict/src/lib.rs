@@ -110,6 +110,7 @@ pub mod stage;
 mod sweep;
 mod trial;
 mod twins;
+mod unsteady;
 mod verdict;
 mod witness;
 

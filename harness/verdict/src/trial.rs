@@ -71,6 +71,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
             counting: true,
         };
         words.push(trial.run());
+        trial.note_schedules();
     }
     // A suspected reference blames no engine, under any rules.
     if verdict.suspected.is_some() {
@@ -465,6 +466,11 @@ impl Hearing<'_, '_> {
                 VerdictKind::Inconclusive
             }
             [camp] => {
+                if let [only] = camp.as_slice()
+                    && let Some(word) = self.judge_alone(*only)
+                {
+                    return word;
+                }
                 let word = if witnesses(camp) > 1 {
                     VerdictKind::Agree
                 } else {

@@ -8,7 +8,7 @@ use cerith_toolchain::ToolchainId;
 use clap::{Args, ValueEnum};
 
 use super::run::{Masked, RunFormat};
-use super::selection::{Engines, Selection, engine_id};
+use super::selection::{Engines, Schedules, Selection, engine_id};
 
 /// Arguments of `cerith list`.
 #[derive(Debug, Args)]
@@ -51,6 +51,10 @@ pub struct ExplainArgs {
     /// What a lane holds that a load masks off without `other`.
     #[arg(long, value_enum, default_value_t = Masked::Undefined)]
     pub masked: Masked,
+
+    /// More orders of the case.
+    #[command(flatten)]
+    pub orders: Schedules,
 
     /// Also show the IR of each launch.
     #[arg(long)]

@@ -8,7 +8,7 @@ use cerith_check::conformance::{HostArgument, Like, read_argument, read_contract
 
 use super::bad_value::BadValue;
 use super::output::output_file;
-use super::selection::Engines;
+use super::selection::{Engines, Schedules};
 
 /// Output format of `cerith check`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -65,6 +65,10 @@ pub struct CheckArgs {
     /// Which engines.
     #[command(flatten)]
     pub engines: Engines,
+
+    /// More orders of each launch.
+    #[command(flatten)]
+    pub orders: Schedules,
 
     /// How many launches to run at once. Without it, as many as there are cores.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::gate::Gate;
 use super::known_detail::KnownArgs;
-use super::selection::{Engines, Selection};
+use super::selection::{Engines, Schedules, Selection};
 
 /// Arguments of `cerith run`.
 #[derive(Debug, Args)]
@@ -20,6 +20,8 @@ use super::selection::{Engines, Selection};
   cerith run --last-failed --fail-fast              run the cases that failed before, up to the first that still fails
   cerith run --known all                            name every case that differs as expected, by cause
   cerith run --engine reference --schedules 8       check that defined cases have the same result in other orders
+  cerith run hopper --engine reference --engine ptx@3.9.0:sm_90a --schedules 8
+                                                    the same for warps and copies of Hopper's code
   cerith run recording/ softmax_kernel              run one kernel's launches of a recording
 
 A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
@@ -53,11 +55,9 @@ pub struct RunArgs {
     #[arg(long)]
     pub views: bool,
 
-    /// Have the reference launch every case N more times with its programs in other orders: first reversed, then in
-    /// permutations that are the same in every run. A defined case must have the same result in all orders. If it does not, that is a
-    /// bug in Cerith, and an internal error of the run.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub schedules: u32,
+    /// More orders of each case.
+    #[command(flatten)]
+    pub orders: Schedules,
 
     /// If a compiled engine (`cuda`, `ptx`) is to blame, find the wrong stage of its compiler, and the wrong pass. Each
     /// such case is compiled about five more times. `cerith explain --stages` shows one case's.

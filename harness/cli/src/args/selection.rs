@@ -43,6 +43,17 @@ pub struct Engines {
     pub offline: bool,
 }
 
+/// More orders in which cases are launched.
+#[derive(Debug, Args)]
+pub struct Schedules {
+    /// Launch every case N more times in other orders, which are the same in every run. The reference runs its programs first
+    /// reversed, then permuted; if the result of a defined case differs, that is a bug in Cerith, and an internal error. `ptx` runs
+    /// its warps in other orders, starves warp groups, and completes copies earlier; if the result differs, the case is
+    /// nondeterministic.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub schedules: u32,
+}
+
 pub(super) fn engine_id(text: &str) -> Result<EngineId, BadValue> {
     if text == "jit" {
         return engines::newest_with_torch()

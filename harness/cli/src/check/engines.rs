@@ -19,6 +19,8 @@ pub struct Engines<'a> {
     pub is_offline: bool,
     /// How many launches run at once.
     pub jobs: Option<u16>,
+    /// How many more times each launch is made, in other orders.
+    pub schedules: u32,
     /// The program around the command.
     pub host: Host<'a>,
     /// The opened engines.
@@ -36,7 +38,9 @@ impl Engines<'_> {
         let setup = if total == 0 {
             Setup::without_engines()
         } else {
-            let reference = build_reference().with_threads(pipeline::count_threads(jobs, total));
+            let reference = build_reference()
+                .with_schedules(self.schedules)
+                .with_threads(pipeline::count_threads(jobs, total));
             let wanted = add_reference(self.requested);
             set_up(reference, &wanted, self.is_offline, jobs, selected, self.host)
         };

@@ -230,6 +230,7 @@ impl Record {
                     unsteady: other,
                     printed: Vec::new(),
                     remark: None,
+                    execution: None,
                 }))
             }
             StoredOutcome::Rejected(words) => Outcome::Rejected(complaint(words)),

@@ -49,6 +49,7 @@ fn build_finished(case: &Case, change: impl Fn(&mut [u8]), other: Option<u8>) ->
         unsteady,
         printed: Vec::new(),
         remark: None,
+        execution: None,
     }))
 }
 

@@ -235,6 +235,7 @@ pub(super) fn merge_modes(
         memory: left.unwrap_or_else(|| memory.clone()),
         tracked: None,
         unsteady: None,
+        execution: None,
         printed,
         remark: None,
     })))

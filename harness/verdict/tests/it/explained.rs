@@ -49,6 +49,7 @@ impl Engine for Suspect {
                 memory: case.memory(),
                 tracked: None,
                 unsteady: None,
+                execution: None,
                 printed: Vec::new(),
                 remark: None,
             }))),

@@ -549,6 +549,7 @@ impl Engine for Left {
             memory: self.2.clone(),
             tracked: None,
             unsteady: None,
+            execution: None,
             printed: Vec::new(),
             remark: None,
         }))))

@@ -44,6 +44,7 @@ fn parse_outcome(word: &str, reference: bool) -> Outcome {
             unsteady,
             printed: Vec::new(),
             remark: None,
+            execution: None,
         }))
     };
     match word {

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use cerith_accept::Accepted;
 use cerith_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
-use cerith_engine::{Complaint, EngineId, Families, Family, Finished, GLOBAL_RACE, Outcome, Tracked, Trap};
+use cerith_engine::{
+    Complaint, EngineId, Execution, Families, Family, Finished, GLOBAL_RACE, Outcome, Tracked, Trap,
+};
 use cerith_interp::StorageSet;
 use cerith_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::DType;
@@ -37,6 +39,7 @@ fn finish(memory: Memory, tracked: Option<Tracked>) -> Outcome {
         memory,
         tracked,
         unsteady: None,
+        execution: None,
         printed: Vec::new(),
         remark: None,
     }))
@@ -95,6 +98,16 @@ fn parse_outcome(word: &str, reference: bool) -> Outcome {
                 unreachable!("just finished")
             };
             finished.unsteady = Some(Box::new(build_memory([1.0, 2.0, 1.0, 1.0])));
+            Outcome::Finished(finished)
+        }
+        "scheduled" => {
+            let Outcome::Finished(mut finished) = finish(build_memory([1.0; 4]), None) else {
+                unreachable!("just finished")
+            };
+            finished.unsteady = Some(Box::new(build_memory([1.0, 2.0, 1.0, 1.0])));
+            finished.execution = Some(Box::new(Execution {
+                schedules: Some(["the default schedule", "schedule 2 of 3"].map(str::to_owned)),
+            }));
             Outcome::Finished(finished)
         }
         "hinted" => {
@@ -289,6 +302,13 @@ fn camps_convict() {
         "reference=racy cuda@3.9.0=unsteady",
         "reference=undefined cuda@3.9.0=unsteady",
         "interpret@3.9.0=1 cuda@3.9.0=unsteady",
+        "cuda@3.9.0=unsteady",
+        "reference=unsupported cuda@3.9.0=unsteady",
+        // Schedules of one engine that do not agree with each other.
+        "reference=1 ptx@3.9.0=scheduled",
+        "reference=1 interpret@3.9.0=1 ptx@3.9.0=scheduled",
+        "ptx@3.9.0=scheduled",
+        "reference=undefined ptx@3.9.0=scheduled",
         // Undefined ends the trial.
         "reference=undefined interpret@3.9.0=1 cuda@3.9.0=2",
         "reference=undefined",

@@ -1,0 +1,8 @@
+//! How an engine that executes PTX on this machine ran a case, beside the result.
+
+/// Facts about a run of `ptx@V`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Execution {
+    /// If results differ: the name of the schedule of [`crate::Finished::memory`], and that of [`crate::Finished::unsteady`].
+    pub schedules: Option<[String; 2]>,
+}
