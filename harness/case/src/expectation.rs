@@ -45,11 +45,15 @@ impl Expectation {
 
     /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a
     /// target was seen with the code for the GPU that executes; code for other targets may do the same. So may a
-    /// stage of the compiler, if it is that stage that is wrong.
+    /// stage of the compiler, if it is that stage that is wrong. `ptx:sm_90a` executes the code of `cuda`, but without the
+    /// assembler and the GPU ([`Self::is_of_shared_code`]).
     pub fn is_binding(&self, engine: &str) -> bool {
         let Some(engine) = EnginePattern::parse(engine) else {
             return true;
         };
+        if engine.is_hopper_ptx() {
+            return self.engines.iter().any(EnginePattern::is_hopper_ptx) || self.is_of_shared_code();
+        }
         let is_stage = STAGES.contains(&engine.name.as_str());
         if engine.target.is_none() && !is_stage {
             return true;
@@ -57,6 +61,18 @@ impl Expectation {
         self.engines
             .iter()
             .any(|pattern| pattern.target == engine.target && (!is_stage || pattern.name == engine.name))
+    }
+
+    /// Whether it is about the code that `cuda` and `ptx:sm_90a` share, and not about the assembler or the GPU: Triton rejects the
+    /// kernel, or another engine without both shows the same.
+    fn is_of_shared_code(&self) -> bool {
+        let names = |name: &str| {
+            self.engines
+                .iter()
+                .any(|engine| engine.name == name && engine.target.is_none())
+        };
+        let is_compilers = self.outcome == Some(OutcomeKind::Rejected);
+        names("cuda") && (is_compilers || names("ptx") || STAGES.into_iter().any(names))
     }
 
     /// Whether it applies to this engine among a case's expectations: an expectation that names the engine itself goes before
@@ -191,6 +207,9 @@ words! {
 /// matches `interpret+torch`, but not the other way round. `cuda` also matches each of its stages (`ttir`,
 /// `ttir:source`, `ttgir`), even if the expectation need not be true of them. If a case names `jit` or
 /// `interpret+torch` itself, that expectation applies to it.
+///
+/// `ptx` is the PTX for `sm_80`. `ptx:sm_90a` executes what `cuda` compiles for Hopper, so `cuda` matches it, and so does
+/// `ptx`, because much of the code is the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
     /// The name before `@`.
@@ -226,6 +245,9 @@ fn is_build(word: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
         && word.contains(|c: char| c.is_ascii_digit() || c == '-')
 }
+
+/// The target of `ptx` that has a name.
+const HOPPER: &str = "sm_90a";
 
 /// Engines that are the IR of a stage of the compiler.
 const STAGES: [&str; 2] = ["ttir", "ttgir"];
@@ -264,6 +286,7 @@ impl EnginePattern {
         let is_known = |target: &str| match name.as_str() {
             "cuda" => is_target(target),
             "ttir" => target == "source",
+            "ptx" => target == HOPPER,
             _ => false,
         };
         if !target.is_none_or(is_known) {
@@ -298,14 +321,24 @@ impl EnginePattern {
 
     /// Whether the pattern has the name of the engine of this id, rather than that of an engine with the same code.
     pub fn matches_name(&self, engine: &str) -> bool {
-        Self::parse(engine).is_some_and(|engine| (&self.name, self.torch) == (&engine.name, engine.torch))
+        Self::parse(engine).is_some_and(|engine| {
+            (&self.name, self.torch) == (&engine.name, engine.torch)
+                && self.is_hopper_ptx() == engine.is_hopper_ptx()
+        })
+    }
+
+    /// Whether it is `ptx:sm_90a`.
+    fn is_hopper_ptx(&self) -> bool {
+        self.name == "ptx" && self.target.as_deref() == Some(HOPPER)
     }
 
     /// Whether the engine of this id is meant, being of a version in `versions`. An engine without a version
     /// (`reference`) is of that whose language it judges by, `rules`.
     pub fn matches(&self, engine: &str, rules: Version, versions: &VersionRange) -> bool {
         Self::parse(engine).is_some_and(|engine| {
-            let is_compilers = engine.name == "jit" || STAGES.contains(&engine.name.as_str());
+            let is_compilers = engine.name == "jit"
+                || STAGES.contains(&engine.name.as_str())
+                || (engine.is_hopper_ptx() && self.target.is_none());
             (self.name == engine.name || (self.name == "cuda" && is_compilers))
                 && (engine.torch || !self.torch)
                 && self.host == engine.host
@@ -411,6 +444,15 @@ mod tests {
         check("ptx", "*", "ptx@3.9.0", true);
         check("ptx", "*", "cuda@3.9.0:sm_80", false);
         check("ptx", "<3.9", "ptx@3.9.0", false);
+        check("cuda", "*", "ptx@3.9.0:sm_90a", true);
+        check("cuda", "<3.9", "ptx@3.9.0:sm_90a", false);
+        check("cuda@3.6.0", "*", "ptx@3.9.0:sm_90a", false);
+        check("cuda:sm_80", "*", "ptx@3.9.0:sm_90a", false);
+        check("ptx", "*", "ptx@3.9.0:sm_90a", true);
+        check("ptx:sm_90a", "*", "ptx@3.9.0:sm_90a", true);
+        check("ptx:sm_90a", "*", "ptx@3.9.0", false);
+        check("ptx:sm_90a", "*", "cuda@3.9.0", false);
+        check("jit", "*", "ptx@3.9.0:sm_90a", false);
         check("cuda:sm_80", "*", "cuda@3.9.0:sm_80", true);
         check("cuda:sm_80", "*", "cuda@3.9.0", false);
         check("ttir", "*", "ttir@3.9.0:source", true);
@@ -450,6 +492,8 @@ mod tests {
             "cuda@3.9.0",
             "cuda:sm_80",
             "ttir:source",
+            "ptx:sm_90a",
+            "ptx@3.9.0+pr-1234:sm_90a",
             "cuda@3.9.0+pr-1234:sm_80",
             "interpret@3.10.0+git1a2b3c4+numpy2+host",
             "jit@3.6.0",
@@ -473,6 +517,8 @@ mod tests {
             "interpret:sm_80",
             "cuda:sm_8",
             "cuda:90",
+            "ptx:sm_80",
+            "ptx:sm_90",
         ] {
             assert_eq!(EnginePattern::parse(wrong), None, "{wrong}");
         }

@@ -26,8 +26,8 @@ impl EngineId {
         Some(match self {
             // Arguments on the host are not copied there.
             Self::Interpret { host: true, .. } => quirks.without_quirk(Quirk::ArgumentsAreCopiedApart),
-            Self::Ptx { .. } => quirks,
-            Self::Cuda {
+            Self::Ptx { target, .. }
+            | Self::Cuda {
                 target: Some(target), ..
             } if target.0 < NARROWS_TO_FP8 => quirks,
             _ => quirks.without_quirk(Quirk::NarrowingToFp8e5Wraps),

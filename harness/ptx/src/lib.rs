@@ -118,7 +118,7 @@ pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{
     Exhausted, Finding, FindingKind, Finished, GLOBAL_RACE, InstructionLocation, LaunchOutcome,
-    MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
+    MOST_FINDINGS, RACES, Resource, Thread, Trap, TrapKind,
 };
 pub use parse::parse;
 pub use schedule::Schedule;

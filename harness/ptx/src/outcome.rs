@@ -12,6 +12,17 @@ use crate::tensor::map::TensorMapError;
 /// The code of [`TrapKind::GlobalRace`].
 pub const GLOBAL_RACE: &str = "global-race";
 
+/// The codes of accesses and waits that nothing orders, so that the results on a GPU may depend on timing.
+pub const RACES: [&str; 7] = [
+    "shared-race",
+    GLOBAL_RACE,
+    "copy-in-flight",
+    "proxy-fence-missing",
+    "mbarrier-reused",
+    "accumulator-in-flight",
+    "cluster-exit",
+];
+
 /// Maximum findings of a launch.
 pub const MOST_FINDINGS: usize = 16;
 

@@ -9,7 +9,7 @@
 //! `cerith-case` reads expectations.
 
 use cerith_case::{Expectation, OutcomeKind, VerdictKind};
-use cerith_engine::{EngineId, Outcome, Trap};
+use cerith_engine::{EngineId, Outcome, RACES, Trap};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::rules::Version;
 
@@ -176,6 +176,7 @@ pub(crate) fn has_happened(
         Standing::Silent => VerdictKind::Inconclusive,
     };
     let is_word = match expectation.verdict {
+        Some(VerdictKind::Nondeterministic) if shows_race(witness) => standing == Standing::Differs,
         Some(wanted) => wanted == word,
         // A finished engine proves nothing about its bytes.
         None if expectation.outcome == Some(OutcomeKind::Finished) => {
@@ -189,15 +190,30 @@ pub(crate) fn has_happened(
             !matches!(witness.outcome, Outcome::Crashed(_)),
             |wanted| wanted == witness.outcome.kind(),
         )
-        && expectation
-            .message
-            .as_ref()
-            .is_none_or(|part| has_message(witness.outcome, part) || is_planted(Fault::MessagesUnread))
+        && expectation.message.as_ref().is_none_or(|part| {
+            has_message(witness.outcome, part)
+                || shows_fault(witness, part)
+                || is_planted(Fault::MessagesUnread)
+        })
         && (expectation.quirks.is_empty()
             || verdict.is_none_or(|verdict| {
                 let explained = verdict.collect_quirks(witness.id);
                 !explained.is_empty() && explained.is_within(expectation.quirks)
             }))
+}
+
+/// Whether `ptx` traps where an expectation has the name that CUDA's driver gives a fault of the GPU. The executor reports the same
+/// instruction under a name of its own.
+fn shows_fault(witness: &Witness<'_>, part: &str) -> bool {
+    matches!(witness.id, EngineId::Ptx { .. })
+        && matches!(witness.outcome, Outcome::Trapped(Trap::Raised, _))
+        && part.starts_with("CUDA_ERROR_")
+}
+
+/// Whether `ptx` reports a race, which makes the results of the same code on a GPU nondeterministic.
+fn shows_race(witness: &Witness<'_>) -> bool {
+    matches!(witness.id, EngineId::Ptx { .. })
+        && matches!(witness.outcome, Outcome::Trapped(Trap::Raised, complaint) if RACES.contains(&complaint.kind.as_str()))
 }
 
 /// Whether an engine left bytes that differ from another engine's, or between its own runs.

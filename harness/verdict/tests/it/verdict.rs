@@ -107,6 +107,7 @@ fn parse_outcome(word: &str, reference: bool) -> Outcome {
             finished.unsteady = Some(Box::new(build_memory([1.0, 2.0, 1.0, 1.0])));
             finished.execution = Some(Box::new(Execution {
                 schedules: Some(["the default schedule", "schedule 2 of 3"].map(str::to_owned)),
+                ..Execution::default()
             }));
             Outcome::Finished(finished)
         }
@@ -480,6 +481,99 @@ fn what_is_said_of_a_compiler_need_not_happen_in_code_for_another_gpu() {
         "cuda:sm_80",
         lacking,
         "NOT expected, unexpected [cuda@3.2.0], [NotTried]",
+    );
+}
+
+/// Checks expectations of engines with one verdict against one line.
+fn check_shared(patterns: &[&str], change: impl Fn(&mut Expectation), line: &str, expected: &str) {
+    let mut one = build_expectation(patterns[0], "*", Some(VerdictKind::Differ));
+    one.engines = patterns
+        .iter()
+        .map(|pattern| EnginePattern::parse(pattern).expect(pattern))
+        .collect();
+    change(&mut one);
+    assert_eq!(
+        assess_line(line, &[one]),
+        format!("{line}\n    {expected}\n"),
+        "{patterns:?}"
+    );
+}
+
+#[test]
+fn an_expectation_of_a_compiler_holds_for_its_code_for_hopper_executed_here() {
+    let good = "reference=1 interpret@3.2.0=1 ptx@3.2.0:sm_90a=1";
+    let bad = "reference=1 interpret@3.2.0=1 ptx@3.2.0:sm_90a=2";
+    let check = |patterns: &[&str], line: &str, expected: &str| {
+        check_shared(patterns, |_| {}, line, expected);
+    };
+    for patterns in [
+        &["cuda"][..],
+        &["ptx"],
+        &["cuda", "ptx"],
+        &["cuda", "ttgir"],
+        &["ptx:sm_90a"],
+    ] {
+        check(patterns, bad, "expected, unexpected [], [Yes]");
+    }
+    check(
+        &["cuda:sm_80"],
+        bad,
+        "NOT expected, unexpected [ptx@3.2.0:sm_90a], [NotTried]",
+    );
+    // A bug of the assembler or of the GPU is not in the PTX, and another target has other code.
+    check(&["cuda"], good, "expected, unexpected [], [NotTried]");
+    check(&["ptx"], good, "expected, unexpected [], [NotTried]");
+    // A bug that both have, or the IR, is Triton's or LLVM's.
+    check(&["cuda", "ptx"], good, "NOT expected, unexpected [], [Stale]");
+    check(&["cuda", "ttgir"], good, "NOT expected, unexpected [], [Stale]");
+    check(&["ptx:sm_90a"], good, "NOT expected, unexpected [], [Stale]");
+    let reject = |one: &mut Expectation| one.outcome = Some(OutcomeKind::Rejected);
+    let rejected = "reference=1 interpret@3.2.0=1 ptx@3.2.0:sm_90a=rejected";
+    check_shared(&["cuda"], reject, rejected, "expected, unexpected [], [Yes]");
+    check_shared(&["cuda"], reject, good, "NOT expected, unexpected [], [Stale]");
+}
+
+#[test]
+fn a_race_is_the_cause_of_results_that_depend_on_timing() {
+    let unsteady = |one: &mut Expectation| one.verdict = Some(VerdictKind::Nondeterministic);
+    let raced = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=race";
+    let other = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=2";
+    let unexpected = "NOT expected, unexpected [ptx@3.9.0:sm_90a], [NotTried]";
+    check_shared(&["cuda"], unsteady, raced, "expected, unexpected [], [Yes]");
+    check_shared(&["cuda"], unsteady, other, unexpected);
+    let executed = "reference=1 interpret@3.9.0=1 cuda@3.9.0=race";
+    let stale = "NOT expected, unexpected [cuda@3.9.0], [Stale]";
+    check_shared(&["cuda"], unsteady, executed, stale);
+}
+
+#[test]
+fn a_fault_of_the_gpu_is_a_trap_of_its_code() {
+    let fault = |message: &'static str| {
+        move |one: &mut Expectation| {
+            one.outcome = Some(OutcomeKind::Trapped);
+            one.message = Some(message.to_owned());
+        }
+    };
+    let line = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=race";
+    let unexpected = "NOT expected, unexpected [ptx@3.9.0:sm_90a], [NotTried]";
+    let named = fault("CUDA_ERROR_ILLEGAL_INSTRUCTION");
+    check_shared(&["cuda"], named, line, "expected, unexpected [], [Yes]");
+    check_shared(&["cuda"], fault("launch_pdl"), line, unexpected);
+    let finished = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=2";
+    check_shared(&["cuda"], named, finished, unexpected);
+}
+
+#[test]
+fn an_expectation_of_the_executed_code_for_hopper_goes_first() {
+    let own = build_expectation("ptx:sm_90a", "*", Some(VerdictKind::Differ));
+    let rejects = Expectation {
+        outcome: Some(OutcomeKind::Rejected),
+        ..build_expectation("cuda", "*", Some(VerdictKind::Differ))
+    };
+    let line = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=2";
+    assert_eq!(
+        assess_line(line, &[rejects, own]),
+        format!("{line}\n    expected, unexpected [], [NotTried, Yes]\n")
     );
 }
 
