@@ -81,7 +81,7 @@ mod ttir;
 mod worker_outcome;
 mod worker_request;
 
-pub use cerith_ptx::{GLOBAL_RACE, RACES};
+pub use cerith_ptx::{FindingCode, GLOBAL_RACE};
 pub use compiler_cause::extract_compiler_cause;
 pub use compiler_stage::CompilerStage;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};
@@ -97,7 +97,7 @@ pub use outcome::{
     OTHER_CODE, Outcome, Position, STALE_RECORDING, SourceLines, Tracked, Trap,
 };
 pub use panics::catch_panic;
-pub use ptx::Ptx;
+pub use ptx::{BAD_INSTRUCTION, BAD_SYNTAX, Ptx};
 pub use recorded::{Recorded, infer_rules};
 pub use reference::{Conforming, Explanation, FormulaMemory, FormulaRun, Kernel, Reference, Widest};
 pub use shared_code::{Families, find_families, is_triton_code, list_triton_code};

@@ -37,6 +37,12 @@ use schedules::try_schedules;
 /// The most time that the launches of a case take in one schedule.
 const TIME: Duration = Duration::from_secs(20);
 
+/// The code of PTX that the parser rejects.
+pub const BAD_SYNTAX: &str = "ptx-syntax";
+
+/// The code of an instruction that is not supported.
+pub const BAD_INSTRUCTION: &str = "ptx-instruction";
+
 /// `ptx@V`.
 #[derive(Debug)]
 pub struct Ptx {
@@ -188,7 +194,7 @@ fn parse_kernels(
             Ok(module) => Arc::new(module),
             Err(error) => {
                 let complaint = Complaint::new(
-                    "ptx-syntax",
+                    BAD_SYNTAX,
                     format!("the PTX of `{name}` is not known here: {error}"),
                 );
                 return Ok(Err(Box::new(complaint)));
@@ -207,7 +213,7 @@ fn parse_kernels(
                 }
                 let complaint = Complaint {
                     position,
-                    ..Complaint::new("ptx-instruction", format!("the PTX of `{name}`: {error}"))
+                    ..Complaint::new(BAD_INSTRUCTION, format!("the PTX of `{name}`: {error}"))
                 };
                 return Ok(Err(Box::new(complaint)));
             }

@@ -77,6 +77,7 @@ mod barrier;
 mod block;
 mod clock;
 mod cluster;
+mod code;
 mod config;
 mod cta;
 mod deadlock;
@@ -112,13 +113,14 @@ mod tensor;
 mod warp;
 mod wgmma;
 
+pub use code::FindingCode;
 pub use config::{Config, Launch, SCRATCH_WINDOW};
 pub use deadlock::{Arrived, Deadlock, PhaseWait, Wait, WaitTarget};
 pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{
     Exhausted, Finding, FindingKind, Finished, GLOBAL_RACE, InstructionLocation, LaunchOutcome,
-    MOST_FINDINGS, RACES, Resource, Thread, Trap, TrapKind,
+    MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
 };
 pub use parse::parse;
 pub use schedule::Schedule;

@@ -4,24 +4,14 @@ use std::fmt;
 
 use cerith_memory::{Fault, StorageId};
 
+use crate::code::FindingCode;
 use crate::deadlock::Deadlock;
 use crate::located::Line;
 use crate::syntax::Location;
 use crate::tensor::map::TensorMapError;
 
 /// The code of [`TrapKind::GlobalRace`].
-pub const GLOBAL_RACE: &str = "global-race";
-
-/// The codes of accesses and waits that nothing orders, so that the results on a GPU may depend on timing.
-pub const RACES: [&str; 7] = [
-    "shared-race",
-    GLOBAL_RACE,
-    "copy-in-flight",
-    "proxy-fence-missing",
-    "mbarrier-reused",
-    "accumulator-in-flight",
-    "cluster-exit",
-];
+pub const GLOBAL_RACE: &str = FindingCode::GlobalRace.name();
 
 /// Maximum findings of a launch.
 pub const MOST_FINDINGS: usize = 16;
@@ -157,22 +147,23 @@ pub enum FindingKind {
 impl FindingKind {
     /// A stable name.
     pub const fn code(self) -> &'static str {
-        match self {
+        let code = match self {
             Self::WriteWrite | Self::ReadAfterWrite | Self::WriteAfterRead | Self::OperandInFlight => {
-                "shared-race"
+                FindingCode::SharedRace
             }
             Self::InFlight | Self::SourceInFlight | Self::PhaseTooEarly | Self::ExitInFlight => {
-                "copy-in-flight"
+                FindingCode::CopyInFlight
             }
             Self::ProxyFence | Self::ProxyFenceAfterRead | Self::GlobalProxyFence | Self::MapFence => {
-                "proxy-fence-missing"
+                FindingCode::ProxyFenceMissing
             }
-            Self::PhaseOverrun => "mbarrier-reused",
-            Self::AccumulatorInFlight | Self::AccumulatorFence => "accumulator-in-flight",
-            Self::GlobalInFlight | Self::GlobalSourceInFlight => GLOBAL_RACE,
-            Self::ClusterExit => "cluster-exit",
-            Self::Uninitialised | Self::UninitialisedEnd => "uninitialised-register",
-        }
+            Self::PhaseOverrun => FindingCode::MbarrierReused,
+            Self::AccumulatorInFlight | Self::AccumulatorFence => FindingCode::AccumulatorInFlight,
+            Self::GlobalInFlight | Self::GlobalSourceInFlight => FindingCode::GlobalRace,
+            Self::ClusterExit => FindingCode::ClusterExit,
+            Self::Uninitialised | Self::UninitialisedEnd => FindingCode::UninitialisedRegister,
+        };
+        code.name()
     }
 }
 
@@ -394,21 +385,22 @@ pub enum TrapKind {
 impl TrapKind {
     /// A stable name.
     pub const fn code(&self) -> &'static str {
-        match self {
-            Self::OutOfBounds { .. } | Self::OutsideOf { .. } | Self::NoBlock { .. } => "out-of-bounds",
-            Self::ReadOnly { .. } => "read-only",
-            Self::Misaligned { .. } => "misaligned",
-            Self::Assert { .. } => "assertion-failed",
-            Self::Trap => "trap",
-            Self::DivergentBarrier { .. } => "divergent-barrier",
-            Self::Deadlock(_) => "deadlock",
-            Self::NoMbarrier { .. } | Self::BadMbarrier { .. } => "bad-mbarrier",
-            Self::Inactive { .. } => "inactive-lanes",
-            Self::BadBarrier => "bad-barrier",
-            Self::NoStep => "no-instruction",
-            Self::TensorMap(_) => "bad-tensor-map",
-            Self::GlobalRace { .. } => GLOBAL_RACE,
-        }
+        let code = match self {
+            Self::OutOfBounds { .. } | Self::OutsideOf { .. } | Self::NoBlock { .. } => FindingCode::OutOfBounds,
+            Self::ReadOnly { .. } => FindingCode::ReadOnly,
+            Self::Misaligned { .. } => FindingCode::Misaligned,
+            Self::Assert { .. } => FindingCode::AssertionFailed,
+            Self::Trap => FindingCode::Trap,
+            Self::DivergentBarrier { .. } => FindingCode::DivergentBarrier,
+            Self::Deadlock(_) => FindingCode::Deadlock,
+            Self::NoMbarrier { .. } | Self::BadMbarrier { .. } => FindingCode::BadMbarrier,
+            Self::Inactive { .. } => FindingCode::InactiveLanes,
+            Self::BadBarrier => FindingCode::BadBarrier,
+            Self::NoStep => FindingCode::NoInstruction,
+            Self::TensorMap(_) => FindingCode::BadTensorMap,
+            Self::GlobalRace { .. } => FindingCode::GlobalRace,
+        };
+        code.name()
     }
 
     /// The nearest storage of an out-of-bounds access.

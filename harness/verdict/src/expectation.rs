@@ -9,7 +9,7 @@
 //! `cerith-case` reads expectations.
 
 use cerith_case::{Expectation, OutcomeKind, VerdictKind};
-use cerith_engine::{EngineId, Outcome, RACES, Trap};
+use cerith_engine::{EngineId, FindingCode, Outcome, Trap};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::rules::Version;
 
@@ -212,8 +212,11 @@ fn shows_fault(witness: &Witness<'_>, part: &str) -> bool {
 
 /// Whether `ptx` reports a race, which makes the results of the same code on a GPU nondeterministic.
 fn shows_race(witness: &Witness<'_>) -> bool {
-    matches!(witness.id, EngineId::Ptx { .. })
-        && matches!(witness.outcome, Outcome::Trapped(Trap::Raised, complaint) if RACES.contains(&complaint.kind.as_str()))
+    let Outcome::Trapped(Trap::Raised, complaint) = witness.outcome else {
+        return false;
+    };
+    let mut races = FindingCode::ALL.iter().filter(|code| code.is_race());
+    matches!(witness.id, EngineId::Ptx { .. }) && races.any(|code| code.name() == complaint.kind)
 }
 
 /// Whether an engine left bytes that differ from another engine's, or between its own runs.

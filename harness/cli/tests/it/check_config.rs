@@ -5,6 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use cerith_engine::{BAD_INSTRUCTION, BAD_SYNTAX, FindingCode};
+
 use crate::command_output::CommandOutput;
 use tempfile::TempDir;
 
@@ -606,7 +608,9 @@ fn every_code_has_a_page() {
         "unmasked",
         "unused-stride",
     ];
-    for code in kinds.into_iter().chain(own) {
+    let executed = FindingCode::ALL.iter().map(|code| code.name());
+    let unread = [BAD_SYNTAX, BAD_INSTRUCTION];
+    for code in kinds.into_iter().chain(own).chain(executed).chain(unread) {
         explain(code).assert_ends(0, &[code, "Fix: "], &[]);
     }
     // Codes in the text of the crates that report on kernels.
