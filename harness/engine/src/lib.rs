@@ -81,7 +81,7 @@ mod ttir;
 mod worker_outcome;
 mod worker_request;
 
-pub use cerith_ptx::{FindingCode, GLOBAL_RACE};
+pub use cerith_ptx::{ExecutedInstructions, FindingCode, GLOBAL_RACE};
 pub use compiler_cause::extract_compiler_cause;
 pub use compiler_stage::CompilerStage;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};

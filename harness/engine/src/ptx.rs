@@ -30,7 +30,7 @@ use crate::compile::{build_tuning, list_capabilities};
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
 use crate::sparse::reject_sparse;
 use crate::stats::CompileStats;
-use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, worker_outcome};
+use crate::{Complaint, EngineId, Execution, Finished, Outcome, Position, Trap, worker_outcome};
 use lines::{Lines, Recompiler};
 use schedules::try_schedules;
 
@@ -267,6 +267,7 @@ impl Ready {
         let until = Instant::now() + TIME;
         let mut printed = Vec::new();
         let mut uninitialised = None;
+        let mut execution = Execution::default();
         for invocation in &self.compiled.invocations {
             let (Some(kernel), Some(compiled)) = (
                 self.kernels.get(invocation.kernel),
@@ -306,6 +307,7 @@ impl Ready {
             match ended {
                 LaunchOutcome::Finished(finished) => {
                     printed.extend(finished.prints);
+                    execution.instructions.merge(finished.executed);
                     if let Some(finding) = finished.findings.first() {
                         let others = finished.findings.len() - 1;
                         let mut complaint = Complaint::new(finding.kind.code(), finding.to_string());
@@ -329,7 +331,7 @@ impl Ready {
             unsteady: None,
             printed,
             remark: uninitialised.map(Box::new),
-            execution: None,
+            execution: Some(Box::new(execution)),
         })))
     }
 

@@ -63,6 +63,9 @@ impl Machine<'_> {
             let next = if lanes == 0 {
                 Next::Step
             } else {
+                if let Some(executed) = self.executed.get_mut(warp.group.step as usize) {
+                    *executed = true;
+                }
                 if kernel.has_products {
                     self.check_registers(warp, &step.op);
                 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::fidelity::ExecutedInstructions;
 use crate::op::{Slot, Step};
 use crate::outcome::InstructionLocation;
 use crate::syntax::{Instruction, Module, Special};
@@ -141,5 +142,21 @@ impl Kernel {
     pub(crate) fn at_step(&self, step: u32) -> Option<InstructionLocation> {
         self.instruction(step)
             .map(|instruction| self.module.locate_instruction(instruction))
+    }
+    /// Describes the steps that a launch executed.
+    pub(crate) fn describe_executed(&self, executed: &[bool]) -> ExecutedInstructions {
+        let mut described = ExecutedInstructions::default();
+        let mut previous = None;
+        for (step, _) in executed.iter().enumerate().filter(|(_, executed)| **executed) {
+            // An instruction may have several steps.
+            let origin = self.origins.get(step);
+            if previous.replace(origin) == Some(origin) {
+                continue;
+            }
+            if let Some(instruction) = self.instruction(step as u32) {
+                described.add(instruction);
+            }
+        }
+        described
     }
 }

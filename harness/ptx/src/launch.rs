@@ -177,6 +177,7 @@ impl Kernel {
             scheduler: Scheduler::new(config.schedule),
             tests_fail: false,
             epoch: 0,
+            executed: vec![false; self.steps.len()],
             fuel: config.fuel,
             look: 0,
             prints: Vec::new(),
@@ -218,6 +219,7 @@ impl Kernel {
                     .collect(),
                 findings: machine.findings,
                 steps: config.fuel.saturating_sub(left),
+                executed: self.describe_executed(&machine.executed),
             }),
         }
     }

@@ -84,6 +84,7 @@ mod deadlock;
 mod decode;
 mod exchange;
 mod execute;
+mod fidelity;
 mod flight;
 mod foreign;
 mod global;
@@ -116,6 +117,7 @@ mod wgmma;
 pub use code::FindingCode;
 pub use config::{Config, Launch, SCRATCH_WINDOW};
 pub use deadlock::{Arrived, Deadlock, PhaseWait, Wait, WaitTarget};
+pub use fidelity::{ExecutedInstructions, Fidelity};
 pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{

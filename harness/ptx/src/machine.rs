@@ -88,6 +88,8 @@ pub(crate) struct Machine<'l> {
     /// Whether a `test_wait` returns false instead of waiting.
     pub(crate) tests_fail: bool,
     pub(crate) epoch: u32,
+    /// For every step of the kernel, whether it was executed.
+    pub(crate) executed: Vec<bool>,
     /// Steps left, and steps until the next check.
     pub(crate) fuel: u64,
     pub(crate) look: u64,

@@ -6,6 +6,7 @@ use cerith_memory::{Fault, StorageId};
 
 use crate::code::FindingCode;
 use crate::deadlock::Deadlock;
+use crate::fidelity::ExecutedInstructions;
 use crate::located::Line;
 use crate::syntax::Location;
 use crate::tensor::map::TensorMapError;
@@ -81,6 +82,8 @@ pub struct Finished {
     pub findings: Vec<Finding>,
     /// Instructions executed, counted per warp.
     pub steps: u64,
+    /// The kinds of these instructions.
+    pub executed: ExecutedInstructions,
 }
 
 /// A defect of a program that finished.
@@ -386,7 +389,9 @@ impl TrapKind {
     /// A stable name.
     pub const fn code(&self) -> &'static str {
         let code = match self {
-            Self::OutOfBounds { .. } | Self::OutsideOf { .. } | Self::NoBlock { .. } => FindingCode::OutOfBounds,
+            Self::OutOfBounds { .. } | Self::OutsideOf { .. } | Self::NoBlock { .. } => {
+                FindingCode::OutOfBounds
+            }
             Self::ReadOnly { .. } => FindingCode::ReadOnly,
             Self::Misaligned { .. } => FindingCode::Misaligned,
             Self::Assert { .. } => FindingCode::AssertionFailed,

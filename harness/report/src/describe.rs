@@ -6,7 +6,7 @@ mod exhibit;
 use std::time::Duration;
 
 use cerith_case::{Case, Expectation, Variant, VerdictKind};
-use cerith_engine::{Complaint, EngineId, Outcome};
+use cerith_engine::{Complaint, EngineId, ExecutedInstructions, Outcome};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::quirk::signature::BugSignature;
 use cerith_tile::quirk::{Quirk, Quirks};
@@ -207,8 +207,33 @@ pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) 
         against: None,
         sweep: None,
         compiled: IndexMap::new(),
+        instructions: collect_instructions(&witnesses),
         exhibit: None,
     }
+}
+
+/// The instructions that engines executed here.
+fn collect_instructions(witnesses: &[Witness<'_>]) -> IndexMap<String, event::Instructions> {
+    witnesses
+        .iter()
+        .filter_map(|witness| Some((witness.id.to_string(), to_instructions(witness.outcome)?)))
+        .collect()
+}
+
+/// The instructions that an engine executed here; `None` if it executes none.
+pub fn to_instructions(outcome: &Outcome) -> Option<event::Instructions> {
+    let execution = outcome.finished()?.execution.as_ref()?;
+    let ExecutedInstructions {
+        exact,
+        bounded,
+        modelled,
+    } = execution.instructions.clone();
+    let instructions = event::Instructions {
+        exact,
+        bounded,
+        modelled,
+    };
+    (!instructions.is_empty()).then_some(instructions)
 }
 
 /// The location of a case; for a launch of a user's program, where its kernel is.

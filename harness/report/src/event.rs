@@ -17,6 +17,7 @@
 mod compiled;
 mod deduplicator;
 mod exhibit;
+mod instructions;
 mod position;
 mod skip;
 mod summary;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use compiled::{Compiled, CompiledKernel, Scratch};
 pub use deduplicator::Deduplicator;
 pub use exhibit::{Contents, Differs, Exhibit, KnownBug, Launch, Left, Mark, Storage, Text, View};
+pub use instructions::Instructions;
 pub use position::Position;
 pub use summary::{Seal, Summary, Tally, Variants};
 pub use verdict::{

@@ -202,6 +202,26 @@ fn add_numbers(page: &mut Page, digest: &Digest) {
         summary.engines.len() as u64,
         engines,
     );
+    let executed = summary
+        .engines
+        .iter()
+        .filter(|(_, tally)| !tally.instructions.is_empty());
+    let executed: Vec<String> = executed
+        .map(|(id, tally)| {
+            format!(
+                "| {} | {} |\n",
+                safe::escape_code(id),
+                safe::escape_cell(&tally.instructions.to_string())
+            )
+        })
+        .collect();
+    if !executed.is_empty() {
+        page.list(
+            "\n| engine | executed instructions |\n|---|---|\n",
+            executed.len() as u64,
+            executed,
+        );
+    }
     let known = summary.known_by_count();
     let none = (summary.unexplained > 0 && !known.is_empty())
         .then(|| format!("| none | {} |\n", summary.unexplained));

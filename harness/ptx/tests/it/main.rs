@@ -4,6 +4,7 @@ mod asynchrony;
 mod attention;
 mod compiled;
 mod consan;
+mod fidelity;
 mod hopper;
 mod instructions;
 mod operations;

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::Event;
+use super::instructions::Instructions;
 use super::skip::is_default;
 use super::verdict::{Bytes, Judging, Verdict};
 use super::word::Severity;
@@ -140,6 +141,9 @@ pub struct Tally {
     pub blamed: u64,
     /// Seconds it took in all.
     pub seconds: f64,
+    /// The kinds of instructions that it executed here (`ptx`).
+    #[serde(default, skip_serializing_if = "Instructions::is_empty")]
+    pub instructions: Instructions,
 }
 
 impl Summary {
@@ -222,6 +226,9 @@ impl Summary {
             *tally.outcomes.entry(word.name().to_owned()).or_default() += 1;
             tally.blamed += u64::from(verdict.blame.contains(engine));
             tally.seconds += verdict.seconds.get(engine).copied().unwrap_or(0.0);
+            if let Some(instructions) = verdict.instructions.get(engine) {
+                tally.instructions.add(instructions);
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compiled::Compiled;
 use super::exhibit::Exhibit;
+use super::instructions::Instructions;
 use super::position::Position;
 use super::skip::is_default;
 use super::word::State;
@@ -107,6 +108,9 @@ pub struct Verdict {
     /// The figures of compiled code, by engine, if a command requests them (`cerith bump --engine cuda`).
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub compiled: IndexMap<String, Compiled>,
+    /// The kinds of instructions that engines with an executor of ours ran (`ptx`), by engine.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub instructions: IndexMap<String, Instructions>,
     /// The exhibit for reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,

@@ -33,6 +33,7 @@ impl Human {
         }
         text.push_str(&self.known_causes());
         text.push_str(&render_engines(summary));
+        text.push_str(&render_instructions(summary));
         text.push_str(&render_judging(summary));
         for line in self.silence.lines() {
             let _ = writeln!(text, "{} {line}", self.paint(Tone::Bad, "silent:"));
@@ -181,6 +182,17 @@ fn render_engines(summary: &Summary) -> String {
             None => format!(", {:.3} s", tally.seconds),
         };
         let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
+    }
+    text
+}
+
+/// The kinds of instructions that were executed here, a line for each engine with some.
+fn render_instructions(summary: &Summary) -> String {
+    let mut text = String::new();
+    for (id, tally) in &summary.engines {
+        if !tally.instructions.is_empty() {
+            let _ = writeln!(text, "  instructions of {id}: {}", tally.instructions);
+        }
     }
     text
 }

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use cerith_engine::CompilerStage;
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
-    Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, LikeResult, LikeVerdict,
-    Mark, Misspelling, OutcomeKind, Position, Problem, Rule, Scratch, Seal, Severity, Stage, Start, State,
-    Stoppage, Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, VerdictKind, View,
+    Exhibit, Expectation, Instructions, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, LikeResult,
+    LikeVerdict, Mark, Misspelling, OutcomeKind, Position, Problem, Rule, Scratch, Seal, Severity, Stage,
+    Start, State, Stoppage, Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, VerdictKind,
+    View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use indexmap::IndexMap;
@@ -119,6 +120,7 @@ fn build_verdict() -> Verdict {
         against: Some(Box::new(build_against())),
         sweep: Some(Box::new(build_sweep())),
         compiled: build_map(build_compiled()),
+        instructions: build_map(build_instructions()),
         exhibit: Some(Box::new(build_exhibit())),
     }
 }
@@ -330,6 +332,16 @@ fn build_tally() -> Tally {
         outcomes: build_map(1),
         blamed: 1,
         seconds: 1.5,
+        instructions: build_instructions(),
+    }
+}
+
+fn build_instructions() -> Instructions {
+    let names = || BTreeSet::from([build_string()]);
+    Instructions {
+        exact: names(),
+        bounded: names(),
+        modelled: names(),
     }
 }
 
@@ -617,6 +629,10 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
             collect_fields(Some(&Judging::default()), &build_judging()),
         ),
         ("Tally", collect_fields(Some(&Tally::default()), &build_tally())),
+        (
+            "Instructions",
+            collect_fields(Some(&Instructions::default()), &build_instructions()),
+        ),
         (
             "Exhibit",
             collect_fields(Some(&Exhibit::default()), &build_exhibit()),

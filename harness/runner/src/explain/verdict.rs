@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use cerith_case::{Case, VerdictKind};
+use cerith_report::describe::to_instructions;
 use cerith_report::event::{Difference, Event, Verdict};
 use cerith_report::{
     Cell, Human, Palette, Tile, Tone, build_tiles, describe_rules, in_words, left_out, render_elements,
@@ -160,6 +161,9 @@ fn record_text(record: &EngineRun, by_rules: bool, palette: Palette) -> String {
         record.outcome.kind(),
         record.seconds
     );
+    if let Some(instructions) = to_instructions(&record.outcome) {
+        let _ = writeln!(text, "      instructions: {instructions}");
+    }
     for line in record
         .outcome
         .finished()
