@@ -51,6 +51,8 @@ pub struct Ptx {
     compiler: Arc<Compiler>,
     /// Schedules besides the default one.
     schedules: u32,
+    /// Maximum threads for one launch.
+    threads: u32,
     stopped: Arc<AtomicBool>,
 }
 
@@ -74,6 +76,7 @@ impl Ptx {
             capabilities,
             compiler: Arc::new(compiler),
             schedules: 0,
+            threads: 1,
             stopped: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -83,6 +86,13 @@ impl Ptx {
     #[must_use]
     pub const fn with_schedules(mut self, schedules: u32) -> Self {
         self.schedules = schedules;
+        self
+    }
+
+    /// Sets the maximum number of threads for one launch. The result does not depend on it.
+    #[must_use]
+    pub const fn with_threads(mut self, threads: u32) -> Self {
+        self.threads = threads;
         self
     }
 }
@@ -139,6 +149,7 @@ impl Ptx {
         let ready = Ready::new(case, compiled, Some(again), Arc::clone(&self.stopped))?;
         Ok(ready.map(|ready| Ready {
             schedules: self.schedules,
+            threads: self.threads,
             ..ready
         }))
     }
@@ -229,6 +240,8 @@ struct Ready {
     recompiler: Option<Recompiler>,
     /// Schedules besides the default one.
     schedules: u32,
+    /// Maximum threads for one launch.
+    threads: u32,
     stopped: Arc<AtomicBool>,
 }
 
@@ -245,6 +258,7 @@ impl Ready {
                 compiled,
                 recompiler: again,
                 schedules: 0,
+                threads: 1,
                 stopped,
             }),
         )
@@ -299,6 +313,7 @@ impl Ready {
                 stop: Some(&self.stopped),
                 deadline: Some((until, TIME)),
                 schedule,
+                threads: self.threads,
                 ..Config::default()
             };
             clear(invocation, &mut memory);

@@ -141,6 +141,11 @@ impl Reference {
         self
     }
 
+    /// The maximum number of threads for one launch.
+    pub const fn threads(&self) -> u32 {
+        self.config.threads
+    }
+
     /// How many more times each case is launched in other orders.
     pub const fn schedules(&self) -> u32 {
         self.schedules

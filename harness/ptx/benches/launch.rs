@@ -117,14 +117,36 @@ const HOPPER: &[u8] = include_bytes!("../tests/golden/hopper/mm_host-3.9.0.ptx.g
 /// The same with a warp that loads and a group that multiplies, for 64 x 64 elements.
 const SPECIALISED: &[u8] = include_bytes!("../tests/golden/hopper/mm_ws-3.9.0.ptx.gz");
 
-/// Multiplies matrices through tensor maps. An item is a step of the loop over `k`, of 64.
-fn run_hopper(bencher: Bencher<'_, '_>, packed: &[u8], tile: u64, threads: u32, shared: u32, k: u64) {
+/// A kernel that multiplies matrices through tensor maps, and the size of its launch.
+struct Product<'a> {
+    packed: &'a [u8],
+    /// Rows and columns of a program's result.
+    tile: u64,
+    /// Threads of a block.
+    threads: u32,
+    shared: u32,
+    k: u64,
+    /// Programs along each of two axes.
+    programs: u32,
+}
+
+/// Multiplies matrices, on so many threads of this machine. An item is a step of the loop over `k`, of 64.
+fn run_hopper(bencher: Bencher<'_, '_>, product: &Product<'_>, workers: u32) {
+    let &Product {
+        packed,
+        tile,
+        threads,
+        shared,
+        k,
+        programs,
+    } = product;
+    let side = tile * u64::from(programs);
     let mut text = String::new();
     flate2::read::GzDecoder::new(packed)
         .read_to_string(&mut text)
         .expect("text");
     let kernel = parse_kernel(&text);
-    let sizes = [[tile, k], [k, tile], [tile, tile]];
+    let sizes = [[side, k], [k, side], [side, side]];
     let bytes = sizes.map(|[rows, columns]| (rows * columns * 2) as usize);
     let mut storages = Storages::new();
     for (nth, size) in bytes.into_iter().enumerate() {
@@ -149,7 +171,7 @@ fn run_hopper(bencher: Bencher<'_, '_>, packed: &[u8], tile: u64, threads: u32, 
             given.push(value.to_le_bytes().to_vec());
         }
     }
-    given.extend([tile, tile, k, 0, 0].map(|value| value.to_le_bytes().to_vec()));
+    given.extend([side, side, k, 0, 0].map(|value| value.to_le_bytes().to_vec()));
     let mut parameters = Vec::new();
     for (parameter, mut given) in kernel.parameters().iter().zip(given) {
         parameters.resize(parameter.offset as usize, 0);
@@ -157,26 +179,60 @@ fn run_hopper(bencher: Bencher<'_, '_>, packed: &[u8], tile: u64, threads: u32, 
         parameters.extend(given);
     }
     let launch = Launch {
-        grid: [1; 3],
+        grid: [programs, programs, 1],
         threads: [threads, 1, 1],
         cluster: [1; 3],
         shared,
         parameters: &parameters,
         scratch: 0,
     };
-    let once = || match kernel.launch(&launch, &mut memory, &Config::default()) {
+    let config = Config {
+        threads: workers,
+        ..Config::default()
+    };
+    let once = || match kernel.launch(&launch, &mut memory, &config) {
         LaunchOutcome::Finished(finished) => assert!(finished.findings.is_empty(), "{finished:?}"),
         other => panic!("{other:?}"),
     };
-    bencher.counter(ItemsCount::new(k / 64)).bench_local(once);
+    let steps = k / 64 * u64::from(programs * programs);
+    bencher.counter(ItemsCount::new(steps)).bench_local(once);
 }
+
+/// One program of 128 x 128 elements.
+const ONE_TILE: Product<'_> = Product {
+    packed: HOPPER,
+    tile: 128,
+    threads: 128,
+    shared: 98328,
+    k: 1024,
+    programs: 1,
+};
 
 #[divan::bench(sample_count = 20)]
 fn hopper_matmul(bencher: Bencher<'_, '_>) {
-    run_hopper(bencher, HOPPER, 128, 128, 98328, 1024);
+    run_hopper(bencher, &ONE_TILE, 1);
 }
 
 #[divan::bench(sample_count = 20)]
 fn hopper_matmul_specialised(bencher: Bencher<'_, '_>) {
-    run_hopper(bencher, SPECIALISED, 64, 256, 57404, 1024);
+    let product = Product {
+        packed: SPECIALISED,
+        tile: 64,
+        threads: 256,
+        shared: 57404,
+        k: 1024,
+        programs: 1,
+    };
+    run_hopper(bencher, &product, 1);
+}
+
+/// 16 programs, on so many threads. The results are the same.
+#[divan::bench(sample_count = 10, args = [1, 2, 4])]
+fn hopper_matmul_16_programs(bencher: Bencher<'_, '_>, workers: u32) {
+    let product = Product {
+        k: 256,
+        programs: 4,
+        ..ONE_TILE
+    };
+    run_hopper(bencher, &product, workers);
 }

@@ -49,6 +49,7 @@ impl Machine<'_> {
         atomic: bool,
     ) -> bool {
         let mut known = true;
+        self.record_access(target, to.len(), false);
         let from = match target {
             Target::Arena(at) => {
                 self.record_read(warp, lane, at, to.len(), atomic);
@@ -99,6 +100,7 @@ impl Machine<'_> {
         known: bool,
         atomic: bool,
     ) -> Result<(), TrapKind> {
+        self.record_access(target, from.len(), true);
         let to = match target {
             Target::Arena(at) => {
                 self.record_write(warp, lane, at, from, atomic);
@@ -117,7 +119,10 @@ impl Machine<'_> {
                     memory: "the parameters",
                 });
             }
-            Target::Module(at) => self.globals.get_mut(at..at + from.len()),
+            Target::Module(at) => {
+                self.has_written_module = true;
+                self.globals.get_mut(at..at + from.len())
+            }
             Target::Scratch(at) => self.scratch.get_mut(at..at + from.len()),
             Target::Shared(at) => {
                 let mut met = None;
@@ -342,6 +347,7 @@ impl Machine<'_> {
 
     /// The bytes of a memory that all threads share, without a record. Empty for others.
     pub(crate) fn peek(&self, target: Target, len: usize) -> &[u8] {
+        self.record_access(target, len, false);
         let bytes = match target {
             Target::Arena(at) => self.memory.arena().0.get(at..at + len),
             Target::Parameters(at) => self.launch.parameters.get(at..at + len),
@@ -355,6 +361,7 @@ impl Machine<'_> {
     /// Writes bytes of the device's memory without a record.
     pub(crate) fn poke(&mut self, target: Target, from: &[u8]) -> Result<(), TrapKind> {
         let len = from.len();
+        self.record_access(target, len, true);
         let to = match target {
             Target::Arena(at) => {
                 let (bytes, states) = self.memory.arena_mut();
@@ -363,7 +370,10 @@ impl Machine<'_> {
                 }
                 bytes.get_mut(at..at + len)
             }
-            Target::Module(at) => self.globals.get_mut(at..at + len),
+            Target::Module(at) => {
+                self.has_written_module = true;
+                self.globals.get_mut(at..at + len)
+            }
             Target::Scratch(at) => self.scratch.get_mut(at..at + len),
             _ => {
                 return Err(TrapKind::ReadOnly {
@@ -387,7 +397,11 @@ impl Machine<'_> {
         let mut bytes = Vec::new();
         while bytes.len() < 4096 {
             let at = address.wrapping_add(bytes.len() as u64);
-            let byte = match self.generic_target(at) {
+            let target = self.generic_target(at);
+            if let Some(target) = target {
+                self.record_access(target, 1, false);
+            }
+            let byte = match target {
                 Some(Target::Module(at)) => self.globals.get(at).copied(),
                 Some(Target::Arena(at)) => self.memory.arena().0.get(at).copied(),
                 Some(Target::Private(at)) => warp.private.get(self.own_bytes(lane, at as u32)).copied(),
@@ -403,7 +417,9 @@ impl Machine<'_> {
 
     /// Reads a byte at a generic address of a lane, for foreign functions.
     pub(crate) fn bytes_at(&self, warp: &Warp, lane: usize, address: u64) -> Option<u8> {
-        match self.generic_target(address)? {
+        let target = self.generic_target(address)?;
+        self.record_access(target, 1, false);
+        match target {
             Target::Private(at) => warp.private.get(self.own_bytes(lane, at as u32)).copied(),
             Target::Module(at) => self.globals.get(at).copied(),
             Target::Arena(at) => self.memory.arena().0.get(at).copied(),

@@ -40,9 +40,14 @@ impl Cluster {
     /// The blocks, in the order of their ranks.
     fn blocks(self) -> impl Iterator<Item = [u32; 3]> {
         let Self { origin, dims } = self;
-        crate::launch::blocks(dims)
-            .map(move |at| std::array::from_fn(|axis| origin[axis].saturating_add(at[axis])))
+        list_blocks(dims).map(move |at| std::array::from_fn(|axis| origin[axis].saturating_add(at[axis])))
     }
+}
+
+/// The blocks of a grid, the first axis first.
+fn list_blocks(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
+    let [width, height, depth] = grid;
+    (0..depth).flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
 }
 
 /// The warps of a cluster, reused for the next one.

@@ -40,6 +40,10 @@ pub struct Config<'w> {
     pub deadline: Option<(Instant, Duration)>,
     /// The order of warps, and the ends of copies.
     pub schedule: Schedule,
+    /// Maximum threads of this machine that execute blocks at once. The result does not depend on it.
+    pub threads: u32,
+    /// Instructions of warps for which more than one thread is worth its start. With 0, threads run every launch that they can.
+    pub share_work: u64,
 }
 
 impl Default for Config<'_> {
@@ -51,6 +55,8 @@ impl Default for Config<'_> {
             stop: None,
             deadline: None,
             schedule: Schedule::default(),
+            threads: 1,
+            share_work: 1 << 15,
         }
     }
 }

@@ -13,25 +13,14 @@
 
 use cerith_memory::{ByteState, Memory};
 
-use crate::barrier::ClusterBarrier;
-use crate::block::{Block, Cluster, WarpOrder};
-use crate::clock::Components;
+use crate::block::WarpOrder;
 use crate::cluster::MAX_BLOCKS;
 use crate::config::{Config, Launch};
-use crate::cta::Cta;
-use crate::global::{Global, Race};
+use crate::global::Race;
 use crate::kernel::Kernel;
-use crate::machine::{Machine, Stop};
-use crate::meeting::Meetings;
-use crate::outcome::{
-    Exhausted, Finding, FindingKind, Finished, LaunchOutcome, Resource, Thread, Trap, TrapKind,
-};
-use crate::release::Releases;
-use crate::schedule::Scheduler;
-use crate::shared::Shared;
-
-/// The content of uninitialised bytes in the first run.
-const FILL: u8 = 0xA9;
+use crate::machine::Stop;
+use crate::outcome::{Exhausted, Finding, FindingKind, LaunchOutcome, Resource, Trap, TrapKind};
+use crate::sequence::{Ran, Run, Sequence};
 
 /// Maximum threads of a block.
 const MOST_THREADS: u64 = 1024;
@@ -128,17 +117,7 @@ impl Kernel {
     fn too_much(&self, launch: &Launch<'_>, config: &Config<'_>) -> Option<Exhausted> {
         let product = |of: [u32; 3]| of.iter().fold(1u64, |all, &of| all.saturating_mul(of.into()));
         let (threads, blocks) = (product(launch.threads), product(launch.cluster));
-        let warps = threads.div_ceil(32);
-        let each = (self.registers as u64 * 260)
-            .saturating_add(self.predicates as u64 * 8)
-            .saturating_add(self.private * 32);
-        // Shared memory has the state of each byte's past.
-        let shared = self.shared.saturating_add(launch.shared.into()).saturating_mul(8);
-        let bytes = warps
-            .saturating_mul(each)
-            .saturating_add(shared)
-            .saturating_mul(blocks)
-            .saturating_add(launch.scratch);
+        let bytes = self.count_bytes(launch);
         let exceeds = threads > MOST_THREADS || blocks > MAX_BLOCKS.into() || bytes > config.memory_limit;
         exceeds.then_some(Exhausted {
             resource: Resource::Memory,
@@ -146,89 +125,28 @@ impl Kernel {
         })
     }
 
+    /// Bytes of the registers, the blocks' memory and the scratch memory that run at a time.
+    pub(crate) fn count_bytes(&self, launch: &Launch<'_>) -> u64 {
+        let product = |of: [u32; 3]| of.iter().fold(1u64, |all, &of| all.saturating_mul(of.into()));
+        let warps = product(launch.threads).div_ceil(32);
+        let each = (self.registers as u64 * 260)
+            .saturating_add(self.predicates as u64 * 8)
+            .saturating_add(self.private * 32);
+        // Shared memory has the state of each byte's past.
+        let shared = self.shared.saturating_add(launch.shared.into()).saturating_mul(8);
+        warps
+            .saturating_mul(each)
+            .saturating_add(shared)
+            .saturating_mul(product(launch.cluster))
+            .saturating_add(launch.scratch)
+    }
+
     /// Runs all blocks once.
     fn run_blocks(&self, launch: &Launch<'_>, memory: &mut Memory, config: &Config<'_>, run: Run) -> Ran {
-        let Run { fill, clean, order } = run;
-        let threads: u32 = launch.threads.iter().product();
-        let dims = launch.cluster;
-        let count: u32 = dims.iter().product();
-        let mut machine = Machine {
-            kernel: self,
-            launch,
-            config,
-            memory,
-            scratch: vec![FILL; launch.scratch as usize],
-            globals: self.globals.clone(),
-            shared: Shared::default(),
-            // The lanes of a single warp run in step.
-            global: ((threads > 32 || count > 1 || self.is_asynchronous)
-                && !clean
-                && order == WarpOrder::Ascending)
-                .then(Global::default),
-            block: [0; 3],
-            rank: 0,
-            cta: Cta::new([0; 3], threads),
-            others: Vec::new(),
-            cluster: ClusterBarrier::new(threads),
-            flights: Vec::new(),
-            components: Components::default(),
-            releases: Releases::default(),
-            meetings: Meetings::default(),
-            scheduler: Scheduler::new(config.schedule),
-            tests_fail: false,
-            epoch: 0,
-            executed: vec![false; self.steps.len()],
-            fuel: config.fuel,
-            look: 0,
-            prints: Vec::new(),
-            printed: 0,
-            findings: Vec::new(),
-            reported: Vec::new(),
-            suspect: None,
-        };
-        let shared = self.shared as usize + launch.shared as usize;
-        let mut block = Block::new(self, threads, count, shared);
-        let mut end = Ok(());
-        let mut first = true;
-        let clusters = std::array::from_fn(|axis| launch.grid[axis].div_ceil(dims[axis].max(1)));
-        for at in blocks(clusters) {
-            let origin = std::array::from_fn(|axis| at[axis].saturating_mul(dims[axis]));
-            machine.block = origin;
-            if let Some(global) = &mut machine.global {
-                global.begin_block();
-            }
-            let cluster = Cluster { origin, dims };
-            end = block.run(&mut machine, cluster, order, (fill, first || clean));
-            if end.is_err() {
-                break;
-            }
-            first = false;
-        }
-        let left = machine.fuel.saturating_add(machine.look);
-        Ran {
-            race: machine
-                .global
-                .filter(|global| !global.has_shared_atomics)
-                .and_then(|global| global.race),
-            suspect: machine.suspect,
-            end: end.map(|()| Finished {
-                prints: machine
-                    .prints
-                    .into_iter()
-                    .map(|line| line.trim_end_matches('\n').to_owned())
-                    .collect(),
-                findings: machine.findings,
-                steps: config.fuel.saturating_sub(left),
-                executed: self.describe_executed(&machine.executed),
-            }),
-        }
+        let mut sequence = Sequence::new(self, launch, memory, config, run);
+        let end = sequence.run_all(sequence.count_clusters());
+        sequence.finish(end)
     }
-}
-
-/// The blocks of a grid, the first axis first.
-pub(crate) fn blocks(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
-    let [width, height, depth] = grid;
-    (0..depth).flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
 }
 
 /// Sets all bytes that an earlier launch left uninitialised.
@@ -253,29 +171,4 @@ fn mark_differing(memory: &mut Memory, others: [&Memory; 2]) -> bool {
         }
     }
     any
-}
-
-/// How the blocks of a launch are run.
-#[derive(Clone, Copy)]
-struct Run {
-    /// The content of uninitialised bytes.
-    fill: u8,
-    /// Whether each block begins with fresh registers.
-    clean: bool,
-    order: WarpOrder,
-}
-
-impl Run {
-    const FIRST: Self = Self {
-        fill: FILL,
-        clean: false,
-        order: WarpOrder::Ascending,
-    };
-}
-
-/// The result of a run.
-struct Ran {
-    end: Result<Finished, Stop>,
-    suspect: Option<(u32, Thread)>,
-    race: Option<Race>,
 }

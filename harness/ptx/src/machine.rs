@@ -1,7 +1,7 @@
 //! The state that all warps of a launch share: memory, limits, findings. See [`crate::warp`] for warps and
 //! [`crate::block`] for their order.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_memory::{Memory, ORIGIN};
@@ -11,6 +11,7 @@ use crate::barrier::ClusterBarrier;
 use crate::clock::Components;
 use crate::config::{Config, Launch, SCRATCH_WINDOW};
 use crate::cta::Cta;
+use crate::footprint::Footprints;
 use crate::global::{Global, Race};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::meeting::Meetings;
@@ -27,6 +28,9 @@ use crate::warp::Warp;
 
 /// Steps between two checks of the clock and the stop flag.
 const LOOK: u64 = 1 << 12;
+
+/// A finding: its kind and its two steps.
+pub(crate) type ReportKey = (FindingKind, u32, u32);
 
 /// Why execution ends early.
 #[derive(Debug)]
@@ -72,6 +76,10 @@ pub(crate) struct Machine<'l> {
     pub(crate) shared: Shared,
     /// Accesses to the global memory, if races between warps are checked.
     pub(crate) global: Option<Global>,
+    /// Accesses to the memory of all blocks, if other threads run other blocks of the launch.
+    pub(crate) footprints: Option<Footprints>,
+    /// Whether a variable of the module was written.
+    pub(crate) has_written_module: bool,
     /// The current block, its rank in the cluster, and its state.
     pub(crate) block: [u32; 3],
     pub(crate) rank: u16,
@@ -93,11 +101,13 @@ pub(crate) struct Machine<'l> {
     /// Steps left, and steps until the next check.
     pub(crate) fuel: u64,
     pub(crate) look: u64,
+    /// Set if another thread finds that the launch must run in one thread.
+    pub(crate) abandoned: Option<&'l AtomicBool>,
     pub(crate) prints: Vec<String>,
     pub(crate) printed: usize,
     pub(crate) findings: Vec<Finding>,
     /// The findings so far, as pairs of steps.
-    pub(crate) reported: Vec<(FindingKind, u32, u32)>,
+    pub(crate) reported: Vec<ReportKey>,
     /// The first instruction and thread that may have stored an uninitialised value.
     pub(crate) suspect: Option<(u32, Thread)>,
 }
@@ -144,15 +154,58 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Counts an operation that takes as long as many steps, so that limits of time are kept.
+    /// Brings the next check of the limits of time forward, after an operation that takes as long as many steps.
     pub(crate) fn charge(&mut self, steps: u64) {
+        let taken = self.look.min(steps);
+        self.look -= taken;
+        self.fuel += taken;
+    }
+
+    /// Steps left.
+    pub(crate) const fn count_left(&self) -> u64 {
+        self.fuel.saturating_add(self.look)
+    }
+
+    /// Steps that all blocks took so far.
+    pub(crate) const fn count_used(&self) -> u64 {
+        self.config.fuel.saturating_sub(self.count_left())
+    }
+
+    /// Takes steps from those left.
+    pub(crate) const fn deduct_steps(&mut self, steps: u64) {
+        let missing = steps.saturating_sub(self.look);
         self.look = self.look.saturating_sub(steps);
+        self.fuel = self.fuel.saturating_sub(missing);
+    }
+
+    /// Whether the order of blocks may matter for a reason other than their accesses to memory.
+    pub(crate) const fn depends_on_order(&self) -> bool {
+        self.has_written_module || self.suspect.is_some() || !self.prints.is_empty()
+    }
+
+    /// Records an access to memory that all blocks share, or to a variable of the module.
+    #[inline]
+    pub(crate) fn record_access(&self, target: Target, len: usize, writes: bool) {
+        let Some(footprints) = &self.footprints else {
+            return;
+        };
+        let (footprint, at) = match target {
+            Target::Arena(at) => (&footprints.arena, at),
+            Target::Scratch(at) => (&footprints.scratch, at),
+            _ => return,
+        };
+        if writes {
+            footprint.record_write(at, len);
+        } else {
+            footprint.record_read(at, len);
+        }
     }
 
     /// Checks the limits, and allows the steps until the next check.
     #[cold]
     fn refuel(&mut self) -> Result<(), Stop> {
-        if self.config.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+        let is_set = |flag: Option<&AtomicBool>| flag.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        if is_set(self.config.stop) || is_set(self.abandoned) {
             return Err(Stop::Stopped);
         }
         if let Some((until, given)) = self.config.deadline
@@ -202,8 +255,8 @@ impl Machine<'_> {
         if self.reported.len() >= MOST_FINDINGS || self.reported.contains(&key) {
             return;
         }
-        self.reported.push(key);
         let Some(at) = self.locate_step(step) else { return };
+        self.reported.push(key);
         self.findings.push(Finding {
             kind,
             instruction: at,

@@ -59,9 +59,10 @@ const GROUP: usize = 4;
 const MAX_STARVED_ROUNDS: u32 = 64;
 
 impl Scheduler {
-    pub(crate) const fn new(schedule: Schedule) -> Self {
+    /// The choices in a cluster, by its number in the grid.
+    pub(crate) const fn new(schedule: Schedule, cluster: u64) -> Self {
         let state = match schedule {
-            Schedule::Random(seed) => seed,
+            Schedule::Random(seed) => seed ^ cluster.wrapping_mul(0xa076_1d64_78bd_642f),
             Schedule::Latest | Schedule::Earliest | Schedule::Starved(_) => 0,
         };
         Self { schedule, state }

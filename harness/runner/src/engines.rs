@@ -62,7 +62,7 @@ impl Setup {
 }
 
 /// Sets up the requested engines, or the default ones of a corpus, with this reference. Each uses at most `jobs` workers. `ptx`
-/// launches each case in as many other schedules as the reference.
+/// launches each case in as many other schedules, and with as many threads, as the reference.
 pub fn set_up(
     reference: Reference,
     wanted: &[EngineId],
@@ -233,7 +233,10 @@ impl Opener<'_> {
     fn open_ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, OpenError> {
         let offline = self.offline || self.by_default;
         let compiler = open_compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.host)?;
-        let ptx = Arc::new(Ptx::new(compiler).with_schedules(self.reference.schedules()));
+        let ptx = Ptx::new(compiler)
+            .with_schedules(self.reference.schedules())
+            .with_threads(self.reference.threads());
+        let ptx = Arc::new(ptx);
         if !self.by_default {
             return Ok(ptx);
         }

@@ -10,3 +10,4 @@ mod instructions;
 mod operations;
 mod products;
 mod semantics;
+mod threads;
