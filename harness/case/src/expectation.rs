@@ -46,7 +46,7 @@ impl Expectation {
     /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a
     /// target was seen with the code for the GPU that executes; code for other targets may do the same. So may a
     /// stage of the compiler, if it is that stage that is wrong. `ptx:sm_90a` executes the code of `cuda`, but without the
-    /// assembler and the GPU ([`Self::is_of_shared_code`]).
+    /// assembler and the GPU, so it is binding there only if it is about the code that both share.
     pub fn is_binding(&self, engine: &str) -> bool {
         let Some(engine) = EnginePattern::parse(engine) else {
             return true;

@@ -3,7 +3,7 @@
 //! - [`Storage`] owns bytes, [`Tensor`] is a view of one; [`Storages`] is the set that a case is built in. View
 //!   operations are methods of [`Tensor`] (module [`view`]), operations that may copy are methods of [`Storages`]
 //!   (module `copy`); both have torch's meaning and torch's errors ([`TorchError`]).
-//! - [`element`] names elements in words, for messages.
+//! - [`element_text`] names elements in words, for messages.
 //! - [`overlap`] computes exactly which bytes two tensors share.
 //! - A storage of any size can be *sparse*: its content is a [`Rule`], and a launch computes only the pages that it touches.
 //! - [`Memory`] lays storages out in a virtual address space with guard zones between them, and maps an address back to a

@@ -203,10 +203,11 @@ pub(crate) fn has_happened(
 }
 
 /// Whether `ptx` traps where an expectation has the name that CUDA's driver gives a fault of the GPU. The executor reports the same
-/// instruction under a name of its own.
+/// instruction under a name of its own. A race is no fault.
 fn shows_fault(witness: &Witness<'_>, part: &str) -> bool {
     matches!(witness.id, EngineId::Ptx { .. })
         && matches!(witness.outcome, Outcome::Trapped(Trap::Raised, _))
+        && !shows_race(witness)
         && part.starts_with("CUDA_ERROR_")
 }
 

@@ -133,6 +133,7 @@ fn parse_outcome(word: &str, reference: bool) -> Outcome {
             }),
         ),
         "race" => Outcome::Trapped(Trap::Raised, complaint(GLOBAL_RACE)),
+        "misaligned" => Outcome::Trapped(Trap::Raised, complaint(word)),
         number => {
             let value: f32 = number.parse().expect(number);
             finish(build_memory([value, 1.0, 1.0, 1.0]), reference.then_some(STORED))
@@ -554,10 +555,12 @@ fn a_fault_of_the_gpu_is_a_trap_of_its_code() {
             one.message = Some(message.to_owned());
         }
     };
-    let line = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=race";
+    let line = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=misaligned";
     let unexpected = "NOT expected, unexpected [ptx@3.9.0:sm_90a], [NotTried]";
-    let named = fault("CUDA_ERROR_ILLEGAL_INSTRUCTION");
+    let named = fault("CUDA_ERROR_MISALIGNED_ADDRESS");
     check_shared(&["cuda"], named, line, "expected, unexpected [], [Yes]");
+    let raced = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=race";
+    check_shared(&["cuda"], named, raced, unexpected);
     check_shared(&["cuda"], fault("launch_pdl"), line, unexpected);
     let finished = "reference=1 interpret@3.9.0=1 ptx@3.9.0:sm_90a=2";
     check_shared(&["cuda"], named, finished, unexpected);
