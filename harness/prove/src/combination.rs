@@ -31,13 +31,15 @@ pub fn is_combination(goal: &Polynomial, given: &[Polynomial]) -> bool {
     let rounded = goal
         .scale(FRACTION)
         .and_then(|goal| goal.add_number(FRACTION - 1));
-    solve(goal, &used) || rounded.is_some_and(|goal| solve(&goal, &used))
+    // What is a sum is one with the greater constant too. Without the fraction, numbers are smaller.
+    let found = rounded.and_then(|rounded| solve(&rounded, &used));
+    found.or_else(|| solve(goal, &used)).unwrap_or(false)
 }
 
 /// Whether such a sum of `given` is -1: the facts contradict each other.
 pub fn is_contradiction(given: &[Polynomial]) -> bool {
     let goal = Polynomial::from_number(-1);
-    remove_useless(&goal, given).is_some_and(|used| solve(&goal, &used))
+    remove_useless(&goal, given).is_some_and(|used| solve(&goal, &used).unwrap_or(false))
 }
 
 /// Removes the polynomials that can't be part of a sum. `None` if no sum has the monomials of the goal.
@@ -71,34 +73,46 @@ fn remove_useless<'a>(goal: &Polynomial, given: &'a [Polynomial]) -> Option<Vec<
     }
 }
 
-/// Whether the linear program has a solution. False also if it is too large.
-fn solve(goal: &Polynomial, used: &[&Polynomial]) -> bool {
-    let mut monomials: BTreeSet<&Monomial> = goal.terms().map(|(monomial, _)| monomial).collect();
-    monomials.extend(
-        used.iter()
-            .flat_map(|one| one.terms())
-            .map(|(monomial, _)| monomial),
-    );
+/// Whether the linear program has a solution. `None` if it is too large, or the search gives up.
+fn solve(goal: &Polynomial, used: &[&Polynomial]) -> Option<bool> {
+    let all = used.iter().copied().chain([goal]);
+    let monomials: BTreeSet<&Monomial> = all
+        .flat_map(Polynomial::terms)
+        .map(|(monomial, _)| monomial)
+        .collect();
     let constant = Monomial::new();
-    monomials.insert(&constant);
+    let monomials = monomials.into_iter().filter(|monomial| !monomial.is_empty());
+    let numbers: BTreeMap<&Monomial, usize> = [&constant].into_iter().chain(monomials).zip(0..).collect();
     // A column for each polynomial and one for the constant that is left over; the last one is the right side.
     let columns = used.len() + 2;
-    if monomials.len().saturating_mul(columns) > MAX_CELLS {
-        return false;
+    if numbers.len().saturating_mul(columns) > MAX_CELLS {
+        return None;
     }
-    let mut rows: Vec<Vec<i128>> = Vec::with_capacity(monomials.len());
-    for monomial in monomials {
-        let mut row: Vec<i128> = used.iter().map(|one| one.coefficient(monomial)).collect();
-        row.push(i128::from(monomial.is_empty()));
-        row.push(goal.coefficient(monomial));
-        if goal.coefficient(monomial) < 0 {
-            for number in &mut row {
-                *number = number.saturating_neg();
-            }
+    let mut rows: Vec<Vec<i128>> = vec![vec![0; columns]; numbers.len()];
+    let mut set = |monomial: &Monomial, column: usize, number: i128| {
+        let row = numbers.get(monomial).and_then(|&row| rows.get_mut(row));
+        if let Some(cell) = row.and_then(|row| row.get_mut(column)) {
+            *cell = number;
         }
-        rows.push(row);
+    };
+    set(&constant, columns - 2, 1);
+    for (column, one) in used.iter().enumerate() {
+        for (monomial, coefficient) in one.terms() {
+            set(monomial, column, coefficient);
+        }
     }
-    find_feasible(&rows, columns - 1).unwrap_or(false)
+    for (monomial, coefficient) in goal.terms() {
+        set(monomial, columns - 1, coefficient);
+    }
+    for row in rows
+        .iter_mut()
+        .filter(|row| row.last().is_some_and(|&right| right < 0))
+    {
+        for number in row {
+            *number = number.saturating_neg();
+        }
+    }
+    find_feasible(&rows, columns - 1)
 }
 
 /// Phase one of the simplex method. Every row begins with an artificial variable of its own, which isn't stored, and `basis` has the
