@@ -60,7 +60,7 @@ fn parse_outcome(word: &str, reference: bool) -> Outcome {
         "rejected" => Outcome::Rejected(complaint("rejected")),
         "undefined" => Outcome::Trapped(Trap::Undefined, complaint("out-of-bounds")),
         "assert" => Outcome::Trapped(Trap::Assert, complaint("assertion-failed")),
-        "AssertionError" | "TypeError" => Outcome::Trapped(Trap::Raised, complaint(word)),
+        "AssertionError" | "TypeError" | "misaligned" => Outcome::Trapped(Trap::Raised, complaint(word)),
         "bitcast" => Outcome::Rejected(Box::new(Complaint::new("rejected", "cannot bitcast f32 to i16"))),
         "library" => {
             let message = "cannot convert None of type <class 'NoneType'> to tensor";
@@ -133,7 +133,6 @@ fn parse_outcome(word: &str, reference: bool) -> Outcome {
             }),
         ),
         "race" => Outcome::Trapped(Trap::Raised, complaint(GLOBAL_RACE)),
-        "misaligned" => Outcome::Trapped(Trap::Raised, complaint(word)),
         number => {
             let value: f32 = number.parse().expect(number);
             finish(build_memory([value, 1.0, 1.0, 1.0]), reference.then_some(STORED))
