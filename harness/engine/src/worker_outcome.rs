@@ -1,4 +1,4 @@
-//! Outcomes of workers' answers that are no results: exceptions of Python and of Triton's compiler, and workers that end without an answer.
+//! Outcomes of workers' answers without a result: exceptions of Python and of Triton's compiler, and workers that end without an answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What the name of a parameter says about it: whether a tensor holds integers, and a value for a number. A guess, used only where the
-//! launcher's text says nothing.
+//! Guesses from the names of parameters, if the launcher's text determines nothing: whether a tensor holds integers, and a value for a
+//! number.
 
 use super::plan::Scalar;
 

@@ -31,7 +31,7 @@ pub fn is_combination(goal: &Polynomial, given: &[Polynomial]) -> bool {
     let rounded = goal
         .scale(FRACTION)
         .and_then(|goal| goal.add_number(FRACTION - 1));
-    // What is a sum is one with the greater constant too. Without the fraction, numbers are smaller.
+    // A sum stays one with a greater constant. Without the fraction, numbers are smaller.
     let found = rounded.and_then(|rounded| solve(&rounded, &used));
     found.or_else(|| solve(goal, &used)).unwrap_or(false)
 }

@@ -203,7 +203,7 @@ pub(crate) fn has_happened(
 }
 
 /// Whether `ptx` traps where an expectation has the name that CUDA's driver gives a fault of the GPU. The executor reports the same
-/// instruction under a name of its own. A race is no fault.
+/// instruction under a name of its own. A race is not a fault.
 fn shows_fault(witness: &Witness<'_>, part: &str) -> bool {
     matches!(witness.id, EngineId::Ptx { .. })
         && matches!(witness.outcome, Outcome::Trapped(Trap::Raised, _))
