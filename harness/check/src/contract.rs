@@ -190,10 +190,34 @@ impl Fit<'_> {
         self.relations.holds(size, value)
     }
 
+    /// Number of values in all launches.
+    fn count_values(&self, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> usize {
+        let values: BTreeSet<Option<i64>> = self.relations.launches.iter().map(value).collect();
+        values.len()
+    }
+
     /// Whether launches differ in a value.
     fn varies(&self, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> bool {
-        let values: BTreeSet<Option<i64>> = self.relations.launches.iter().map(value).collect();
-        values.len() > 1
+        self.count_values(value) > 1
+    }
+
+    /// Whether a factor or a divisor is more than 1 in some launch. One that is always 1 shows nothing.
+    fn exceeds_one(&self, size: &Size) -> bool {
+        let mut values = self
+            .relations
+            .launches
+            .iter()
+            .map(|seen| size.evaluate(&seen.numbers));
+        values.any(|value| value.is_some_and(|value| value > 1))
+    }
+
+    /// The integer arguments, then the sizes that already have a name.
+    fn list_factors(&self) -> Vec<Size> {
+        let mut factors = self.list_arguments();
+        let sizes = self.sizes.iter().filter(|size| !factors.contains(size));
+        let sizes: Vec<Size> = sizes.cloned().collect();
+        factors.extend(sizes);
+        factors
     }
 
     /// The integer arguments, those that are passed at run time first.
@@ -326,23 +350,12 @@ impl Fit<'_> {
         if !self.varies(value) {
             return None;
         }
-        let mut factors = self.list_arguments();
-        let sizes = self.sizes.iter().filter(|size| !factors.contains(size));
-        let sizes: Vec<Size> = sizes.cloned().collect();
-        factors.extend(sizes);
+        let factors = self.list_factors();
         let numbers = FACTORS.map(Size::Number);
         for (nth, a) in factors.iter().enumerate() {
             for b in numbers.iter().chain(factors.iter().skip(nth)) {
                 let parts = [a.clone(), b.clone()];
-                // A factor that is always 1 would make anything a product.
-                let is_proper = parts.iter().all(|part| {
-                    let mut values = self
-                        .relations
-                        .launches
-                        .iter()
-                        .map(|seen| part.evaluate(&seen.numbers));
-                    values.any(|value| value.is_some_and(|value| value > 1))
-                });
+                let is_proper = parts.iter().all(|part| self.exceeds_one(part));
                 let product = Size::Product(parts.to_vec());
                 if is_proper && self.holds(&product, value) {
                     return Some(product);
@@ -354,27 +367,13 @@ impl Fit<'_> {
 
     /// The number of blocks of an argument or a size that equals a value in all launches of a launcher.
     fn find_quotient(&self, value: &dyn Fn(&LaunchNumbers) -> Option<i64>) -> Option<Size> {
-        let values: BTreeSet<Option<i64>> = self.relations.launches.iter().map(value).collect();
-        if values.len() < MIN_QUOTIENTS || self.relations.source != Some(Source::Launcher) {
+        if self.count_values(value) < MIN_QUOTIENTS || self.relations.source != Some(Source::Launcher) {
             return None;
         }
-        let arguments = self.list_arguments();
-        let sizes = self.sizes.iter().filter(|size| !arguments.contains(size));
-        let is_divided = |block: &Size| {
-            let mut blocks = self
-                .relations
-                .launches
-                .iter()
-                .map(|seen| block.evaluate(&seen.numbers));
-            blocks.any(|block| block.is_some_and(|block| block > 1))
-        };
         let blocks = self.relations.constants.iter().cloned().map(Size::Name);
-        let blocks: Vec<Size> = blocks.filter(is_divided).collect();
-        let mut quotients = arguments.iter().chain(sizes).flat_map(|size| {
-            let cdiv = |block: &Size| Size::Cdiv(Box::new(size.clone()), Box::new(block.clone()));
-            blocks.iter().map(cdiv).collect::<Vec<_>>()
-        });
-        quotients.find(|quotient| self.holds(quotient, value))
+        let blocks: Vec<Size> = blocks.filter(|block| self.exceeds_one(block)).collect();
+        let quotients = list_quotients(&self.list_factors(), &blocks);
+        quotients.into_iter().find(|quotient| self.holds(quotient, value))
     }
 
     fn find_stride(&self, name: &str, dim: usize, dims: &[Size]) -> Size {
@@ -411,14 +410,7 @@ impl Fit<'_> {
             let mut factors: Vec<Size> = self.sizes.clone();
             let arguments = self.list_arguments().into_iter();
             factors.extend(arguments.filter(|one| !self.sizes.contains(one)));
-            let quotients: Vec<Size> = factors
-                .iter()
-                .flat_map(|size| {
-                    let cdiv = |block: &Size| Size::Cdiv(Box::new(size.clone()), Box::new(block.clone()));
-                    blocks.iter().map(cdiv).collect::<Vec<_>>()
-                })
-                .collect();
-            factors.extend(quotients);
+            factors.extend(list_quotients(&factors, &blocks));
             // A factor that is 1 in all launches shows nothing.
             factors.retain(|one| self.varies(&|seen| one.evaluate(&seen.numbers)));
             let single = factors.iter().find(|one| self.holds(one, &value)).cloned();
@@ -545,6 +537,16 @@ impl Fit<'_> {
             }
         }
     }
+}
+
+/// The numbers of blocks of each size.
+fn list_quotients(sizes: &[Size], blocks: &[Size]) -> Vec<Size> {
+    let pairs = sizes
+        .iter()
+        .flat_map(|size| blocks.iter().map(move |block| (size, block)));
+    pairs
+        .map(|(size, block)| Size::Cdiv(Box::new(size.clone()), Box::new(block.clone())))
+        .collect()
 }
 
 fn list(sizes: &[Size]) -> String {
