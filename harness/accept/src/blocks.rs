@@ -24,7 +24,7 @@ use cerith_interp::program::{Op, Slot, Step};
 use cerith_interp::value::{Poison, Repr, Value, write};
 
 impl Machine<'_> {
-    /// Runs a step on whole blocks of floats. False, and nothing done, where that cannot be.
+    /// Runs a step on whole blocks of floats. If it returns false, the caller must run the step lane by lane.
     pub(super) fn execute_wide(&mut self, step: &Step) -> Result<bool, Halt> {
         match step.op {
             Op::Plain(OpKind::Store { mask }) => return self.wide_store(mask, step),
@@ -116,7 +116,7 @@ impl Machine<'_> {
         Ok(stored)
     }
 
-    /// Combines rows by an operation that does not round.
+    /// Reduces rows by a sum, a maximum or a minimum.
     fn wide_reduce(&mut self, axis: usize, combine: Combine, step: &Step) -> Result<bool, Halt> {
         let &[slot] = step.ins.as_slice() else {
             return Ok(false);
@@ -193,7 +193,7 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    /// Leaves lanes in memory that follow each other there.
+    /// Stores lanes in adjacent elements.
     fn keep(&mut self, place: StorageByte, wide: &Wide, lanes: Range<usize>) {
         let size = wide.dtype.size();
         let range = place.offset..place.offset + lanes.len() * size;
@@ -218,7 +218,7 @@ impl Machine<'_> {
         self.map.set_wide(place.storage, place.offset, wide, lanes);
     }
 
-    /// A float value in parts, lane by lane.
+    /// A float value as a block. `None` if it has no such form.
     pub(super) fn read_wide(&mut self, slot: Slot) -> Result<Option<Rc<Wide>>, Halt> {
         let (dtype, lanes) = (compute_dtype(self.layout(slot).elem), self.layout(slot).lanes);
         Ok(match self.read_source(slot)? {
@@ -234,7 +234,7 @@ impl Machine<'_> {
         })
     }
 
-    /// A float value in parts, if it has such.
+    /// A float value as an operand of operations on blocks. `None` if it has no such form.
     pub(super) fn read_source(&mut self, slot: Slot) -> Result<Option<Source>, Halt> {
         let layout = self.layout(slot);
         let dtype = compute_dtype(layout.elem);
@@ -302,7 +302,7 @@ impl Machine<'_> {
     ) -> Result<Option<Wide>, Halt> {
         let accuracy = Accuracy::of_unary(op, dtype);
         let slow = |x: Lane| float::apply_unary(op, dtype, x);
-        // As the function of a number is, and NaN where there is none.
+        // If the error is not in units, NaN sends every lane to `slow`.
         let steps = |magnitude: f64| accuracy.count_units(dtype, magnitude).unwrap_or(f64::NAN);
         macro_rules! monotone {
             ($function:expr) => {
@@ -383,7 +383,7 @@ impl Machine<'_> {
         let widens = from.bits() < dtype.bits();
         let at_once = |x: Chunk<'_>, out: &mut Out<'_>| {
             if from == dtype {
-                // The ends stay as they are: those of a sum lie between numbers of the dtype.
+                // A cast to the same dtype must not round: the ends of a sum may lie between numbers of the dtype.
                 chunk::select(&[1; LANES], x, x, out)
             } else {
                 near && chunk::cast(dtype, widens, x, out)
@@ -394,7 +394,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Compares where every comparison is decided.
+    /// Compares lanes. Returns false if the comparison of a lane is undecided.
     fn wide_compare(&mut self, predicate: CmpPredicate, step: &Step) -> Result<bool, Halt> {
         let out = step.outs[0];
         let lanes = self.layout(out).lanes;
@@ -486,7 +486,8 @@ impl Machine<'_> {
     }
 }
 
-/// The next lanes of a row that follow each other in a block, where they are finite numbers, intervals of them or products.
+/// The next [`LANES`] lanes of a row. `None` if they are not one chunk of the block, or if a lane is not a finite number, an
+/// interval of them or a product.
 fn read_terms(wide: &Wide, along: Axis, row: usize, done: usize) -> Option<Chunk<'_>> {
     let first = along.lane_at(row, done);
     let fits =

@@ -1,8 +1,8 @@
-//! Some lanes of a block at once, in loops without branches, which vectorise. A loop that finds something out of the ordinary (an
-//! infinity, a zero that a product stays one beside, a number that is subnormal in the dtype) says so, and that lane goes by itself
-//! through [`super::float`].
+//! Operations on [`LANES`] lanes of a block at once, in loops without branches, so that the compiler vectorises them. Each loop
+//! marks the lanes that it cannot compute: infinities, numbers that are subnormal in the dtype, and products plus zero, which stay
+//! products. The caller computes each of these lanes with [`super::float`].
 //!
-//! Invariant: lanes come out as [`super::float`] makes them, to the bit.
+//! Invariant: results equal those of [`super::float`] to the bit.
 
 #![expect(
     clippy::inline_always,
@@ -17,13 +17,13 @@ use super::ends::{NORMAL, add_ulps, fma_to_odd, is_ordinary, max, min, step_down
 use super::rounding::{Brain, Half, Round, Single};
 use super::wide::{BITS, INTERVAL, PRODUCT, Tag, Wide};
 
-/// Lanes of a chunk.
+/// The number of lanes in a chunk.
 pub(super) const LANES: usize = 32;
 
 /// A number for each lane.
 pub(super) type Ends = [f64; LANES];
 
-/// Lanes of a block.
+/// Adjacent lanes of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunk<'a> {
     pub low: &'a Ends,
@@ -37,7 +37,7 @@ pub(super) struct Chunk<'a> {
 struct Kinds(Tag);
 
 impl Kinds {
-    /// Whether there are exact ones alone, or products.
+    /// Whether all lanes are exact numbers or products.
     const fn is_exact(self) -> bool {
         self.0 & !PRODUCT == BITS
     }
@@ -47,7 +47,7 @@ impl Kinds {
     }
 }
 
-/// Lanes that do not lie in a block: those of a value that is the same everywhere.
+/// A chunk of a value that is the same in all lanes. It is not part of a block.
 #[derive(Clone, Debug)]
 pub(super) struct UniformChunk {
     low: Ends,
@@ -57,7 +57,7 @@ pub(super) struct UniformChunk {
 }
 
 impl UniformChunk {
-    /// The same lane everywhere.
+    /// Copies one lane to all lanes.
     pub(super) fn new(low: f64, high: f64, tag: Tag, factors: [f64; 2]) -> Self {
         Self {
             low: [low; LANES],
@@ -78,7 +78,7 @@ impl UniformChunk {
 }
 
 impl Wide {
-    /// The `nth` chunk of lanes; `None` for a rest that is smaller.
+    /// The `nth` chunk of lanes. `None` if fewer lanes than a chunk are left.
     #[inline]
     pub(super) fn chunk(&self, nth: usize) -> Option<Chunk<'_>> {
         let factors = match &self.factors {
@@ -103,7 +103,7 @@ impl Chunk<'_> {
         Kinds(self.tags.iter().fold(BITS, |any, &tag| any | tag))
     }
 
-    /// Whether there are finite numbers, intervals of them and products alone.
+    /// Whether all lanes are finite numbers, intervals of them or products.
     pub(super) fn is_finite(&self) -> bool {
         let ends = self.low.iter().zip(self.high);
         self.kinds().0 & !(INTERVAL | PRODUCT) == BITS
@@ -120,7 +120,7 @@ impl Chunk<'_> {
         Terms { low, high, exact }
     }
 
-    /// The terms of a sum, negated if `NEGATIVE`: products are not rounded.
+    /// The ends of the terms of a sum, negated if `NEGATIVE`. The ends of a product include its value before rounding.
     #[inline(always)]
     fn compute_unrounded<'b, const NEGATIVE: bool>(&'b self, room: &'b mut [Ends; 2]) -> [&'b Ends; 2] {
         let products = if self.kinds().has_products() {
@@ -168,13 +168,13 @@ pub(super) struct Out<'a> {
     pub low: &'a mut Ends,
     pub high: &'a mut Ends,
     pub tags: &'a mut [Tag; LANES],
-    /// The factors, where some lanes are products.
+    /// The factors, if some lanes are products.
     pub factors: Factors<'a>,
-    /// Not zero where a lane is out of the ordinary, and has to be made by itself.
+    /// Not zero if the loop cannot compute the lane, so that [`super::float`] must.
     pub odd: &'a mut [u64; LANES],
 }
 
-/// The factors of a block; they mean nothing for lanes that are not products.
+/// Returns the factors of a block, and creates them if there are none. Lanes that are not products have meaningless factors.
 pub(super) fn ensure_factors<'a>(
     to: &'a mut Option<Box<[Vec<f64>; 2]>>,
     spare: &mut Option<Box<[Vec<f64>; 2]>>,
@@ -195,7 +195,7 @@ pub(super) struct Factors<'a> {
 }
 
 impl Factors<'_> {
-    /// The products have these.
+    /// Writes the factors of the chunk's products.
     fn write_factors(&mut self, factors: [&Ends; 2]) {
         let all = ensure_factors(self.to, self.spare, self.lanes);
         for (all, factors) in all.iter_mut().zip(factors) {
@@ -207,7 +207,7 @@ impl Factors<'_> {
 }
 
 impl Out<'_> {
-    /// Leaves lanes out that are none of these three: exact, intervals of numbers, products.
+    /// Marks lanes as odd that are not exact numbers, intervals of numbers or products.
     #[inline]
     fn exclude_special(&mut self, x: Chunk<'_>) {
         for lane in 0..LANES {
@@ -215,7 +215,7 @@ impl Out<'_> {
         }
     }
 
-    /// Leaves lanes out that are exact in both.
+    /// Marks lanes as odd that are exact in both operands.
     #[inline]
     fn exclude_exact(&mut self, x: Chunk<'_>, y: Chunk<'_>) {
         for lane in 0..LANES {
@@ -223,7 +223,7 @@ impl Out<'_> {
         }
     }
 
-    /// Takes the lanes that are exact in both from the result of `exact`.
+    /// Replaces the lanes that are exact in both operands by those that `exact` computes.
     #[inline(always)]
     fn merge_exact(&mut self, x: Chunk<'_>, y: Chunk<'_>, exact: impl Fn(&mut Out<'_>)) {
         let both = |lane: usize| (x.tags[lane] | y.tags[lane]) & INTERVAL == 0;
@@ -254,7 +254,7 @@ impl Out<'_> {
     }
 }
 
-/// A bit that is set where something is out of the ordinary.
+/// Converts a condition to the form of [`Out::odd`].
 #[inline(always)]
 fn flag_odd(is: bool) -> u64 {
     u64::from(is)
@@ -266,7 +266,7 @@ fn flag_infinite(value: f64) -> u64 {
     flag_odd(value.to_bits() & EXPONENT == EXPONENT)
 }
 
-/// The lanes between these ends are intervals, or where the ends are one, that number.
+/// Tags lanes by their ends: exact numbers if both ends are equal and not zero, otherwise intervals.
 #[inline]
 fn tag_intervals(out: &mut Out<'_>) {
     let mut open = [0; LANES];
@@ -277,7 +277,7 @@ fn tag_intervals(out: &mut Out<'_>) {
     pack(&open, out.tags);
 }
 
-/// Tags of words. By itself, as loops that have both in them are not vectorised.
+/// Narrows words to tags. A function of its own, because the compiler does not vectorise a loop that has both types.
 #[inline(never)]
 fn pack(words: &[u64; LANES], tags: &mut [Tag; LANES]) {
     for (tag, &word) in tags.iter_mut().zip(words) {
@@ -285,7 +285,7 @@ fn pack(words: &[u64; LANES], tags: &mut [Tag; LANES]) {
     }
 }
 
-/// `x + y`, or with `NEGATIVE` `x - y`. False, and nothing meant by it, where no lane can be made here.
+/// Computes `x + y`, or `x - y` if `NEGATIVE`. Returns false if the dtype is unsupported.
 pub(super) fn add<const NEGATIVE: bool>(dtype: DType, x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
     match dtype {
         DType::F32 => add_in::<Single, NEGATIVE>(x, y, out),
@@ -296,7 +296,7 @@ pub(super) fn add<const NEGATIVE: bool>(dtype: DType, x: Chunk<'_>, y: Chunk<'_>
     true
 }
 
-/// With the other sign; no lane is out of the ordinary if it is a number, an interval or a product.
+/// Negates lanes. Only lanes that are not numbers, intervals or products are odd.
 pub(super) fn negate(x: Chunk<'_>, out: &mut Out<'_>) -> bool {
     out.exclude_special(x);
     for lane in 0..LANES {
@@ -331,7 +331,7 @@ fn add_in<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut 
     out.merge_exact(x, y, |out| add_exact::<R, NEGATIVE>(x, y, out));
 }
 
-/// Sums of exact numbers and of products.
+/// Adds lanes that are exact numbers or products.
 #[inline(always)]
 fn add_exact<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
     let (one, other) = (x.kinds().has_products(), y.kinds().has_products());
@@ -353,7 +353,7 @@ fn add_bits<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mu
     out.tags.fill(BITS);
 }
 
-/// Sums of exact numbers. Some of the first are products if `FIRST`, some of the second if `SECOND`.
+/// Adds exact numbers. Some lanes of `x` are products if `FIRST`, and some of `y` if `SECOND`.
 fn add_product<R: Round, const NEGATIVE: bool, const FIRST: bool, const SECOND: bool>(
     x: Chunk<'_>,
     y: Chunk<'_>,
@@ -391,7 +391,7 @@ fn add_product<R: Round, const NEGATIVE: bool, const FIRST: bool, const SECOND: 
     pack(&open, out.tags);
 }
 
-/// `x * y`. The factors of products are in `out`.
+/// Computes `x * y`, and writes the factors of products to `out`. Returns false if the dtype is unsupported.
 pub(super) fn multiply(dtype: DType, x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
     match dtype {
         DType::F32 => multiply_in::<Single>(x, y, out),
@@ -424,7 +424,7 @@ fn multiply_in<R: Round>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
     out.merge_exact(x, y, |out| multiply_exact::<R>(x, y, out));
 }
 
-/// Products of exact numbers.
+/// Multiplies exact numbers.
 #[inline(always)]
 fn multiply_exact<R: Round>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
     for lane in 0..LANES {
@@ -433,7 +433,7 @@ fn multiply_exact<R: Round>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
         out.odd[lane] |= flag_odd(odd) | flag_infinite(a) | flag_infinite(b);
         (out.low[lane], out.high[lane]) = (product, product);
     }
-    // A product that is multiplied by one stays what it is.
+    // A product multiplied by 1 or -1 stays a product of its own factors, which `float` computes.
     for (product, by) in [(x, y), (y, x)] {
         if product.kinds().has_products() {
             for lane in 0..LANES {
@@ -445,7 +445,7 @@ fn multiply_exact<R: Round>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
     out.factors.write_factors([x.low, y.low]);
 }
 
-/// The greater of two, or with `LESS` the less.
+/// The maximum of two, or the minimum if `LESS`.
 pub(super) fn pick<const LESS: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
     out.exclude_special(x);
     out.exclude_special(y);
@@ -455,7 +455,7 @@ pub(super) fn pick<const LESS: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'
         let (low, high) = (pick(a, b), pick(x.high[lane], y.high[lane]));
         let infinities =
             flag_infinite(a) | flag_infinite(b) | flag_infinite(x.high[lane]) | flag_infinite(y.high[lane]);
-        // The signs of zeros are not told apart here.
+        // `min` and `max` do not distinguish the signs of zeros.
         out.odd[lane] |= infinities | flag_odd((a == 0.0) & (b == 0.0));
         (out.low[lane], out.high[lane]) = (low, high);
     }
@@ -466,7 +466,7 @@ pub(super) fn pick<const LESS: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'
     true
 }
 
-/// `x / y` of `f32` within units of the last place.
+/// Computes `x / y` of `f32`, with an error of up to `units` in the last place.
 pub(super) fn divide(x: Chunk<'_>, y: Chunk<'_>, units: f64, out: &mut Out<'_>) -> bool {
     if x.kinds().is_exact() && y.kinds().is_exact() {
         for lane in 0..LANES {
@@ -504,8 +504,8 @@ pub(super) fn divide(x: Chunk<'_>, y: Chunk<'_>, units: f64, out: &mut Out<'_>) 
     true
 }
 
-/// A monotone function of `f32`, within `units` of `function` for an operand of some magnitude. Outside of its domain the result
-/// is NaN.
+/// Applies a monotone function of `f32`. `units` returns the maximum error for the magnitude of an operand, in units of the last
+/// place. `function` returns NaN outside of its domain.
 #[inline(always)]
 pub(super) fn apply_monotone(
     x: Chunk<'_>,
@@ -517,7 +517,7 @@ pub(super) fn apply_monotone(
     let single = |value: f64| f64::from(value as f32);
     for lane in 0..LANES {
         let (low, high) = (x.low[lane], x.high[lane]);
-        // A subnormal operand may be taken for zero.
+        // An engine may flush a subnormal operand to zero.
         let subnormal = (low < NORMAL) & (high > -NORMAL) & !((low == 0.0) & (high == 0.0));
         let value = function(low);
         let units = units(low.abs());
@@ -540,7 +540,7 @@ pub(super) fn apply_monotone(
     true
 }
 
-/// A cast to a dtype. Products are rounded where it is a wider one, and else left out.
+/// Casts lanes to a dtype. If it is wider, products lose their factors. Otherwise products are odd.
 pub(super) fn cast(dtype: DType, widens: bool, x: Chunk<'_>, out: &mut Out<'_>) -> bool {
     match dtype {
         DType::F32 => cast_to::<Single>(widens, x, out),
@@ -565,7 +565,7 @@ fn cast_to<R: Round>(widens: bool, x: Chunk<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// `x` where the first bit of a byte is set, else `y`.
+/// Selects the lane of `x` if the lowest bit of the lane's byte is set, otherwise that of `y`.
 pub(super) fn select(bits: &[u8; LANES], x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
     for lane in 0..LANES {
         let first = bits[lane] & 1 == 1;
@@ -589,7 +589,7 @@ pub(super) fn select(bits: &[u8; LANES], x: Chunk<'_>, y: Chunk<'_>, out: &mut O
     true
 }
 
-/// Whether the first interval is above the second, for disjoint ones. `None` if some overlap.
+/// Whether each lane of `x` is above that of `y`. `None` if some overlap, or if a lane is not a number or an interval.
 pub(super) fn compare_disjoint(x: Chunk<'_>, y: Chunk<'_>) -> Option<[u8; LANES]> {
     if (x.kinds().0 | y.kinds().0) & !INTERVAL != BITS {
         return None;

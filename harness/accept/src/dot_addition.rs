@@ -1,9 +1,9 @@
-//! Dots whose sum is added to something: `dot(a, b, 0) + d` is `dot(a, b, d)`.
+//! Dots that are merged with a sum: `dot(a, b, 0) + d` becomes `dot(a, b, d)`.
 //!
-//! Triton's own passes make that of it, on either side of the sum, whatever `enable_fp_fusion` says (`Combine.td`,
+//! Triton's passes do this on either side of the sum, for every value of `enable_fp_fusion` (`Combine.td`,
 //! `CombineDotAddFPattern` and `CombineDotAddFRevPattern`; in the TTIR of 3.0.0 to 3.9.0). Then the dot rounds at the
-//! magnitude of `d`, not of the products. The passes need three things of the dot: its accumulator is a constant zero,
-//! nothing else uses it, and it has no `maxNumImpreciseAcc`. They leave differences alone, and sums that a cast, a selection or
+//! magnitude of `d`, not of the products. The passes require three properties of the dot: its accumulator is a constant zero,
+//! nothing else uses it, and it has no `maxNumImpreciseAcc`. They do not change differences, or sums that a cast, a selection or
 //! the next round of a loop separates from the dot.
 
 use std::rc::Rc;
@@ -21,13 +21,13 @@ use cerith_interp::elementwise::compute_dtype;
 use cerith_interp::program::{Op, Slot, Step};
 
 impl Machine<'_> {
-    /// Whether a step may be made the accumulator of a dot among its operands.
+    /// Whether a step is a sum that may be merged with a dot among its operands.
     pub(super) fn can_merge(&self, step: &Step) -> bool {
         matches!(step.op, Op::Binary(BinaryOp::Add))
             && step.ins.iter().any(|&slot| self.dots.is_mergeable(slot))
     }
 
-    /// Widens a sum to cover its value as the accumulator of a dot among its operands.
+    /// Widens the result of a sum to cover the results of merging it with the dots among its operands.
     pub(super) fn merge(&mut self, step: &Step) -> Result<(), Halt> {
         let [x, y] = [step.ins[0], step.ins[1]];
         for (dot, other) in [(x, y), (y, x)] {
@@ -47,8 +47,8 @@ impl Machine<'_> {
             let dtype = compute_dtype(self.layout(out).elem);
             let merged = sums.into_iter().enumerate().map(|(lane, sum)| {
                 let apart = self.value(out).lane_at(lane);
-                let one = as_one(sum, self.value(other).lane_at(lane), dtype, bits);
-                apart.hull(one, Some(dtype))
+                let merged = merge_lane(sum, self.value(other).lane_at(lane), dtype, bits);
+                apart.hull(merged, Some(dtype))
             });
             let merged = merged.collect();
             self.set(out, Lanes::Each(merged));
@@ -72,7 +72,8 @@ impl Machine<'_> {
     }
 }
 
-fn as_one(mut sum: Sum, accumulator: Lane, dtype: DType, bits: i32) -> Lane {
+/// A lane of a dot with this accumulator.
+fn merge_lane(mut sum: Sum, accumulator: Lane, dtype: DType, bits: i32) -> Lane {
     sum.add(accumulator.plain(), dtype);
     sum.bound_result(dtype, bits)
 }

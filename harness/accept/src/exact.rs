@@ -451,7 +451,7 @@ impl<'a> Machine<'a> {
         Some(survey)
     }
 
-    /// Runs what a program has to do itself.
+    /// Inserts the program's id into the rules, and runs the operations that are due in every program.
     pub(super) fn run_due(&mut self, survey: &Survey<'a>) -> Result<(), Halt> {
         for rule in &survey.rules {
             let (repr, index) = rule.evaluate(self.plain.id);

@@ -10,7 +10,7 @@ use super::lane::{Lane, convert_computed, to_unrounded};
 use super::precision::power_of_two;
 use super::{fuse, image, remainder};
 
-/// A function of the reference's at an exact number.
+/// The reference's result of an operation on an exact number.
 fn evaluate_unary(op: UnaryOp, dtype: DType, x: f64) -> f64 {
     // For numbers that are neither subnormal nor near the largest one, this form is faster, and as exact except in `f64`.
     let fast = if dtype == DType::F64 {
@@ -26,7 +26,7 @@ fn evaluate_unary(op: UnaryOp, dtype: DType, x: f64) -> f64 {
         .map_or(f64::NAN, f64::from_bits)
 }
 
-/// The values that an engine may have in place of an exact number, as the dtype can hold them.
+/// The values of the dtype that an engine may return instead of an exact number.
 fn widen_value(value: f64, units: f64, dtype: DType) -> Interval {
     if value.is_nan() || value.is_infinite() {
         return Interval::point(value);
@@ -35,14 +35,14 @@ fn widen_value(value: f64, units: f64, dtype: DType) -> Interval {
     Interval { low, high, nan }.round_to(dtype, Rounding::NearestEven)
 }
 
-/// The least normal number of `f32`, whose instructions are those that flush.
+/// The smallest normal number of `f32`. Only instructions for `f32` flush subnormal numbers to zero.
 const NORMAL: f64 = power_of_two(-126);
 
 fn is_subnormal(value: f64) -> bool {
     value != 0.0 && value.abs() < NORMAL
 }
 
-/// Whether a subnormal number of an interval has this zero's sign.
+/// Whether an interval contains subnormal numbers with the sign of `zero`, which may be flushed to it.
 fn flushed_to(interval: Interval, zero: f64) -> bool {
     if zero.is_sign_negative() {
         interval.low < 0.0 && interval.high > -NORMAL
@@ -227,14 +227,14 @@ pub(crate) fn apply_unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     if accuracy.flushes() && (flushed_to(result, 0.0) || flushed_to(result, -0.0)) {
         result = result.hull(Interval::point(0.0));
     }
-    // The root of a zero has its sign, which an interval does not know.
+    // `rsqrt` of a zero is an infinity with the zero's sign, and an interval does not record that sign.
     if op == UnaryOp::Rsqrt && interval.holds(0.0) && x.bits().is_none() {
         result = Interval {
             nan: false,
             ..Interval::ENTIRE
         };
     }
-    // No engine leaves the range of the function by its error.
+    // An engine's error never leads out of the range of the function.
     let result = match op {
         UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Sqrt | UnaryOp::Cosh => Interval {
             low: result.low.max(0.0),
@@ -415,7 +415,7 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
 fn divide_intervals(a: Interval, b: Interval, units: Option<f64>, dtype: DType) -> Interval {
     if b.holds(0.0) {
         if b.low == b.high && a.low == a.high && !a.nan && !b.nan {
-            // The sign of the zero is known to the reference only; an infinity of either sign.
+            // An interval does not record the sign of a zero, so the result is an infinity of either sign.
             let nan = a.low == 0.0;
             return if nan {
                 Interval::NAN
@@ -437,7 +437,7 @@ fn divide_intervals(a: Interval, b: Interval, units: Option<f64>, dtype: DType) 
         .with_nan(exact.nan)
 }
 
-/// An undefined value is some value: where the other operand alone decides the result, the result is defined.
+/// The result of an operation with a poison operand. It is defined if the other operand alone determines it.
 fn resolve_poison(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     let other = if x == Lane::Poison { y } else { x };
     let ones = if dtype.bits() == 64 {
@@ -565,7 +565,7 @@ pub(crate) fn compare(predicate: CmpPredicate, dtype: DType, x: Lane, y: Lane) -
         CmpPredicate::Ge if below => Some(false),
         _ => None,
     };
-    // A NaN makes every comparison false but `!=`.
+    // A NaN makes every comparison false, except `!=`.
     let with_nan = predicate == CmpPredicate::Ne;
     match decided {
         Some(holds) if !(a.nan || b.nan) || holds == with_nan => Lane::Bits(u64::from(holds)),
@@ -573,8 +573,8 @@ pub(crate) fn compare(predicate: CmpPredicate, dtype: DType, x: Lane, y: Lane) -
     }
 }
 
-/// Every value cast to an fp8 dtype. Such casts saturate and have ways of their own, but keep the order, so that the ends
-/// of the result are those of the interval, cast.
+/// Casts an interval to an fp8 dtype. Such casts saturate and round by rules of their own, but they are monotonic, so the
+/// ends of the result are the cast ends of the interval.
 fn to_fp8(from: DType, to: DType, rounding: Rounding, interval: Interval) -> Lane {
     let cast = |value: f64| {
         let bits = numeric::encode(from, value, Rounding::NearestEven);
@@ -638,7 +638,7 @@ pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane 
     }
 }
 
-/// `x` where the condition is set, else `y`.
+/// `x` if the condition is true, otherwise `y`.
 pub(crate) fn select(condition: Lane, x: Lane, y: Lane, dtype: Option<DType>) -> Lane {
     match condition.bits() {
         Some(bits) if bits & 1 == 1 => x,

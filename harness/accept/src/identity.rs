@@ -19,7 +19,7 @@ mod follow;
 use cerith_interp::elementwise::compute_dtype;
 use cerith_interp::program::{Code, Op, Program, Slot, Step};
 
-/// The identity of a lane: a number that no other value has, from 1. 0 is a lane without one.
+/// The identity of a lane: a number from 1 on that no other value has. A lane without an identity has 0.
 type Identity = u32;
 
 /// A flag of an identity: the lane went through `x + 0.0`.
@@ -37,7 +37,7 @@ pub struct StoredElement {
     pub byte: usize,
     /// The dtype of the store.
     pub dtype: DType,
-    /// Whether the sign of a zero may differ.
+    /// Whether a zero may have a different sign here from the other elements.
     pub any_zero: bool,
 }
 
@@ -83,7 +83,7 @@ enum Origin {
 pub(super) struct Tracking {
     origins: Vec<Origin>,
     lanes: BTreeMap<Slot, Rc<[Identity]>>,
-    /// Slots that are constant in all lanes, with the number.
+    /// Slots with the same constant number in all lanes, and that number.
     constants: BTreeMap<Slot, f64>,
 }
 

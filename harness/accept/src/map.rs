@@ -1,5 +1,5 @@
-//! The elements of memory that conforming implementations may leave differently: beside each storage that has any, a byte
-//! for each of its bytes that says what begins there, and the ends of intervals where the values would be.
+//! The elements of memory in which conforming implementations may leave different values. A storage with such elements has a
+//! mark for each of its bytes (is the byte exact, or which element begins there?) and two arrays with the ends of intervals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use super::lane::Lane;
 use super::wide::{INTERVAL, Wide, encode_nearest};
 use cerith_interp::value::{read, write};
 
-/// The values of an element, instead of its bytes.
+/// The accepted values of an element that is not exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub dtype: Option<DType>,
@@ -65,7 +65,7 @@ fn round_inward(dtype: DType, low: f64, high: f64) -> Option<[u64; 2]> {
 }
 
 impl Entry {
-    /// With its ends as they can be stored.
+    /// Rounds the ends of an interval inward to numbers of its dtype, if there are any.
     fn rounded(mut self) -> Self {
         if let (Lane::Within { low, high, .. }, Some(dtype)) = (&mut self.lane, self.dtype)
             && let Some(ends) = round_inward(dtype, *low, *high)
@@ -76,44 +76,45 @@ impl Entry {
     }
 }
 
-/// The elements of memory that conforming implementations may leave differently. Carried from launch to launch of a
-/// case, because a later launch reads what an earlier one left.
+/// The elements of memory in which conforming implementations may leave different values. All launches of a case use one map,
+/// because a later launch reads the results of an earlier one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AcceptanceMap {
-    /// By number of the storage.
+    /// Indexed by the number of the storage.
     shelves: Vec<Option<Box<Shelf>>>,
     /// The bytes of each storage.
     sizes: Vec<usize>,
-    /// Unknown storages.
+    /// Storages with unknown contents.
     pub(super) doubtful: BTreeSet<StorageId>,
     /// The causes of widening, if they are recorded.
     pub(super) book: Option<Book>,
-    /// Elements that hold one value of the program.
+    /// Elements that hold the same value of the program.
     pub(super) identities: Identities,
 }
 
-/// Elements, and where they begin.
+/// Elements that are not exact, each with its first byte.
 pub(super) type Overlapping = SmallVec<[(usize, Entry); 2]>;
 
 /// The byte is exact.
 const EXACT: u8 = 0;
-/// An element begins here that is in [`Shelf::others`].
+/// An element begins here that is in [`Shelf::irregular`].
 const IRREGULAR: u8 = 0x7f;
 /// The byte belongs to an element that begins before it.
 const CONTINUATION: u8 = 0xff;
-/// Beside the number of a dtype: a NaN is as good.
+/// A flag beside the number of a dtype: the element may also be a NaN.
 const NAN: u8 = 0x40;
 
-/// The elements of one storage that are not exact: of all its bytes if its size is known, otherwise up to the last such byte.
+/// The elements of one storage that are not exact. The vectors have all bytes of the storage if its size is known, otherwise its
+/// bytes up to the end of the last such element.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Shelf {
-    /// For each byte [`EXACT`], [`IRREGULAR`], [`CONTINUATION`], or where an interval begins, the number of its dtype from 1.
+    /// For each byte [`EXACT`], [`IRREGULAR`], [`CONTINUATION`], or if an interval begins here, the number of its dtype from 1.
     marks: Vec<u8>,
     low: Vec<u8>,
     high: Vec<u8>,
     /// Entries that are not intervals with ends of their dtype.
     irregular: BTreeMap<usize, Entry>,
-    /// The elements that are not exact.
+    /// The number of elements that are not exact.
     count: usize,
 }
 
@@ -149,8 +150,9 @@ impl Shelf {
         })
     }
 
-    /// Whether no interval begins at a byte, or one that holds the number which is there: the bits of floats, with those below
-    /// 0 turned round, are in the order of their values. Zeros of either sign and NaNs are not decided.
+    /// Whether a byte begins an interval that contains the number in memory, or begins no element that is not exact. Compares the
+    /// bits of floats, which are in the order of the values after the bits of negative numbers are inverted. May return false for
+    /// zeros and NaNs that the interval contains.
     fn holds(&self, start: usize, own: &[u8]) -> bool {
         let Some(&mark) = self.marks.get(start) else {
             return true;
@@ -182,7 +184,7 @@ impl Shelf {
         }
     }
 
-    /// The element that a byte belongs to, and where it begins.
+    /// The element that a byte belongs to, and the element's first byte.
     fn find_entry(&self, byte: usize) -> Option<(usize, Entry)> {
         if *self.marks.get(byte)? == EXACT {
             return None;
@@ -283,7 +285,7 @@ impl Shelf {
         }
     }
 
-    /// Inserts intervals of `f32` all at once. Returns false if an end cannot be stored; the entries are then invalid.
+    /// Inserts intervals of `f32` all at once. Returns false if an end cannot be stored; the stored ends are then invalid.
     fn insert_singles(&mut self, start: usize, wide: &Wide, lanes: &Range<usize>) -> bool {
         let bytes = start..start + lanes.len() * 4;
         let (Some(low), Some(high), Some(to_low), Some(to_high)) = (
@@ -328,7 +330,7 @@ impl Shelf {
         true
     }
 
-    /// Forgets the element that begins at a byte.
+    /// Removes the element that begins at a byte.
     fn remove(&mut self, start: usize, size: usize) {
         if self.marks.get(start) == Some(&IRREGULAR) {
             self.irregular.remove(&start);
@@ -371,7 +373,7 @@ impl Shelf {
 }
 
 impl AcceptanceMap {
-    /// A map whose executions keep book of what widens, for [`AcceptanceMap::find_widening`]. Slower.
+    /// A map that records the operations that widen intervals, for [`AcceptanceMap::find_widening`]. Slower.
     pub fn with_book() -> Self {
         Self {
             book: Some(Book::default()),
@@ -380,7 +382,7 @@ impl AcceptanceMap {
     }
 
     /// The operation that widened the element with this byte most. `None` if the element is exact or not an interval, or if
-    /// causes are not recorded. An unbounded interval has one.
+    /// causes are not recorded. An unbounded interval has such an operation, too.
     pub fn find_widening(&self, storage: StorageId, byte: usize) -> Option<Widening> {
         let (_, entry) = self.find_entry(storage, byte)?;
         let (Accepted::Within { .. } | Accepted::Unknown, Some(cause)) =
@@ -398,7 +400,7 @@ impl AcceptanceMap {
         })
     }
 
-    /// Begins a launch of so many values, on storages of these sizes.
+    /// Starts a launch of a kernel with this number of values, on storages of these sizes.
     pub(super) fn begin(&mut self, values: usize, sizes: impl Iterator<Item = usize>) {
         self.sizes = sizes.collect();
         if let Some(book) = &mut self.book {
@@ -407,7 +409,7 @@ impl AcceptanceMap {
         }
     }
 
-    /// Takes over the elements of a storage of another run, with the same bytes, as those of one of this run.
+    /// Replaces the elements of storage `to` by those of `storage` in the map of another run. Both storages have the same bytes.
     pub fn copy_storage(&mut self, to: StorageId, from: &Self, storage: StorageId) {
         let nth = to.0 as usize;
         if self.shelves.len() <= nth {
@@ -431,7 +433,7 @@ impl AcceptanceMap {
         self.doubtful.is_empty() && self.shelves.iter().flatten().all(|shelf| shelf.count == 0)
     }
 
-    /// The elements that are not exact: storage, first byte, bytes, and what is accepted.
+    /// The elements that are not exact: storage, first byte, size in bytes, and accepted values.
     pub fn iter(&self) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + '_ {
         let shelves = self.shelves.iter().enumerate();
         shelves.flat_map(|(storage, shelf)| {
@@ -444,8 +446,8 @@ impl AcceptanceMap {
         })
     }
 
-    /// The same without the intervals that hold what is in memory, as far as its order shows that: `own` has the bytes of a
-    /// storage.
+    /// Like [`AcceptanceMap::iter`], without most intervals that contain the number in memory. `own` returns the bytes of a
+    /// storage. Intervals with a zero or a NaN in memory may remain.
     pub fn without_held<'a>(
         &'a self,
         own: impl Fn(StorageId) -> &'a [u8] + 'a,
@@ -483,14 +485,14 @@ impl AcceptanceMap {
         self.shelf(storage)?.find_entry(byte)
     }
 
-    /// The elements of a storage that are not exact, and where they begin.
+    /// The elements of a storage that are not exact, each with its first byte.
     pub(super) fn entries(&self, storage: StorageId) -> impl Iterator<Item = (usize, Entry)> + '_ {
         let shelf = self.shelf(storage);
         let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
         starts.filter_map(move |start| Some((start, shelf?.entry_at(start)?)))
     }
 
-    /// The elements that have one of these bytes, and where they begin.
+    /// The elements that contain one of these bytes, each with its first byte.
     pub(super) fn find_overlapping(&self, storage: StorageId, byte: usize, len: usize) -> Overlapping {
         let mut found = Overlapping::new();
         let mut at = byte;
@@ -506,12 +508,12 @@ impl AcceptanceMap {
         found
     }
 
-    /// Puts an element in as it was; its bytes are exact so far.
+    /// Inserts a removed element again. Its bytes must be exact in the map.
     pub(super) fn restore(&mut self, storage: StorageId, start: usize, entry: Entry) {
         self.shelf_mut(storage).insert(start, entry);
     }
 
-    /// Takes an element out.
+    /// Removes an element.
     pub(super) fn take(&mut self, storage: StorageId, start: usize, entry: Entry) {
         self.shelf_mut(storage).remove(start, entry.size);
     }
@@ -579,7 +581,7 @@ impl AcceptanceMap {
         if self.shelves.len() <= nth {
             self.shelves.resize_with(nth + 1, || None);
         }
-        // All at once: memory that is zero costs nothing until it is written.
+        // For all bytes at once: zeroed memory costs nothing until it is written.
         let size = self.sizes.get(nth).copied().unwrap_or(0);
         self.shelves[nth].get_or_insert_with(|| {
             Box::new(Shelf {

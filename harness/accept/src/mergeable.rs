@@ -1,4 +1,5 @@
-//! The dots of a launch whose accumulator may be a sum. See `dot_addition` for their results.
+//! The dots of a launch that may be merged with a sum: `dot(a, b, 0) + d` may become `dot(a, b, d)`. See `dot_addition` for the
+//! results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use super::dots::Products;
 use super::sum::Sum;
 use cerith_interp::program::{Code, Op, Program, Slot};
 
-/// The sums of a dot that may yet have an accumulator.
+/// The sums of a dot, kept until they are merged with an accumulator.
 #[derive(Debug)]
 pub(super) enum Open {
     /// All at once.
@@ -17,7 +18,7 @@ pub(super) enum Open {
     /// One for each lane.
     Sums {
         sums: Vec<Sum>,
-        /// Bits that every step of a sum keeps.
+        /// The precision of each step of a sum, in bits.
         bits: i32,
     },
 }
@@ -25,16 +26,19 @@ pub(super) enum Open {
 /// The dots of a launch that may be merged.
 #[derive(Debug, Default)]
 pub(super) struct Dots {
-    /// Results of dots that a sum may be made the accumulator of.
+    /// The results of the dots.
     mergeable: BTreeSet<Slot>,
     open: BTreeMap<Slot, Open>,
 }
 
-/// The number of uses of each value, and the values that are constant zeros.
+/// The uses of a program's values that determine whether a dot may be merged.
 #[derive(Default)]
 struct Uses {
+    /// The number of uses of each value.
     count: BTreeMap<Slot, usize>,
+    /// Values that are zero in all lanes.
     zeros: BTreeSet<Slot>,
+    /// The result and the accumulator of each dot without `max_imprecise`.
     dots: Vec<(Slot, Slot)>,
 }
 
@@ -103,7 +107,7 @@ impl Dots {
         }
     }
 
-    /// Whether a sum may be made the accumulator of this dot.
+    /// Whether this dot may be merged with a sum.
     pub(super) fn is_mergeable(&self, dot: Slot) -> bool {
         self.mergeable.contains(&dot)
     }

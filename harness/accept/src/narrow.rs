@@ -48,7 +48,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Computes a sum in the dtype that its operands were widened from as well, and keeps the result.
+    /// Computes a sum also in the dtype from which its operands were widened, and keeps the result.
     pub(super) fn narrowed_sum(&mut self, op: BinaryOp, step: &Step) {
         let out = step.outs[0];
         if self.narrow.0.is_empty() {

@@ -1,6 +1,6 @@
 //! Products whose order is not defined. Each of `n - 1` steps rounds once, so that a product is within `n` units in the last
-//! place of the exact one. A part of it may be subnormal, and then loses bits, or zero, or infinite where the whole is
-//! none of that; zero times infinity is NaN. Its sign is that of the exact product, whatever the order.
+//! place of the exact one. The product of some of the factors may be subnormal (which loses bits), zero or infinite, even if the
+//! product of all factors is none of these. Zero times infinity is NaN. Every order has the sign of the exact product.
 
 use cerith_tile::DType;
 use cerith_tile::numeric::decode;
@@ -13,7 +13,7 @@ use super::sum::{Infinite, Outcomes, is_overflow};
 /// A positive number, or zero, of any size.
 #[derive(Clone, Copy, Debug)]
 struct Large {
-    /// From 1 to 2, or 0.
+    /// At least 1 and less than 2, or 0.
     mantissa: f64,
     exponent: i64,
 }
@@ -49,7 +49,7 @@ impl Large {
         }
     }
 
-    /// As a number: zero and infinity past the range.
+    /// The nearest `f64`: zero or infinity if the number is out of its range.
     fn value(self) -> f64 {
         let exponent = self.exponent.clamp(-1200, 1200) as i32;
         self.mantissa * power_of_two(exponent / 2) * power_of_two(exponent - exponent / 2)
@@ -62,17 +62,20 @@ impl Large {
 pub(super) struct Product {
     /// The least and greatest magnitude of the finite factors' exact product.
     magnitude: [Large; 2],
-    /// The most that some of the factors may make, and the least.
+    /// The greatest magnitude that a product of some of the factors may have.
     max_part: Large,
+    /// The least such magnitude, apart from zero.
     min_part: Large,
     /// The product of the factors' odd parts, while all of them are exact numbers.
     odd: Option<f64>,
     infinite: Infinite,
-    /// Whether a factor may be zero, and whether one is.
+    /// Whether a factor may be zero.
     zero: bool,
+    /// Whether a factor is zero.
     surely_zero: bool,
-    /// Whether the product may be negative, and whether it may be positive.
+    /// Whether the product may be negative.
     negative: bool,
+    /// Whether the product may be positive.
     positive: bool,
     count: f64,
     single: Option<Lane>,
@@ -98,7 +101,7 @@ impl Default for Product {
     }
 }
 
-/// A number over the power of two that divides it.
+/// The odd part of a number's significand: the significand without its trailing zero bits.
 fn odd_part(value: f64) -> f64 {
     let bits = value.to_bits() & !(1 << 63);
     let fraction = bits & ((1 << 52) - 1);
@@ -145,7 +148,7 @@ impl Product {
         self.magnitude[0] = self.magnitude[0].scale(least);
         self.magnitude[1] = self.magnitude[1].scale(most);
         self.max_part = self.max_part.scale(most.max(1.0));
-        // A value other than zero is at least the smallest number.
+        // A value other than zero is at least the smallest number of the dtype.
         self.min_part = self.min_part.scale(least.max(decode(dtype, 1)).min(1.0));
     }
 
@@ -176,10 +179,10 @@ impl Product {
             is_overflow(most.value(), scaled.value(), dtype)
         };
         let least = self.min_part.scale((1.0 - error).max(0.0));
-        // Below these, a part loses bits, and may become zero.
+        // Below the smallest normal number, a product of some factors loses bits, and may become zero.
         let subnormal = least.value() < smallest * power_of_two(bits - 1);
-        // One and a half times the smallest number may become the smallest: a third is the most that is lost without
-        // becoming zero. Then the last step makes zero of half of the smallest number.
+        // A step that does not produce zero loses at most a third: 1.5 times the smallest number may round to the smallest
+        // number. The last step may then round half of the smallest number to zero.
         let kept = |steps: f64| {
             if subnormal {
                 (2.0f64 / 3.0).powf(steps)
@@ -197,8 +200,8 @@ impl Product {
             None
         } else {
             let (low, high) = (self.magnitude[0], self.magnitude[1]);
-            // A part that loses bits is off by the smallest number, which what it is multiplied with makes larger; and each time
-            // it becomes no more than twice what it was.
+            // A step with a subnormal result is off by at most the smallest number, and the other factors multiply this error.
+            // Such a step at most doubles its exact result.
             let lost = if subnormal {
                 self.max_part.scale(self.count * smallest).value()
             } else {
@@ -215,7 +218,7 @@ impl Product {
                 .max(low.scale((1.0 - error).max(0.0) * kept(self.count - 1.0)).value());
             Some((if may_be_zero { 0.0 } else { fewest.max(0.0) }, most))
         };
-        let unsigned = |negative: bool| negative && !self.surely_zero && may_be_infinite;
+        let may_overflow = |sign: bool| sign && !self.surely_zero && may_be_infinite;
         let finite = magnitudes.map(|(low, high)| match (self.negative, self.positive) {
             (true, true) => (-high, high),
             (true, false) => (-high, -low),
@@ -223,8 +226,8 @@ impl Product {
         });
         Outcomes {
             finite,
-            above: unsigned(self.positive),
-            below: unsigned(self.negative),
+            above: may_overflow(self.positive),
+            below: may_overflow(self.negative),
             nan,
             rounded: exact,
         }

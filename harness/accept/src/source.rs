@@ -10,7 +10,7 @@ use super::chunk::{self, Chunk, Factors, LANES, Out, UniformChunk};
 use super::wide::{self, BITS, POISON, Parts, Wide};
 use cerith_interp::value::{Poison, Repr, Value, read};
 
-/// An operand.
+/// An operand of an operation on blocks.
 pub(super) enum Source {
     /// One value for all lanes.
     One(Parts),
@@ -18,7 +18,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// A chunk of it, if all lanes are equal.
+    /// The lanes of a chunk, if one value stands for all lanes.
     pub(super) fn uniform_chunk(&self) -> Option<UniformChunk> {
         match self {
             Self::One(parts) => Some(UniformChunk::new(parts.low, parts.high, parts.tag, parts.factors)),
@@ -26,6 +26,7 @@ impl Source {
         }
     }
 
+    /// The `nth` chunk. `apart` is the result of [`Source::uniform_chunk`].
     #[inline]
     pub(super) fn chunk<'a>(&'a self, apart: Option<&'a UniformChunk>, nth: usize) -> Option<Chunk<'a>> {
         match self {
@@ -43,7 +44,7 @@ impl Source {
     }
 }
 
-/// Exact lanes that are written out.
+/// Converts exact lanes to a block. `None` if the value has no stored lanes.
 pub(super) fn pack_exact(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> {
     let mut low = Vec::with_capacity(lanes);
     let mut tags = vec![BITS; lanes];
@@ -97,8 +98,8 @@ pub(super) fn pack_exact(dtype: DType, lanes: usize, value: &Value) -> Option<Wi
     })
 }
 
-/// A block whose chunks are made at once where `at_once` can, and else lane by lane; `None` if a lane cannot be. `room` is a
-/// block to reuse.
+/// Computes a block: each chunk with `at_once`, and each lane that `at_once` does not compute with `each`. `None` if `each`
+/// returns `None`. `room` is a block to reuse.
 #[inline]
 pub(super) fn collect_wide(
     dtype: DType,
@@ -116,7 +117,7 @@ pub(super) fn collect_wide(
     for first in (0..lanes).step_by(LANES) {
         let end = (first + LANES).min(lanes);
         let chunk = first / LANES;
-        // Lanes that are made one by one.
+        // Not zero for lanes that `each` must compute.
         let mut odd = [1; LANES];
         if let (Some(low), Some(high), Some(tags)) = (
             wide.low.as_chunks_mut().0.get_mut(chunk),

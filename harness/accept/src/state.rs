@@ -55,26 +55,26 @@ pub(super) struct Undo {
     pub entries: SmallVec<[(usize, Entry); 2]>,
 }
 
-/// Elements that were written: their sizes, and as what.
+/// Written elements, each with its size and the dtype of the store.
 pub(super) type Written = BTreeMap<(StorageId, usize), (usize, Option<DType>)>;
 
-/// By slot: what a value is in a narrower dtype, where it has products there.
+/// For each slot, its value in a narrower dtype, if that value contains products. See `narrow`.
 #[derive(Debug, Default)]
 pub(super) struct Narrow(pub(super) BTreeMap<Slot, (DType, Lanes)>);
 
 impl Narrow {
-    /// Removes the operand of an earlier cast.
+    /// Removes the narrow value of a slot.
     pub(super) fn forget(&mut self, slot: Slot) {
         self.0.remove(&slot);
     }
 
-    /// Whether a slot is the result of such a cast.
+    /// Whether one of these slots has a narrow value.
     pub(super) fn has_any<'a>(&self, slots: impl IntoIterator<Item = &'a Slot>) -> bool {
         !self.0.is_empty() && slots.into_iter().any(|slot| self.0.contains_key(slot))
     }
 }
 
-/// Blocks that are kept for others, at most.
+/// Maximum number of unused blocks that are kept for reuse.
 const SPARE: usize = 4;
 
 /// One execution of a launch.
@@ -83,23 +83,23 @@ pub(super) struct Machine<'a> {
     pub config: &'a Config<'a>,
     /// The plain machine's configuration, with elements combined in two other orders.
     pub orders: &'a [Config<'a>; 2],
-    /// Has the memory, and what is exact.
+    /// The machine that executes exact operations. It has the memory.
     pub plain: PlainMachine<'a>,
     pub map: &'a mut AcceptanceMap,
     pub grid: [u32; 3],
     pub fuel: u64,
-    /// The fuel that is left at the next look at the watch.
+    /// The watch is checked again when the fuel falls below this.
     pub look_at: u64,
-    /// Bytes of lanes that are written out.
+    /// The size of the lanes in `slots`, in bytes.
     pub live: usize,
     pub slots: Vec<Lanes>,
     /// Blocks to reuse.
     pub spare: Vec<Wide>,
     /// For each slot, whether the plain machine has its value.
     pub exact: Vec<bool>,
-    /// Floats that atomics of this launch added up, by place: in no defined order.
+    /// The sums of floats that atomics of this launch add in no defined order, by address.
     pub sums: BTreeMap<(StorageId, usize), Sum>,
-    /// Dots that a sum may be made the accumulator of.
+    /// Dots that may be merged with a sum.
     pub dots: Dots,
     /// The values in a narrower dtype.
     pub narrow: Narrow,
@@ -107,20 +107,20 @@ pub(super) struct Machine<'a> {
     pub homes: Vec<Option<Rc<Home>>>,
     /// The number of active constructs whose effects may be reverted.
     pub trying: usize,
-    /// The values that they overwrote.
+    /// The memory that these constructs overwrote.
     pub undo: Vec<Undo>,
     /// The addresses that atomics of this launch access.
     pub touched: Touched,
-    /// Whether what an atomic returned, which another order of programs may change, decided where execution goes.
+    /// Whether the control flow depended on an atomic's result that another order of programs may change.
     pub followed: bool,
-    /// The elements that were written, where other orders may be tried.
+    /// The elements that were written, if other orders may be tried.
     pub written: Option<Written>,
     /// The identities of values, if one may be stored more than once.
     pub tracking: Option<Tracking>,
 }
 
 impl<'a> Machine<'a> {
-    /// Whether it keeps book of what widens.
+    /// Whether the map records which operations widen intervals.
     pub(super) const fn explains(&self) -> bool {
         self.map.book.is_some()
     }
@@ -149,7 +149,7 @@ impl<'a> Machine<'a> {
         &self.slots[slot as usize]
     }
 
-    /// Puts lanes in a slot, and takes what the plain machine has there away.
+    /// Puts lanes in a slot, and frees the plain machine's value of the slot.
     pub(super) fn set(&mut self, slot: Slot, value: Lanes) {
         if std::mem::take(&mut self.exact[slot as usize]) {
             self.plain.free(&[slot]);
@@ -157,7 +157,7 @@ impl<'a> Machine<'a> {
         self.replace(slot, value);
     }
 
-    /// Puts lanes in a slot, whatever the plain machine has there.
+    /// Puts lanes in a slot, and keeps the plain machine's value of the slot.
     pub(super) fn replace(&mut self, slot: Slot, value: Lanes) {
         let to = &mut self.slots[slot as usize];
         self.live = (self.live + value.bytes()).saturating_sub(to.bytes());
@@ -180,7 +180,7 @@ impl<'a> Machine<'a> {
         compute_dtype(self.layout(slot).elem)
     }
 
-    /// A lane of the result from each lane of the operands.
+    /// Computes each lane of the result from the same lane of the operands.
     pub(super) fn map_lanes(&mut self, out: Slot, ins: &[Slot], f: impl Fn(&[Lane]) -> Lane) {
         let uniform = ins
             .iter()

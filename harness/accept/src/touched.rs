@@ -8,7 +8,7 @@ use cerith_tile::ir::{AtomicOp, OpKind};
 
 use cerith_interp::program::{Code, Op, Program};
 
-/// An access to an address.
+/// The kind of an atomic access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     Rmw(AtomicOp),
@@ -27,27 +27,29 @@ struct Touch {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Touched {
     program: u64,
-    /// Counts the operations, so that the lanes of one are known.
+    /// The number of the current atomic operation. Lanes of one operation have the same number.
     pub(super) access: u64,
     places: BTreeMap<(StorageId, usize), Touch>,
-    /// The addresses where programs or lanes meet, and which of those see more than one kind of operation.
+    /// The addresses that several programs, or several lanes of one operation, access.
     met: BTreeSet<(StorageId, usize)>,
+    /// The addresses with more than one kind of access.
     mixed: BTreeSet<(StorageId, usize)>,
+    /// The size of `met` and `mixed` at the start of the execution.
     known_count: usize,
 }
 
 impl Touched {
-    /// A program begins.
+    /// Starts the accesses of a program.
     pub(super) const fn enter(&mut self, program: u64) {
         self.program = program;
     }
 
-    /// Whether more places are met at than was known from the start.
+    /// Whether this execution found shared or mixed addresses that were not known at its start.
     pub(super) fn surprised(&self) -> bool {
         self.met.len() + self.mixed.len() > self.known_count
     }
 
-    /// The places, for another execution.
+    /// A record without accesses for another execution, with the shared and mixed addresses of this one.
     pub(super) fn clone_places(&self) -> Self {
         Self {
             met: self.met.clone(),
@@ -57,7 +59,7 @@ impl Touched {
         }
     }
 
-    /// Notes an access.
+    /// Records an access.
     pub(super) fn touch(&mut self, place: StorageByte, deed: Deed) {
         let at = (place.storage, place.offset);
         let (program, access) = (self.program, self.access);
@@ -77,19 +79,19 @@ impl Touched {
         }
     }
 
-    /// Whether what is read there depends on the order.
+    /// Whether the value that an atomic reads here depends on the order of programs or lanes.
     pub(super) fn is_met(&self, place: StorageByte) -> bool {
         self.met.contains(&(place.storage, place.offset))
     }
 
-    /// Whether what is left there depends on the order.
+    /// Whether the final value here depends on the order of programs or lanes.
     pub(super) fn is_mixed(&self, place: StorageByte, deed: Deed) -> bool {
         let commutes = !matches!(deed, Deed::Swap | Deed::Rmw(AtomicOp::Xchg));
         self.is_met(place) && (!commutes || self.mixed.contains(&(place.storage, place.offset)))
     }
 }
 
-/// Whether a launch has atomics whose order may show in anything but the rounding of a sum.
+/// Whether the order of a launch's atomics may affect more than the rounding of a sum.
 pub(super) fn has_ordered_atomics(program: &Program) -> bool {
     fn has_atomics(program: &Program, block: &Code) -> bool {
         block.steps.iter().any(|step| match &step.op {

@@ -1,4 +1,4 @@
-//! Memory of lanes that need not be exact: exact bits are in memory itself, everything else in the map beside it.
+//! Loads and stores of lanes that need not be exact. Exact bits are in memory itself, all other lanes in the acceptance map.
 
 use cerith_memory::{ByteState, StorageByte};
 use cerith_tile::DType;
@@ -12,17 +12,17 @@ use cerith_interp::value::{read, write};
 /// The target of a lane's access.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reach {
-    /// Nowhere: it is masked off.
+    /// The lane is masked off.
     Off,
     At(StorageByte),
-    /// There or nowhere; there in the order of programs that is followed, if that is so.
+    /// The lane may be masked off. True if it accesses the address in the current order of programs, or if that is unknown.
     Maybe(StorageByte, bool),
-    /// Its address is not known.
+    /// The address is unknown.
     Anywhere,
 }
 
 impl Machine<'_> {
-    /// The lane's place, if it may be active.
+    /// The target of a lane's access.
     pub(super) fn place(&self, (pointer, mask): (Slot, Option<Slot>), lane: usize, size: usize) -> Reach {
         let active = mask.map_or(Lane::Bits(1), |mask| self.read_lane(mask, lane).plain());
         // If a guess controls the access, the current order decides whether the address is touched.
@@ -72,7 +72,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Leaves a lane in memory.
+    /// Stores a lane in memory.
     pub(super) fn put(&mut self, place: StorageByte, size: usize, dtype: Option<DType>, lane: Lane) {
         self.note(place, size, dtype);
         if let Some(written) = &mut self.written {
@@ -153,9 +153,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Drops the sums of atomic adds that lie where something else is written.
+    /// Removes the sums of atomic adds at addresses that another operation writes.
     pub(super) fn forget_sums(&mut self, place: StorageByte, size: usize) {
-        // Elements of one place are of one size.
+        // Sums that overlap have elements of one size.
         let from = (place.storage, (place.offset + 1).saturating_sub(size));
         let to = (place.storage, place.offset + size);
         while let Some((&at, _)) = self.sums.range(from..to).next() {

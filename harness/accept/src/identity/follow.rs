@@ -15,7 +15,7 @@ use cerith_interp::elementwise::compute_dtype;
 use cerith_interp::program::{Op, Slot, Step};
 
 impl AcceptanceMap {
-    /// The elements that hold one value of the program, value by value.
+    /// The groups of elements that hold the same value of the program.
     pub fn one_value(&self) -> Vec<Vec<StoredElement>> {
         let mut values: BTreeMap<Identity, Vec<StoredElement>> = BTreeMap::new();
         for (&(storage, byte), &(identity, dtype)) in &self.identities.elements {
@@ -72,11 +72,11 @@ impl Machine<'_> {
             return None;
         }
         let lanes = self.layout(slot).lanes;
-        let first = self.map.identities.next.checked_add(u32::try_from(lanes).ok()?)?;
-        if first >= ZERO_SIGN {
+        let end = self.map.identities.next.checked_add(u32::try_from(lanes).ok()?)?;
+        if end >= ZERO_SIGN {
             return None;
         }
-        let base = std::mem::replace(&mut self.map.identities.next, first);
+        let base = std::mem::replace(&mut self.map.identities.next, end);
         let identity = |lane: usize| {
             let open = self.read_lane(slot, lane).is_open();
             if open { base + lane as u32 + 1 } else { 0 }
