@@ -1,6 +1,6 @@
 //! Running programs: launches, slots and operations. The other modules execute each kind of operation.
 //!
-//! A program runs its kernel's blocks step by step. Every value is in the slot of its number. A slot's buffers go back to
+//! A program runs its kernel's blocks step by step. Each value is in the slot with its number. A slot's buffers go back to
 //! the pool after the value's last use, so a launch allocates only at the beginning. Operations that don't depend on the
 //! program id run once per launch (the prologue).
 
@@ -35,7 +35,7 @@ use crate::survey::Survey;
 use crate::value::{Layout, Poison, Repr, Value};
 use crate::watch;
 
-/// Launches of this many programs are surveyed; with fewer it does not pay.
+/// Minimum number of programs of a launch that is surveyed. With fewer, the survey costs more than it saves.
 pub const SURVEYED: u64 = 4;
 
 /// The cost of an empty program, in operations on scalars (an order of magnitude).
@@ -59,9 +59,9 @@ pub struct Machine<'a> {
     pub grid: [u32; 3],
     /// The id of the program that runs.
     pub id: [u32; 3],
-    /// Whether races are watched.
+    /// Whether races between programs are checked.
     pub(crate) racing: bool,
-    /// The other program of the race that was found, and what it did.
+    /// The other program of the race that was found, and its access.
     pub(crate) met: Cell<Option<(u32, Conflict)>>,
     /// The accesses of the running program, if they are checked.
     pub(crate) footprint: Footprint,
@@ -69,15 +69,15 @@ pub struct Machine<'a> {
     pub(crate) synchronises: Release,
     /// The state of undefined divisions.
     pub(crate) divisions: Divisions,
-    /// Further warnings about the launch, once for each location.
+    /// Further warnings about the launch, at most one of each code for a location.
     pub(crate) remarks: Vec<(LocId, Diagnostic)>,
     /// Lanes of a scalar: more than 1 while a region runs over many elements at once.
     pub(crate) width: usize,
     /// The fuel of the running program until the next check of the watch.
     pub fuel: u64,
-    /// Its fuel after that.
+    /// The fuel of the running program after that check.
     reserve: u64,
-    /// Its initial fuel.
+    /// The initial fuel of the running program.
     budget: u64,
     /// The fuel used before the first program.
     pub(crate) prologue: u64,
@@ -205,7 +205,7 @@ pub fn bind(
 }
 
 impl<'a> Machine<'a> {
-    /// A machine that has run nothing, its parameters' values in their slots.
+    /// Creates a machine with the arguments in the slots of the parameters.
     pub fn new(
         program: &'a Program,
         state: &'a mut State,
@@ -259,8 +259,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs those of a launch's programs whose place in the order is in `range`. `others` is given where other threads run
-    /// the rest: programs end early once one of the others has stopped.
+    /// Runs the programs at the positions `range` of the launch's order. If other threads run the rest, `others` becomes true
+    /// once one of them has stopped, and the remaining programs do not run.
     pub(crate) fn run_programs(
         &mut self,
         range: Range<u64>,
@@ -328,7 +328,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The id of the program with a number, the first axis running fastest.
+    /// The id of the program with this number. Consecutive numbers differ along the first axis.
     pub fn program_id(&self, number: u64) -> [u32; 3] {
         let (columns, rows) = (u64::from(self.grid[0]), u64::from(self.grid[1]));
         if number < columns {
@@ -342,7 +342,7 @@ impl<'a> Machine<'a> {
         ]
     }
 
-    /// Runs what a program has to do itself.
+    /// Inserts the program's id into the rules, and runs the operations that are due in every program.
     fn run_due(&mut self, survey: &Survey<'a>) -> Result<(), Stop> {
         for rule in &survey.rules {
             let (repr, index) = rule.evaluate(self.id);
@@ -405,8 +405,8 @@ impl<'a> Machine<'a> {
         *to = value;
     }
 
-    /// Puts lanes by rule in a slot, none of them poison. Written field by field: moving a whole [`Value`] is what
-    /// operations on rules would spend their time on.
+    /// Puts lanes that follow a rule in a slot, none of them poison. It writes only the field that changes, because a move of a
+    /// whole [`Value`] would dominate the time of an operation on rules.
     #[inline]
     pub fn set_rule(&mut self, slot: Slot, repr: Repr) {
         let to = &mut self.state.slots[slot as usize];
@@ -429,7 +429,7 @@ impl<'a> Machine<'a> {
         self.set(slot, Value::uniform(bits).with_poison(poison));
     }
 
-    /// A value with buffers of its own.
+    /// Copies the value of a slot, with its buffers.
     pub fn copy(&mut self, slot: Slot) -> Result<Value, Stop> {
         let value = &self.state.slots[slot as usize];
         let pool = &mut self.state.pool;
@@ -447,7 +447,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Returns the buffers of slots that nothing uses any more.
+    /// Returns the buffers of slots to the pool after their last use.
     pub fn free(&mut self, slots: &[Slot]) {
         for &slot in slots {
             let value = &mut self.state.slots[slot as usize];
@@ -527,7 +527,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Says something of an operation, once a launch.
+    /// Adds a warning about an operation, if the launch has none with this code there.
     #[cold]
     pub(crate) fn add_remark(&mut self, loc: LocId, said: Diagnostic) {
         let is_same = |(other, known): &(LocId, Diagnostic)| *other == loc && known.code == said.code;
@@ -544,7 +544,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Acquires the events that volatile loads read.
+    /// Orders the next accesses after the events that volatile loads of this program have read.
     fn acquired(&mut self) {
         if self.racing {
             self.state.shadow.acquire();
@@ -558,8 +558,8 @@ impl<'a> Machine<'a> {
         unordered::trap(site, self.memory, self.text(), crossed)
     }
 
-    /// Remarks on a store that relies on a barrier which the language does not promise, and notes which storages what was loaded
-    /// reaches.
+    /// Adds a warning about a store that relies on a barrier that the language does not promise, and records the storages that
+    /// the loaded value reaches.
     #[cold]
     pub(crate) fn remark_hazard(&mut self, step: &Step, crossed: Crossed) {
         let reach = Reach::from_load(&self.program.function, crossed.before());
@@ -568,8 +568,7 @@ impl<'a> Machine<'a> {
             Some(Origin::Param(param)) => self.homes.get(*param as usize)?.as_ref().map(|home| home.storage),
             _ => None,
         };
-        // The loaded storage also reaches the storages that its loads reach, transitively: as soon as a reached storage is
-        // loaded, all of them count.
+        // A load from a reached storage may reach further storages. Those are not followed: all storages count as reached.
         let mut reached = StorageSet::default();
         for access in reach
             .accesses
@@ -596,7 +595,7 @@ impl<'a> Machine<'a> {
         self.add_remark(step.loc, warning);
     }
 
-    /// The next accesses are those of a pointer's lanes.
+    /// Starts an access by the lanes of a pointer.
     #[inline]
     pub(crate) fn begin_access(&mut self, pointer: Slot) {
         if self.racing {
@@ -606,7 +605,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The storage that a pointer was made from.
+    /// The storage from which a pointer was computed.
     pub fn home(&self, pointer: Slot) -> Option<&Rc<Home>> {
         match self.program.origins[pointer as usize] {
             Origin::Param(param) => self.homes.get(param as usize)?.as_ref(),

@@ -20,11 +20,11 @@ use crate::outcome::{Stop, TrapKind};
 use crate::program::{Slot, Step};
 use crate::value::{MAX_STORABLE, Mark, POISON};
 
-/// The code of a warning about a division whose quotient is kept from memory only by a mask computed from its divisor.
+/// The code of a warning about an undefined quotient that is not stored only because of a mask computed from the divisor.
 const DIVISOR_MASK: &str = "divisor-mask";
 
 impl Machine<'_> {
-    /// The mark of an answer that the division with this result does not have. The launch says so in the end.
+    /// Returns the mark for a lane whose division has no defined result. Records the lane for a warning at the end of the launch.
     #[cold]
     pub(crate) fn no_answer(&mut self, step: &Step, flaw: Flaw, lane: usize) -> Mark {
         let Some(&out) = step.outs.first() else {
@@ -55,7 +55,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A mask kept a value from memory.
+    /// Records that a mask prevented the store of a value with this mark, if the mask is computed from the divisor.
     #[cold]
     pub(crate) fn kept_out(&mut self, mark: Mark, mask: Slot) {
         if let Some((number, _)) = decode_mark(mark)
@@ -78,7 +78,7 @@ impl Machine<'_> {
             .or_insert_with(|| is_related(function, value, division))
     }
 
-    /// The trap for a value without a defined value that decides something, or must not be stored.
+    /// The trap for an undefined value that determines an address, a mask or a branch, or is stored.
     #[cold]
     pub(crate) fn trap_undefined(&self, site: Site<'_>, lane: Option<usize>, mark: Mark, what: &str) -> Stop {
         let division =
@@ -114,7 +114,7 @@ impl Machine<'_> {
     }
 }
 
-/// The trap for a quotient that has no answer and is used.
+/// The trap for the use of an undefined quotient.
 fn trap(site: Site<'_>, lane: Option<usize>, division: &Division, flaw: Flaw, what: &str) -> Stop {
     let kind = if flaw == Flaw::Undefined {
         TrapKind::PoisonUse

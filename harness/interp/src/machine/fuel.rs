@@ -1,12 +1,12 @@
-//! Fuel: the budget of a program, and the rest for later ones. Part of it is held back, so that the watch is checked at
-//! intervals.
+//! Fuel: the budget of the running program, and the rest of the launch's fuel for later ones. Part of the budget is held back in a
+//! reserve, so that the watch is checked each time the other part is used up.
 
 use super::Machine;
 use crate::outcome::Stop;
 use crate::watch;
 
 impl Machine<'_> {
-    /// Uses fuel up.
+    /// Uses fuel.
     #[inline]
     pub(crate) fn spend(&mut self, cost: u64) -> Result<(), Stop> {
         if let Some(left) = self.fuel.checked_sub(cost) {
@@ -16,7 +16,7 @@ impl Machine<'_> {
         self.spend_held(cost)
     }
 
-    /// Uses up what is held back too, and looks at the watch.
+    /// Uses fuel from the reserve too, and checks the watch.
     #[cold]
     fn spend_held(&mut self, cost: u64) -> Result<(), Stop> {
         self.config.watch.look()?;
@@ -28,7 +28,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Hands out the first part of the fuel.
+    /// Splits the program's remaining fuel into the part until the next check of the watch and the reserve.
     fn hold_back(&mut self, left: u64) {
         self.fuel = left.min(watch::FUEL);
         self.reserve = left - self.fuel;
@@ -47,23 +47,23 @@ impl Machine<'_> {
         self.budget - self.reserve - self.fuel
     }
 
-    /// The fuel of all programs that have not run.
+    /// The remaining fuel of the launch, with that of the running program.
     pub(crate) const fn fuel_left(&self) -> u64 {
         self.launch_fuel + self.reserve + self.fuel
     }
 
-    /// Takes away what programs used that ran elsewhere.
+    /// Subtracts the fuel of programs that other threads ran.
     pub(crate) const fn deduct_fuel(&mut self, used: u64) {
         self.launch_fuel = self.fuel_left().saturating_sub(used);
         (self.fuel, self.reserve) = (0, 0);
     }
 
-    /// Takes back what the program that runs has used, so that there is as much as `left`.
+    /// Sets the launch's remaining fuel to `left`, to undo a run that must not count.
     pub(crate) const fn restore(&mut self, left: u64) {
         (self.fuel, self.reserve, self.launch_fuel) = (0, 0, left);
     }
 
-    /// The limit that a program meets which runs out of fuel.
+    /// The limit to report if the running program is out of fuel.
     pub(crate) fn fuel_limit(&self) -> u64 {
         if self.budget == self.config.program_fuel {
             self.budget
