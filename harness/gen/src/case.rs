@@ -1,34 +1,35 @@
 //! Random cases: a kernel as a person would write it for Triton, storages, views, scalars, a grid and options.
 //!
-//! Every engine runs the kernel's text. It is made top down with types: the dtype and shape of every expression are known, so
-//! that nearly all kernels are accepted. They are also defined, as far as that is cheap: divisors are at least 1, shifts are
+//! Every engine runs the kernel's text. It is generated top down with types: the dtype and shape of every expression are known, so
+//! that Triton accepts nearly all kernels. Most have defined results, as far as that is cheap: divisors are at least 1, shifts are
 //! shorter than the type, indices are masked to their range, a float is clamped before it becomes an integer, and programs write
 //! to separate addresses. The reference finds the kernels that are still undefined.
 //!
-//! With [`Detail::Every`], the same bytes make the same kernel with every value stored as it is made: the first storage
-//! in which two engines differ then names the operation.
+//! With [`Detail::Every`], the same bytes generate the same kernel, but it stores every value when it is computed. Then the first
+//! storage in which two engines differ names the operation.
 //!
-//! | module | makes |
+//! | module | content |
 //! |---|---|
-//! | `maker` | the kernel's state: what is in scope, lines, parameters |
+//! | `maker` | the state of a kernel: variables in scope, lines, parameters |
 //! | `types` | result dtypes of operations, and conversions that are defined |
 //! | `expr` | elementwise expressions |
 //! | `block` | reductions, scans, changes of shape, sorts, gathers, histograms, products |
 //! | `flow` | loops, branches, functions, tuples |
-//! | `features`, `coverage` | lists of the features of a kernel, and of all kernels of a campaign |
+//! | `observed`, `coverage` | lists of the features of a kernel, and of all kernels of a campaign |
 //! | `data` | inputs with their views, outputs, atomics |
 //! | `cells` | atomics in which each lane has its own element, so that their results have one value |
 //! | `corners` | reductions, scans and the like with all their parameters, on blocks of special numbers |
 //! | `narrow` | 8-bit floats |
 //! | `products` | matrix products of every shape, dtype and precision; scaled ones |
 //! | `edges` | tiles that cross the edges of a matrix, atomics and gathers through descriptors |
-//! | `library` | CUDA's library, functions as methods, functions of scalars |
+//! | `libdevice` | CUDA's library, functions as methods, functions of scalars |
 //! | `idiom` | different ways to write the same thing in Python and Triton |
 //! | `host` | different ways to declare and launch a kernel |
 //! | `chain` | operations on whole blocks one after the other, each on the last one's result |
 //! | `tiles` | tensor descriptors, block pointers, loops that load and multiply |
 //! | `form` | the purpose of a case |
-//! | `twist` | twins: kernels that must store the same |
+//! | `generated` | a generated case, and its text |
+//! | `twist` | twins: kernels that must store the same values |
 //! | [`breach`] | cases that break one rule on purpose |
 
 mod block;
@@ -64,10 +65,10 @@ pub use self::generated::{Generated, render_module};
 pub use self::observed::OPERATORS;
 
 impl Generated {
-    /// The case of some bytes: any bytes are one. Names of its module begin with `name`.
+    /// Generates a case from bytes; any bytes produce one. Names of its module begin with `name`.
     ///
     /// # Errors
-    /// None that are known: what the bytes lack is made up.
+    /// No known ones: defaults replace missing bytes.
     pub fn new(name: &str, form: impl Into<Form>, u: &mut Unstructured<'_>) -> Result<Self> {
         Maker::new(name, form.into(), u)?.finish()
     }

@@ -1,17 +1,18 @@
-//! Control flow: branches and loops, whose regions are made from the choices that follow.
+//! Control flow: branches and loops. The next choices determine the operations of their regions.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Type, ValueId};
 
 use super::{Choice, Maker};
 
-/// Regions inside of each other, at most.
-const DEEPEST: usize = 3;
-/// Choices that a region takes, at most.
-const LONGEST: u16 = 6;
+/// Maximum depth of nested regions.
+const MAX_DEPTH: usize = 3;
+/// A region uses fewer choices than this.
+const CHOICE_LIMIT: u16 = 6;
 
 impl Maker {
-    /// Makes a region's operations of some choices; what they made is out of reach after it.
+    /// Adds a region's operations from the next choices, and picks its result, a value of the type of `of`. The caller removes
+    /// the region's values from the pool.
     fn build_region(
         &mut self,
         choices: &mut dyn Iterator<Item = Choice>,
@@ -19,19 +20,19 @@ impl Maker {
         of: ValueId,
         nth: u16,
     ) -> ValueId {
-        self.add_operations(choices, usize::from(length % LONGEST));
+        self.add_operations(choices, usize::from(length % CHOICE_LIMIT));
         self.pick_like(nth, of)
     }
 
     fn run_nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        (self.depth < DEEPEST).then_some(())?;
+        (self.depth < MAX_DEPTH).then_some(())?;
         self.depth += 1;
         let made = work(self);
         self.depth -= 1;
         made
     }
 
-    /// `if` on a scalar, with a value of one type from each side.
+    /// Adds an `if` on a scalar. Both sides return a value of the same type.
     pub(super) fn branch(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
         let results = self.run_nested(|maker| {
@@ -48,7 +49,7 @@ impl Maker {
                 maker.pool.truncate(known);
                 maker.k.b.close_block(&[value])
             };
-            let (then_block, else_block) = (side(c), side(c / LONGEST));
+            let (then_block, else_block) = (side(c), side(c / CHOICE_LIMIT));
             let ty = maker.k.b.ty(x).clone();
             let kind = OpKind::If {
                 then_block,
@@ -60,7 +61,8 @@ impl Maker {
         Some(())
     }
 
-    /// `for` with a few iterations, or as many as a value says, that carries one value.
+    /// Adds a `for` with at most three iterations that carries one value. If the pool has an integer, its lowest bits are the end
+    /// of the range.
     pub(super) fn count(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
         let results = self.run_nested(|maker| {
@@ -93,7 +95,7 @@ impl Maker {
         Some(())
     }
 
-    /// `while` with a counter, that carries one value besides.
+    /// Adds a `while` with at most four iterations that carries a counter and one more value.
     pub(super) fn repeat(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
         let results = self.run_nested(|maker| {
