@@ -1,10 +1,10 @@
-/// The reason why a snippet can't be lowered.
+/// The reason why a snippet of assembly can't be lowered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// A part is unsupported.
+    /// Cerith does not support a part of the snippet.
     #[error("{0}")]
     Unknown(String),
-    /// Compilers reject it too.
+    /// Compilers reject the snippet too.
     #[error("{0}")]
     Wrong(String),
 }

@@ -1,4 +1,4 @@
-//! Cases with sparse storages, for everything that needs all bytes of a storage in memory.
+//! Rejects cases with sparse storages for engines that hold all bytes of a storage in memory.
 
 use cerith_case::Case;
 use cerith_memory::MAX_BYTES;
@@ -20,7 +20,7 @@ pub fn reject_sparse(case: &Case) -> Option<Box<Complaint>> {
     Some(Box::new(Complaint::new(TOO_LARGE, message)))
 }
 
-/// `8,589,934,592`.
+/// Formats a number like `8,589,934,592`.
 fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);

@@ -10,9 +10,9 @@ pub(super) struct Tensor {
     pub strides: Vec<i64>,
     pub offset: i64,
     pub dtype: Dtype,
-    /// The parameter that it was passed as, unchanged.
+    /// The launcher's parameter that is this tensor, unchanged.
     pub input: From,
-    /// The parameter that has the same number of dimensions.
+    /// The launcher's parameter from which this tensor was computed with the same number of dimensions.
     pub base: From,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum Fill {
     Ones,
     Full(String),
     Arange,
-    /// Integers that the launcher computed, as flat as the memory.
+    /// Integers that the launcher computed, in the order of memory.
     Elements(Vec<i64>),
     /// Values that torch or another kernel computed.
     Computed,
@@ -40,10 +40,11 @@ pub(super) struct Storage {
     /// The shape that a case file declares.
     pub shape: Vec<i64>,
     pub fill: Fill,
-    /// The parameter that it belongs to.
+    /// The launcher's parameter whose elements it has.
     pub input: From,
+    /// Whether the launcher returns a tensor in it.
     pub is_returned: bool,
-    /// Whether a function of the launcher returns a tensor in it.
+    /// Whether a function that the launcher calls returns a tensor in it.
     pub is_result: bool,
 }
 
@@ -137,7 +138,7 @@ impl Tensor {
         Some(self.view_of(shape, strides, self.offset))
     }
 
-    /// Drops one dimension of one element, or all of them.
+    /// Removes dimension `dim` if its size is 1, or all dimensions of size 1.
     pub fn squeeze(&self, dim: Option<i64>) -> Option<Self> {
         let only = match dim {
             Some(dim) => Some(self.dim(dim)?),
@@ -237,7 +238,7 @@ impl Tensor {
             if known == 0 || numel.value % known != 0 {
                 return None;
             }
-            // The one size that the others do not take is itself.
+            // A size of this tensor with the right value that the other sizes do not use keeps its source.
             let rest = numel.value / known;
             let mut own = self.shape.iter();
             let same = own.find(|size| size.value == rest && size.sizes & !sizes != 0);
@@ -256,7 +257,7 @@ impl Tensor {
         if self.is_contiguous() {
             return Some(self.view_of(shape.to_vec(), dense(&sizes), self.offset));
         }
-        // As torch: dimensions that lie densely in each other are cut and merged together.
+        // Like torch: a group of dimensions that is contiguous in itself can be split and merged.
         let mut strides = vec![0_i64; sizes.len()];
         let own = self.sizes();
         let mut at = sizes.len();
@@ -286,14 +287,14 @@ impl Tensor {
         (at == 0).then(|| self.view_of(shape.to_vec(), strides, self.offset))
     }
 
-    /// The expression of a case file that is this tensor, over its storage.
+    /// The expression for this tensor in a case file, in terms of its storage.
     pub fn expression(&self, storage: &Storage) -> String {
         let name = &storage.name;
         let sizes = self.sizes();
         let declared = &storage.shape;
         let own = dense(declared);
         if self.dtype != storage.dtype {
-            // Another dtype over the same bytes: not written (`write` refuses it).
+            // `write` rejects a view with another dtype.
             return name.clone();
         }
         if sizes == *declared && self.strides == own && self.offset == 0 {

@@ -1,4 +1,4 @@
-//! The case file of a launch.
+//! Writes the case file of a launch.
 
 use std::fmt::Write as _;
 
@@ -14,10 +14,10 @@ use cerith_module::usage::Usage;
 /// Maximum number of elements of all storages of a launch.
 const MAX_ELEMENTS: i64 = 1 << 20;
 
-/// Options that a case file has.
+/// Launch options that a case file can set.
 const OPTIONS: [&str; 3] = ["num_warps", "num_stages", "num_ctas"];
 
-/// A case file, and its storages by their names.
+/// The text of a case file, and its storages: the name of each, with its index in [`Machine::storages`].
 type Case = (String, Vec<(String, usize)>);
 
 /// Writes a launch without its `about` line, or returns the reason why it can't be written.
@@ -188,7 +188,7 @@ fn write_fill(
             let high = if storage.dtype.name == "i1" {
                 2
             } else {
-                // Valid as an index into any other tensor.
+                // Every element is a valid index into any other tensor.
                 let others = tensors.iter().filter(|(name, tensor)| {
                     let known = usage.tensors.iter().find(|one| one.name == *name);
                     tensor.dtype.is_float() || !known.is_some_and(|known| known.indexes)
@@ -208,14 +208,14 @@ fn write_fill(
     }
 }
 
-/// Why a value has no form in a case file.
+/// The reason why a value cannot be written in a case file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum ValueError {
     #[error("a tensor without a storage")]
     NoStorage,
     #[error("{0} is not an argument of kernels")]
     Kind(&'static str),
-    /// It is not known, for this reason.
+    /// The value is unknown, for this reason.
     #[error("{0}")]
     Unknown(String),
 }

@@ -208,7 +208,7 @@ impl DType {
         })
     }
 
-    /// Finds a dtype by its torch name, without the `torch.` prefix (`half`, `long` and the like included).
+    /// Finds a dtype by its torch name without the `torch.` prefix. Aliases such as `half` and `long` are included.
     pub fn from_torch_name(name: &str) -> Option<Self> {
         Some(match name {
             "half" => Self::F16,
@@ -229,7 +229,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// The text is not the name of a dtype.
+/// The error for a text that is not the name of a dtype.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dtype `{0}`")]
 pub struct UnknownDType(pub String);

@@ -1,5 +1,5 @@
-//! When the reference is suspected: which engines overrule it, which would if they were two witnesses, and what makes its own answer
-//! doubtful.
+//! Decides whether to suspect the reference: engines may overrule it, or its own answer may contradict the case file or a record.
+//! If engines that share code would overrule it as two witnesses, a note is added.
 //!
 //! See [`crate::trial`] for the rest of a trial.
 
@@ -14,11 +14,11 @@ use crate::trial::{Dissenters, Hearing};
 use crate::verdict::{Difference, Kind, Standing};
 use crate::witness::{Undefined, Witness, count_independent, join_names};
 
-/// Why the reference is to be looked at, and who differs from it.
+/// The reason to suspect the reference, and the witnesses that differ from it.
 type Suspicion<'w> = (String, Vec<(Witness<'w>, Kind, Option<Comparison>)>);
 
 impl<'a> Hearing<'a, '_> {
-    /// Why the reference is suspected, if it is.
+    /// The reason to suspect a reference from which the witnesses `rest` differ, if any.
     pub(crate) fn find_suspicion(
         &self,
         rest: &Dissenters<'_>,
@@ -58,8 +58,8 @@ impl<'a> Hearing<'a, '_> {
     }
 
     /// The reason to suspect a reference without an answer, if any, with the witnesses against it: records that agreed with an
-    /// earlier answer. A case file with engines that differ from its answer implies that it has one. If the file expects exactly
-    /// this `undefined`, a user has confirmed it.
+    /// earlier answer. If the case file lists engines that differ from the reference, then the reference had an answer. If the file
+    /// expects exactly this `undefined`, a user has confirmed it.
     pub(crate) fn lost_answer(&self, reference: Witness<'_>) -> Option<Suspicion<'a>> {
         let bench = self.bench;
         let known = &bench.engine_facts;
@@ -99,7 +99,8 @@ impl<'a> Hearing<'a, '_> {
         Some((why, against))
     }
 
-    /// Why a reference that leaves nothing with a defined value is suspected, if it is: a record agreed with more.
+    /// The reason to suspect a reference whose results all have undefined values, if any: records in `camp` that agreed with
+    /// defined values of an earlier answer.
     pub(crate) fn empty_answer(&self, camp: &[Witness<'_>]) -> Option<String> {
         let known = &self.bench.engine_facts;
         let agreed = camp.iter().map(|witness| witness.id);
@@ -112,9 +113,9 @@ impl<'a> Hearing<'a, '_> {
         })
     }
 
-    /// The reason to suspect a reference with an answer, if any: the case file says that there is none. Engines are not
-    /// blamed for their contents there, whatever the reference's outcome is now. If all agree and there is no record, the
-    /// program may have changed instead: then the expectation is only stale.
+    /// The reason to suspect a reference with an answer, if any: the case file expects none. With such an expectation, no engine
+    /// is blamed for its results. If all engines agree and there is no record, the program may have changed instead: then only
+    /// the expectation is stale.
     pub(crate) fn found_answer(&self, reference: Witness<'_>, all_agree: bool) -> Option<String> {
         let doubts = reference.outcome.complaint().is_some_and(Complaint::doubts);
         let foreseen = matches!(
@@ -129,7 +130,7 @@ impl<'a> Hearing<'a, '_> {
         })
     }
 
-    /// Blames the reference, and of the others only engines that were expected to differ.
+    /// Blames the reference, and of the other engines only those that were expected to differ.
     pub(crate) fn suspect_reference(
         &mut self,
         reference: Witness<'_>,

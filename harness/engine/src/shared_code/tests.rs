@@ -8,7 +8,7 @@ use super::*;
 const WHEELS: &str = include_str!("wheels.txt");
 
 #[test]
-fn the_library_is_the_wheels() {
+fn the_library_equals_that_of_each_wheel() {
     for line in WHEELS.lines() {
         let (version, names) = line.split_once(": ").expect(line);
         let version: Version = version.parse().expect(line);
@@ -22,7 +22,7 @@ fn the_library_is_the_wheels() {
 }
 
 #[test]
-fn an_outcome_came_out_of_what_raised_it_or_of_what_it_goes_through() {
+fn outcomes_come_from_the_code_that_raised_or_computed_them() {
     let check = |engine: &str, outcome: Outcome, through: &[&str], expected: bool| {
         let engine: EngineId = engine.parse().expect("an engine");
         let through: Vec<String> = through.iter().map(|&name| name.to_owned()).collect();
@@ -95,7 +95,7 @@ fn an_outcome_came_out_of_what_raised_it_or_of_what_it_goes_through() {
 }
 
 #[test]
-fn what_a_case_goes_through_is_told_by_version_with_a_trace_and_without() {
+fn triton_code_is_listed_by_version_with_and_without_a_trace() {
     let check = |line: &str, decorator: &str, version: &str, expected: &str| {
         let yaml = "about: x\nkernel: k.py:k\nstorages: { x: { dtype: f32, shape: [4], fill: arange } }\nlaunches: [{ grid: 1, \
                     args: [x] }]\n";

@@ -1,4 +1,4 @@
-//! Names, attributes and items: what `x`, `x.y` and `x[y]` are in a kernel.
+//! Evaluates names, attributes and items in a kernel: `x`, `x.y` and `x[y]`.
 
 use std::rc::Rc;
 
@@ -17,7 +17,8 @@ use cerith_language::semantic::types::type_text;
 use cerith_language::stop::{Stop, Traced};
 use cerith_language::value::Value;
 use cerith_language::value::plain::{Plain, ScopeId, Unknown};
-/// Methods of Python's strings, which Triton lets kernels call.
+
+/// String methods that Triton accepts in kernels, but the reference does not support.
 const STRING_METHODS: [&str; 12] = [
     "count",
     "endswith",
@@ -89,7 +90,7 @@ impl Tracer<'_> {
         Stop::Rejected(Box::new(diagnostic))
     }
 
-    /// A name whose value the reference does not know.
+    /// The error for a name with a value that the reference does not know.
     pub(super) fn report_unknown_name(&self, name: &str, unknown: &Unknown) -> Stop {
         let message = format!(
             "the reference does not know `{name}`: it is {}",
@@ -99,7 +100,7 @@ impl Tracer<'_> {
         Stop::Unsupported(Box::new(diagnostic.label(unknown.span, "comes from here")))
     }
 
-    /// A global as a kernel may use it.
+    /// The value of a global, or the error if kernels may not use it.
     fn global_value(&mut self, name: &str, value: &Plain, annotated: bool) -> Traced<Value> {
         let plain = match value {
             Plain::Unknown(unknown) => return Err(self.report_unknown_name(name, unknown)),
@@ -225,17 +226,17 @@ impl Tracer<'_> {
         self.lo.unknown_attribute(message, Some(path), name, near)
     }
 
-    /// `value.name`.
+    /// Evaluates `value.name`, and counts the use of the attribute.
     pub(super) fn get_attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
         let found = self.attribute_of(value, name)?;
-        // A function counts when it is called, with the dtypes of its arguments.
+        // The use of a function is counted at its call, with the dtypes of its arguments.
         if !matches!(found, Value::Builtin(_) | Value::Method(..)) {
             self.used_attribute(value, name);
         }
         Ok(found)
     }
 
-    /// `module.name` of a module that is a file.
+    /// Evaluates `module.name` for a module that the reference reads from a file.
     fn attribute_of_file(&mut self, scope: ScopeId, name: &str) -> Traced<Value> {
         let names = self.modules.scope(scope).map(|scope| &scope.names);
         let Some(found) = names.and_then(|names| names.get(name)).cloned() else {

@@ -1,4 +1,4 @@
-//! Describes the parts of a case: storages with the tensors over them, and launches.
+//! Describes the parts of a case: storages with their tensors, and launches.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use cerith_report::{Palette, describe, safe};
 use super::render_heading;
 use crate::picture::draw_storage;
 
-/// Storages, tensors, launches.
+/// Describes the storages of a case, with their tensors, and its launches.
 pub fn render_layout(case: &Case, palette: Palette) -> String {
     let mut text = String::new();
     let memory = case.memory();

@@ -37,8 +37,8 @@ const SYSTEM: &[&str] = &[
     "/etc/crypto-policies",
 ];
 
-/// Files about the machine that allocators, BLAS and torch read. None is about a process: the target of `/proc/self` when
-/// the rule is made is us.
+/// Files about the machine that allocators, BLAS and torch read. None is about a process: a rule for `/proc/self` would apply to
+/// the process that creates the rule, not to the worker.
 const MACHINE: &[&str] = &[
     "/dev/zero",
     "/dev/random",
@@ -57,8 +57,8 @@ const MACHINE: &[&str] = &[
 /// environment, memory and open files from processes outside of their domain.
 const GPU: &[&str] = &["/proc", "/sys"];
 
-/// The folder in which the driver names its threads, which it needs to start. The part of one process is only known once
-/// it runs: it gives up the rest itself ([`late_writable_paths`]).
+/// The folder in which NVIDIA's driver sets the names of its threads, without which it does not start. The worker needs only its
+/// own folder in it, which is not known before it runs. Then it gives up the rest itself ([`late_writable_paths`]).
 const THREADS: &str = "/proc";
 
 /// Files that a worker with a GPU writes besides its own folder.
@@ -69,7 +69,7 @@ const SHARED_MEMORY: &str = "/dev/shm";
 pub(super) fn drop_capabilities() {
     let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
     for capability in CapabilitySet::all().difference(kept).iter() {
-        // Refused to those who have none.
+        // This fails for a user without capabilities.
         let _ = remove_capability_from_bounding_set(capability);
     }
 }
@@ -96,7 +96,7 @@ pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
     Ok(())
 }
 
-/// The rights to a file or folder that may be looked at, and not executed.
+/// The rights to read a file or folder, but not to execute it.
 const LOOK: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
 /// The rights to a folder that may be changed.
@@ -142,7 +142,7 @@ pub(super) fn list_rules(read: &[PathBuf]) -> ProgramRules {
     }
 }
 
-/// Restricts the thread to reading the files of a folder. Returns whether the kernel does it.
+/// Restricts the thread to reading the files of a folder. Returns whether the kernel enforces it.
 pub(super) fn restrict_to_reading(folder: &Path) -> bool {
     let look = AccessFs::ReadFile | AccessFs::ReadDir;
     let machine = MACHINE.iter().map(PathBuf::from);
@@ -156,7 +156,7 @@ pub(super) fn restrict_to_reading(folder: &Path) -> bool {
     restrict().is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
 }
 
-/// All that a worker with a GPU goes on writing once it runs, besides the names of its own threads.
+/// The paths that a worker with a GPU may still write once it runs, except the names of its own threads.
 pub(super) fn late_writable_paths(reach: &Reach) -> Vec<PathBuf> {
     let mut places = nvidia_devices();
     places.extend([
@@ -175,7 +175,7 @@ fn new_ruleset() -> Result<Ruleset, RulesetError> {
         .scope(Scope::from_all(REQUESTED_ABI))
 }
 
-/// A rule for each path that is there.
+/// A rule for each path that exists.
 fn build_rules(
     paths: Vec<PathBuf>,
     access: impl Into<BitFlags<AccessFs>>,
@@ -192,7 +192,7 @@ fn build_rules(
     })
 }
 
-/// NVIDIA's devices.
+/// The devices of NVIDIA GPUs; in WSL, `/dev/dxg`.
 fn nvidia_devices() -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir("/dev") else {
         return Vec::new();
@@ -205,7 +205,7 @@ fn nvidia_devices() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Restricts the calling thread to nothing, to test the kernel; returns a clause for each missing feature.
+/// Denies the calling thread everything that Landlock can deny, to test the kernel. Returns a clause for each missing feature.
 pub(super) fn missing_of_files() -> Vec<String> {
     let status = new_ruleset()
         .and_then(Ruleset::create)
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_kernel_is_told_by_what_it_cannot_do() {
+    fn an_old_kernel_lacks_features() {
         let count = |abi| list_lacking(abi).len();
         assert_eq!(
             [ABI::V1, ABI::V2, ABI::V4, ABI::V5, ABI::V6, ABI::V7].map(count),
