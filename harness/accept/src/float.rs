@@ -496,7 +496,8 @@ pub(crate) fn apply_ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: La
 
 /// A clamped number. Without `propagate_nan`, a NaN becomes a number between the limits, and which one is not specified: the
 /// general lowering leaves the lower limit, `min.xorsign.abs` (`sm_90`, limits `-a` and `a`) the limit with the NaN's sign
-/// (`ClampFOpConversion` of Triton's common lowering and of its NVIDIA backend). Undefined limits: [`numeric::apply_ternary`].
+/// (`ClampFOpConversion` of Triton's common lowering and of its NVIDIA backend). See [`numeric::apply_ternary`] for undefined
+/// limits.
 fn clamp(op: TernaryOp, dtype: DType, x: Lane, low: Lane, high: Lane) -> Lane {
     if let (Some(low), Some(high)) = (low.bits(), high.bits())
         && numeric::apply_ternary(op, dtype, low, low, high).bits().is_none()

@@ -28,7 +28,7 @@ const ZERO_SIGN: Identity = 1 << 31;
 /// The maximum number of recorded elements.
 const MAX_ELEMENTS: usize = 1 << 20;
 
-/// An element of memory.
+/// An element of memory that holds a value of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredElement {
     /// The storage.
@@ -37,7 +37,7 @@ pub struct StoredElement {
     pub byte: usize,
     /// The dtype of the store.
     pub dtype: DType,
-    /// Whether a zero may have a different sign here from the other elements.
+    /// Whether the sign of a zero may differ from its sign in the other elements.
     pub any_zero: bool,
 }
 

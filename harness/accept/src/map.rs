@@ -215,7 +215,7 @@ impl Shelf {
         ) = (entry.lane, entry.dtype)
         {
             let ends = [low, high].map(|end| encode(dtype, end, Rounding::NearestEven));
-            // An overflow is not a number of the dtype.
+            // An end that overflows is not a number of the dtype.
             let same = [low, high]
                 .iter()
                 .zip(ends)
@@ -241,7 +241,7 @@ impl Shelf {
         self.count += 1;
     }
 
-    /// Inserts adjacent lanes that are intervals; the bytes are exact so far.
+    /// Inserts adjacent lanes. Their bytes must be exact in the map.
     fn insert_wide(&mut self, start: usize, wide: &Wide, lanes: Range<usize>) {
         let (dtype, size) = (wide.dtype, wide.dtype.size());
         let end = start + lanes.len() * size;

@@ -13,9 +13,9 @@ use cerith_interp::program::{Code, Op, Program, Slot};
 /// The sums of a dot, kept until they are merged with an accumulator.
 #[derive(Debug)]
 pub(super) enum Open {
-    /// All at once.
+    /// For all lanes at once.
     Products(Box<Products>),
-    /// One for each lane.
+    /// A sum for each lane.
     Sums {
         sums: Vec<Sum>,
         /// The precision of each step of a sum, in bits.

@@ -1,5 +1,5 @@
 //! Decides whether to suspect the reference: engines may overrule it, or its own answer may contradict the case file or a record.
-//! If engines that share code would overrule it as two witnesses, a note is added.
+//! A note names the engines that do not overrule it only because they share code.
 //!
 //! See [`crate::trial`] for the rest of a trial.
 

@@ -61,8 +61,8 @@ impl Maker {
         Some(())
     }
 
-    /// Adds a `for` with at most three iterations that carries one value. If the pool has an integer, its lowest bits are the end
-    /// of the range.
+    /// Adds a `for` with at most three iterations that carries one value. If the pool has an integer, its two lowest bits
+    /// are the end of the range.
     pub(super) fn count(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
         let results = self.run_nested(|maker| {
