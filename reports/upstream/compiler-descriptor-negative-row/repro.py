@@ -52,5 +52,5 @@ lines = compiled.asm["ptx"].splitlines()
 print("compiled to:", next(line.strip() for line in lines if "cp.async.bulk.tensor" in line))
 if "--gpu" not in sys.argv:
     print("the trap needs a GPU of sm_90 or newer: run with --gpu")
-    sys.exit(0)
+    sys.exit(2)
 sys.exit(run())
