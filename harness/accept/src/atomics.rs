@@ -15,7 +15,7 @@ use cerith_tile::ir::{AtomicOp, BinaryOp};
 
 use super::float;
 use super::interval::Interval;
-use super::lane::{Lane, map_guesses, merge_either};
+use super::lane::{Lane, map_guesses, merge_followed};
 use super::lanes::Lanes;
 use super::precision::power_of_two;
 use super::state::Machine;
@@ -54,10 +54,7 @@ impl Machine<'_> {
     ) {
         let (place, new) = match reach {
             Reach::At(place) => (place, new),
-            Reach::Maybe(place, done) => (
-                place,
-                merge_either(old, new, dtype).or_guess(if done { new } else { old }),
-            ),
+            Reach::Maybe(place, done) => (place, merge_followed(done, new, old, dtype)),
             Reach::Off | Reach::Anywhere => return,
         };
         let new = if self.touched.is_mixed(place, deed) {
@@ -170,8 +167,7 @@ impl Machine<'_> {
                         .followed()
                         .zip(expected.followed())
                         .map(|(old, expected)| old == expected);
-                    let left = merge_either(old, new, dtype);
-                    swaps.map_or(left, |swaps| left.or_guess(if swaps { new } else { old }))
+                    merge_followed(swaps, new, old, dtype)
                 }
             };
             self.leave(reach, Deed::Swap, (old, left), layout.size, dtype);

@@ -228,3 +228,12 @@ pub(super) fn merge_either(one: Lane, other: Lane, dtype: Option<DType>) -> Lane
         (one, other) => one.hull(other, dtype),
     }
 }
+
+/// A lane that covers both: the result of an access that may happen or not. A guess only if the current order of programs decides
+/// which of the two it is.
+pub(super) fn merge_followed(happens: Option<bool>, with: Lane, without: Lane, dtype: Option<DType>) -> Lane {
+    let merged = merge_either(with, without, dtype);
+    happens.map_or(merged, |happens| {
+        merged.or_guess(if happens { with } else { without })
+    })
+}

@@ -3,7 +3,7 @@
 use cerith_memory::{ByteState, StorageByte};
 use cerith_tile::DType;
 
-use super::lane::{Lane, merge_either};
+use super::lane::{Lane, merge_followed};
 use super::lanes::Lanes;
 use super::state::Machine;
 use cerith_interp::program::{Slot, Step};
@@ -15,8 +15,8 @@ pub(super) enum Reach {
     /// The lane is masked off.
     Off,
     At(StorageByte),
-    /// The lane may be masked off. True if it accesses the address in the current order of programs, or if that is unknown.
-    Maybe(StorageByte, bool),
+    /// The lane may be masked off. If the current order of programs decides it: whether the lane accesses the address in this order.
+    Maybe(StorageByte, Option<bool>),
     /// The address is unknown.
     Anywhere,
 }
@@ -25,19 +25,15 @@ impl Machine<'_> {
     /// The target of a lane's access.
     pub(super) fn place(&self, (pointer, mask): (Slot, Option<Slot>), lane: usize, size: usize) -> Reach {
         let active = mask.map_or(Lane::Bits(1), |mask| self.read_lane(mask, lane).plain());
-        // If a guess controls the access, the current order decides whether the address is touched.
-        let (bits, sure) = match active {
-            Lane::Guess(bits) => (bits, false),
-            active => match active.bits() {
-                Some(bits) if bits & 1 == 0 => return Reach::Off,
-                Some(bits) => (bits, true),
-                None => (1, false),
-            },
-        };
+        let is_set = |bits: u64| bits & 1 == 1;
+        if active.bits().is_some_and(|bits| !is_set(bits)) {
+            return Reach::Off;
+        }
         match self.read_lane(pointer, lane).plain() {
             Lane::Bits(address) => match self.plain.memory.resolve_access(address, size) {
-                Ok(place) if bits & 1 == 1 && sure => Reach::At(place),
-                Ok(place) => Reach::Maybe(place, bits & 1 == 1),
+                Ok(place) if active.bits().is_some() => Reach::At(place),
+                // If a guess controls the access, the current order decides whether the address is touched.
+                Ok(place) => Reach::Maybe(place, active.followed().map(is_set)),
                 Err(_) => Reach::Anywhere,
             },
             _ => Reach::Anywhere,
@@ -122,7 +118,7 @@ impl Machine<'_> {
                 Reach::Off => off,
                 Reach::Maybe(place, loaded) => {
                     let held = self.get(place, layout.size, dtype);
-                    merge_either(held, off, dtype).or_guess(if loaded { held } else { off })
+                    merge_followed(loaded, held, off, dtype)
                 }
                 Reach::Anywhere => Lane::Unknown,
             });
@@ -145,7 +141,7 @@ impl Machine<'_> {
                 Reach::Maybe(place, stored) => {
                     self.forget_sums(place, layout.size);
                     let held = self.get(place, layout.size, dtype);
-                    let lane = merge_either(held, value, dtype).or_guess(if stored { value } else { held });
+                    let lane = merge_followed(stored, value, held, dtype);
                     self.put(place, layout.size, dtype, lane);
                 }
                 Reach::Anywhere => self.doubt_behind(step.ins[0]),

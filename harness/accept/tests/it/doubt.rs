@@ -121,6 +121,32 @@ fn a_load_of_either_is_between_them() {
     assert_eq!(other, EXACT);
 }
 
+/// No order of programs decides which of the two integers is loaded, so none of them is followed.
+#[test]
+fn a_branch_on_a_load_of_either_runs_both_ways() {
+    let [out, other] = check(1, |k, out, other, open| {
+        let five = k.add_int(5);
+        k.store(other, five, None);
+        let zero = k.add_int(0);
+        let loaded = k.load(other, Some(open), Some(zero));
+        let is_set = k.compare(CmpPredicate::Ne, loaded, zero);
+        k.b.open_block(&[]);
+        let value = build_float(k, 1.0);
+        k.store(out, value, None);
+        let then_block = k.b.close_block(&[]);
+        k.b.open_block(&[]);
+        let else_block = k.b.close_block(&[]);
+        let kind = OpKind::If {
+            then_block,
+            else_block,
+        };
+        k.b.add_effect(kind, &[is_set]);
+    });
+    assert_eq!(out[0], build_range(1.0, 10.0));
+    assert_eq!(out[1..], [Accepted::Exact; 3]);
+    assert_eq!(other, EXACT);
+}
+
 #[test]
 fn an_address_makes_its_storage_unknown_and_no_other() {
     let [out, other] = check(1, |k, out, other, open| {
