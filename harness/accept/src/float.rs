@@ -455,13 +455,16 @@ fn resolve_poison(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
 fn apply_integer(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     match (x.bits(), y.bits()) {
         (Some(x), Some(y)) => convert_computed(numeric::apply_binary(op, dtype, x, y)),
-        _ => match resolve_poison(op, dtype, if x.bits().is_some() { Lane::Poison } else { x }, y) {
-            Lane::Bits(bits) => Lane::Bits(bits),
-            _ => match resolve_poison(op, dtype, x, Lane::Poison) {
-                Lane::Bits(bits) if x.bits().is_some() => Lane::Bits(bits),
-                _ => Lane::Unknown,
-            },
-        },
+        (Some(_), None) => decide_alone(op, dtype, x),
+        _ => decide_alone(op, dtype, y),
+    }
+}
+
+/// The result of an operation with an unknown value.
+fn decide_alone(op: BinaryOp, dtype: DType, other: Lane) -> Lane {
+    match resolve_poison(op, dtype, Lane::Poison, other) {
+        Lane::Poison => Lane::Unknown,
+        decided => decided,
     }
 }
 
