@@ -17,7 +17,7 @@ use cerith_tile::source::Span;
 
 pub(crate) use self::computed::render_content;
 use self::computed::{Computed, Elements};
-use self::element::{count_problem, push, reject_type, takes_addresses, to_address};
+use self::element::{append, count_problem, reject_type, takes_addresses, to_address};
 use self::literal::{Element, Literal, Nested};
 use self::random::Random;
 pub(crate) use self::recorded::{ArchiveLookup, RecordedBytes};
@@ -503,18 +503,19 @@ fn arange(bytes: &mut Vec<u8>, dtype: DType, first: u64, count: usize, start: &V
         Value::Float(value) => *value,
         _ => 0.0,
     };
-    for at in (first..).take(count) {
-        let bits = if let (Value::Int(start), Value::Int(step)) = (start, step) {
-            let value = start.wrapping_add(step.wrapping_mul(i128::from(at)));
-            encode_int(dtype, if dtype == DType::I1 { value & 1 } else { value })
+    let mut at = first;
+    append(bytes, dtype, count, || {
+        let index = at;
+        at = at.wrapping_add(1);
+        if let (Value::Int(start), Value::Int(step)) = (start, step) {
+            let value = start.wrapping_add(step.wrapping_mul(i128::from(index)));
+            return encode_int(dtype, if dtype == DType::I1 { value & 1 } else { value });
+        }
+        let value = number(start) + number(step) * index as f64;
+        if dtype.is_float() {
+            encode(dtype, value, Rounding::NearestEven)
         } else {
-            let value = number(start) + number(step) * at as f64;
-            if dtype.is_float() {
-                encode(dtype, value, Rounding::NearestEven)
-            } else {
-                encode_int(dtype, value as i128)
-            }
-        };
-        push(bytes, dtype, bits);
-    }
+            encode_int(dtype, value as i128)
+        }
+    });
 }

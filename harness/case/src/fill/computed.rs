@@ -6,7 +6,7 @@ use cerith_memory::{ByteState, Content, Rule};
 use cerith_tile::DType;
 
 use super::arange;
-use super::element::push;
+use super::element::append;
 use super::random::Random;
 use cerith_expression::Value;
 
@@ -37,7 +37,7 @@ impl Computed {
     pub(super) fn append(&self, bytes: &mut Vec<u8>, first: u64, count: usize) {
         match &self.elements {
             Elements::Constant(0) => bytes.resize(bytes.len() + count * self.dtype.size(), 0),
-            Elements::Constant(bits) => (0..count).for_each(|_| push(bytes, self.dtype, *bits)),
+            Elements::Constant(bits) => append(bytes, self.dtype, count, || *bits),
             Elements::Arange { start, step } => arange(bytes, self.dtype, first, count, start, step),
             Elements::Random(random) => random.fill(bytes, first, count),
         }

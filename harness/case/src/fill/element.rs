@@ -52,3 +52,25 @@ pub(super) fn push(bytes: &mut Vec<u8>, dtype: DType, bits: u64) {
     let all = bits.to_le_bytes();
     bytes.extend_from_slice(all.get(..dtype.size()).unwrap_or(&all));
 }
+
+/// Adds `count` elements, whose bits `make_bits` returns in their order.
+pub(super) fn append(bytes: &mut Vec<u8>, dtype: DType, count: usize, make_bits: impl FnMut() -> u64) {
+    match dtype.size() {
+        1 => append_sized::<1>(bytes, count, make_bits),
+        2 => append_sized::<2>(bytes, count, make_bits),
+        4 => append_sized::<4>(bytes, count, make_bits),
+        _ => append_sized::<8>(bytes, count, make_bits),
+    }
+}
+
+/// The size is a constant, so that no element is bounds-checked or copied by a call.
+fn append_sized<const SIZE: usize>(bytes: &mut Vec<u8>, count: usize, mut make_bits: impl FnMut() -> u64) {
+    let start = bytes.len();
+    bytes.resize(start.saturating_add(count.saturating_mul(SIZE)), 0);
+    let (elements, _) = bytes.get_mut(start..).unwrap_or_default().as_chunks_mut::<SIZE>();
+    for element in elements {
+        for (byte, from) in element.iter_mut().zip(make_bits().to_le_bytes()) {
+            *byte = from;
+        }
+    }
+}

@@ -8,7 +8,7 @@ use cerith_tile::numeric::{encode, encode_int};
 use cerith_tile::source::Span;
 
 use super::computed::render_number;
-use super::element::{push, reject_type};
+use super::element::{append, reject_type};
 use crate::template::ValueTemplate;
 use cerith_expression::{Names, Value};
 
@@ -123,42 +123,46 @@ impl Random {
 
     /// Elements from the `first` on. One in four is an edge value when those are asked for.
     pub(super) fn fill(&self, bytes: &mut Vec<u8>, first: u64, count: usize) {
-        // Each element takes one number, whose state follows from the element's index.
-        let mut state = self.state.wrapping_add(first.wrapping_mul(STEP));
-        let edges = if self.edges {
-            list_edges(self.dtype)
-        } else {
-            Vec::new()
-        };
-        bytes.reserve(count.saturating_mul(self.dtype.size()));
-        for _ in 0..count {
-            let draw = next(&mut state);
-            if !edges.is_empty() && draw.is_multiple_of(4) {
-                let at = (draw >> 2) as usize % edges.len();
-                push(bytes, self.dtype, edges.get(at).copied().unwrap_or(0));
-                continue;
-            }
-            let bits = match &self.range {
-                Some((Value::Int(low), Value::Int(high))) => {
-                    let width = (high - low).max(1) as u128;
+        match &self.range {
+            Some((Value::Int(low), Value::Int(high))) => {
+                let width = (high - low).max(1) as u128;
+                self.append_drawn(bytes, first, count, |draw| {
                     // The high part of the product is uniform up to one part in 2^64 / width.
                     let offset = (u128::from(draw) * width) >> 64;
                     encode_int(self.dtype, low + offset as i128)
-                }
-                Some((Value::Float(low), Value::Float(high))) => {
+                });
+            }
+            Some((Value::Float(low), Value::Float(high))) => {
+                self.append_drawn(bytes, first, count, |draw| {
                     let unit = (draw >> 11) as f64 / (1u64 << 53) as f64;
                     encode_float(self.dtype, low + (high - low) * unit)
-                }
-                _ => {
-                    // Sign, 52 bits of mantissa, and an exponent from -8 to 7.
-                    let exponent = 1023 - 8 + (draw >> 2 & 15);
-                    let value =
-                        f64::from_bits(draw & 1 << 63 | exponent << 52 | (draw >> 11 & ((1 << 52) - 1)));
-                    encode_float(self.dtype, value)
-                }
-            };
-            push(bytes, self.dtype, bits);
+                });
+            }
+            _ => self.append_drawn(bytes, first, count, |draw| {
+                // Sign, 52 bits of mantissa, and an exponent from -8 to 7.
+                let exponent = 1023 - 8 + (draw >> 2 & 15);
+                let value = f64::from_bits(draw & 1 << 63 | exponent << 52 | (draw >> 11 & ((1 << 52) - 1)));
+                encode_float(self.dtype, value)
+            }),
         }
+    }
+
+    /// Elements from the `first` on: an edge value, or the bits that `convert` makes of a number.
+    fn append_drawn(&self, bytes: &mut Vec<u8>, first: u64, count: usize, convert: impl Fn(u64) -> u64) {
+        // Each element takes one number, whose state follows from the element's index.
+        let mut state = self.state.wrapping_add(first.wrapping_mul(STEP));
+        if !self.edges {
+            return append(bytes, self.dtype, count, || convert(next(&mut state)));
+        }
+        let edges = list_edges(self.dtype);
+        append(bytes, self.dtype, count, || {
+            let draw = next(&mut state);
+            if !draw.is_multiple_of(4) {
+                return convert(draw);
+            }
+            let at = (draw >> 2) as usize % edges.len().max(1);
+            edges.get(at).copied().unwrap_or(0)
+        });
     }
 }
 
