@@ -121,7 +121,7 @@ impl Pair {
         // At most 0.35: the 27th term is below 2^-130.
         let mut sum = Self::UNIT;
         for n in (1..27).rev() {
-            sum = Self::UNIT + rest * sum / Self::from_f64(f64::from(n));
+            sum = Self::UNIT + rest * sum / f64::from(n);
         }
         sum.scale(halvings as i32)
     }
@@ -146,7 +146,7 @@ impl Pair {
             let square = ratio.square();
             let mut sum = Self::ZERO;
             for n in (1..11).rev() {
-                sum = (sum + Self::UNIT / Self::from_f64(f64::from(2 * n + 1))) * square;
+                sum = (sum + Self::UNIT / f64::from(2 * n + 1)) * square;
             }
             return (ratio + ratio * sum) * Self::from_f64(2.0);
         }
@@ -165,7 +165,7 @@ impl Pair {
             let mut sum = Self::UNIT;
             for n in (1..15).rev() {
                 let last = 2 * n + first;
-                sum = Self::UNIT + square * sum / Self::from_f64(f64::from(last * (last - 1)));
+                sum = Self::UNIT + square * sum / f64::from(last * (last - 1));
             }
             sum
         };
@@ -219,5 +219,15 @@ impl Div for Pair {
         let second = rest.high / other.high;
         let rest = rest - other * Self::from_f64(second);
         Self::normalise(first, second) + Self::from_f64(rest.high / other.high)
+    }
+}
+
+/// One step of long division, whose remainder is a double.
+impl Div<f64> for Pair {
+    type Output = Self;
+    fn div(self, other: f64) -> Self {
+        let first = self.high / other;
+        let rest = libm::fma(-first, other, self.high) + self.low;
+        Self::normalise(first, rest / other)
     }
 }

@@ -136,6 +136,17 @@ pub(super) fn exp(x: f64) -> Pair {
     Pair::from_f64(x.clamp(-800.0, 800.0)).exp()
 }
 
+/// [`exp`] rounded to single precision. The pair is needed only if the error of a double, below one unit of its last place, could
+/// change the rounding.
+pub(super) fn exp_single(x: f32) -> f32 {
+    let near = libm::exp(x.into());
+    let [low, high] = [-2.0, 2.0].map(|units| (near + near * f64::EPSILON * units) as f32);
+    if low == high {
+        return low;
+    }
+    exp(x.into()).single()
+}
+
 pub(super) fn exp10(x: f64) -> Pair {
     if x.is_nan() {
         return Pair::NAN;

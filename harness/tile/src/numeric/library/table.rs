@@ -233,7 +233,7 @@ static FAST: &[Symbol] = &[
     symbol! { "fast_dividef", "__nv_fast_fdividef", fn(f32, f32) -> f32, FLUSHED, Bound::Own(bound::fast_divide),
     |x, y| x / y },
     symbol! { "fast_expf", "__nv_fast_expf", fn(f32) -> f32, FLUSHED, Bound::Own(bound::fast_exp),
-    |x| special::exp(x.into()).single() },
+    special::exp_single },
     symbol! { "fast_exp10f", "__nv_fast_exp10f", fn(f32) -> f32, FLUSHED, Bound::Own(bound::fast_exp10),
     |x| special::exp10(x.into()).single() },
     symbol! { "fast_logf", "__nv_fast_logf", fn(f32) -> f32, FLUSHED, Bound::Own(bound::fast_log),
