@@ -53,7 +53,7 @@ impl Release {
     };
 }
 
-/// The published events: a prefix of the log of each address.
+/// The published events: a prefix of the log of each address, by the address's number.
 type VectorClock = SmallVec<[(usize, usize); 4]>;
 
 /// The events released at one address, in order.
@@ -88,9 +88,13 @@ pub(crate) struct Orders {
 }
 
 fn learn(known: &mut VectorClock, (place, length): (usize, usize)) {
-    match known.iter_mut().find(|(other, _)| *other == place) {
-        Some((_, known)) => *known = length.max(*known),
-        None => known.push((place, length)),
+    match known.binary_search_by_key(&place, |&(other, _)| other) {
+        Ok(at) => {
+            if let Some((_, known)) = known.get_mut(at) {
+                *known = length.max(*known);
+            }
+        }
+        Err(at) => known.insert(at, (place, length)),
     }
 }
 
