@@ -33,23 +33,57 @@ pub struct Corpus {
     hash: String,
 }
 
+/// Python files that were parsed once, for several corpora with the same ones.
+#[derive(Clone, Debug)]
+pub struct PythonFiles {
+    loader: Loader,
+    hashes: BTreeMap<String, Option<blake3::Hash>>,
+}
+
+impl PythonFiles {
+    /// Parses Python files. Their problems are reported by the corpora that need them.
+    pub fn parse(inputs: impl IntoIterator<Item = Input>) -> Self {
+        let (mut loader, mut hashes) = (Loader::default(), BTreeMap::new());
+        for input in inputs {
+            hashes.insert(input.path.clone(), hash_content(&input));
+            loader.kernels.insert(input.path.clone(), Arc::new(input));
+        }
+        loader.parse_all();
+        Self { loader, hashes }
+    }
+}
+
 impl Corpus {
     /// Reads case files and the kernels they name. Files that end in none of `.yaml`, `.yml`, `.py` and `.zip` are ignored.
     pub fn load(inputs: impl IntoIterator<Item = Input>) -> Self {
         Self::with_archives(inputs, Archives::default())
     }
 
+    /// Like [`Self::load`], with Python files that are parsed. Modules are the same objects in all corpora with these files.
+    pub fn load_beside(python: &PythonFiles, inputs: impl IntoIterator<Item = Input>) -> Self {
+        Self::load_with(
+            python.loader.clone(),
+            python.hashes.clone(),
+            inputs,
+            Archives::default(),
+        )
+    }
+
     /// Like [`Self::load`], with data archives that are not in memory.
-    pub(crate) fn with_archives(inputs: impl IntoIterator<Item = Input>, mut archives: Archives) -> Self {
-        let mut loader = Loader::default();
+    pub(crate) fn with_archives(inputs: impl IntoIterator<Item = Input>, archives: Archives) -> Self {
+        let hashes = archives.paths().map(|path| (path, None)).collect();
+        Self::load_with(Loader::default(), hashes, inputs, archives)
+    }
+
+    fn load_with(
+        mut loader: Loader,
+        mut hashes: BTreeMap<String, Option<blake3::Hash>>,
+        inputs: impl IntoIterator<Item = Input>,
+        mut archives: Archives,
+    ) -> Self {
         let mut cases = BTreeMap::new();
-        let mut hashes: BTreeMap<String, Option<blake3::Hash>> =
-            archives.paths().map(|path| (path, None)).collect();
         for input in inputs {
-            // An archive may be large, so only its path is kept.
-            let is_archive = matches!(input.path.rsplit_once('.'), Some((_, "zip")));
-            let text = input.content.as_ref().ok().filter(|_| !is_archive);
-            hashes.insert(input.path.clone(), text.map(|bytes| blake3::hash(bytes)));
+            hashes.insert(input.path.clone(), hash_content(&input));
             match input.path.rsplit_once('.') {
                 Some((stem, "yaml" | "yml")) => {
                     // In ids and filters, a colon separates the matrix variables from the path.
@@ -57,7 +91,7 @@ impl Corpus {
                     cases.insert(input.path.clone(), (stem, input));
                 }
                 Some((_, "py")) => {
-                    loader.kernels.insert(input.path.clone(), input);
+                    loader.kernels.insert(input.path.clone(), Arc::new(input));
                 }
                 Some((_, "zip")) => {
                     let bytes = input.content.map(|bytes| ArchiveSource::Memory(bytes.into()));
@@ -167,6 +201,13 @@ impl Corpus {
         );
         suggest_spelling(path, known)
     }
+}
+
+/// The hash of a file's text. An archive may be large, so only its path is hashed.
+fn hash_content(input: &Input) -> Option<blake3::Hash> {
+    let is_archive = matches!(input.path.rsplit_once('.'), Some((_, "zip")));
+    let text = input.content.as_ref().ok().filter(|_| !is_archive)?;
+    Some(blake3::hash(text))
 }
 
 fn hash_of(files: &BTreeMap<String, Option<blake3::Hash>>) -> String {

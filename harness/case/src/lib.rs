@@ -101,7 +101,7 @@ pub use case::{Case, Declared, Launch};
 pub use case_file::{CaseFile, Exception};
 pub use comment::{BadRequirement, Declarations, Ignore, Requirement, RequirementError, read_declarations};
 pub use compile::Compile;
-pub use corpus::Corpus;
+pub use corpus::{Corpus, PythonFiles};
 pub use descriptor::{Descriptor, Padding};
 pub use discovery::{Discovery, Finder, FoundState};
 pub use edit::{EditError, NewExpectation};

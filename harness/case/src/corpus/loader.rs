@@ -20,16 +20,17 @@ use cerith_module::module::{self, Contents};
 use cerith_python::nearest::suggest_spelling;
 
 /// A Python file and what is in it.
+#[derive(Debug)]
 struct Python {
     source: SourceId,
     file: Arc<SourceFile>,
     contents: Contents,
 }
 
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Loader {
     pub(super) sources: Sources,
-    pub(super) kernels: HashMap<String, Input>,
+    pub(super) kernels: HashMap<String, Arc<Input>>,
     pub(super) archives: Arc<Archives>,
     /// By path: each Python file, or what is wrong with it.
     parsed: HashMap<String, Result<Arc<Python>, Vec<Diagnostic>>>,
@@ -42,6 +43,21 @@ pub(super) struct Loader {
 }
 
 impl Loader {
+    /// Parses all Python files. Problems are reported by the case files that need them.
+    pub(super) fn parse_all(&mut self) {
+        let mut paths: Vec<String> = self.kernels.keys().cloned().collect();
+        paths.sort_unstable();
+        for path in paths {
+            let Some(input) = self.kernels.get(&path).cloned() else {
+                continue;
+            };
+            if let Some(module) = self.parse_module(&path, &input) {
+                self.modules.insert(path, Some(module));
+            }
+        }
+        self.problems.clear();
+    }
+
     /// Adds a file to the sources.
     pub(super) fn open(&mut self, input: &Input) -> Option<(SourceId, Arc<SourceFile>)> {
         let mut problem = None;

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
-use cerith_case::{Corpus, Input};
+use cerith_case::{Corpus, Input, PythonFiles};
 
 fn build_input(path: &str, text: &str) -> Input {
     Input {
@@ -86,4 +87,49 @@ fn every_case_is_good_and_is_itself_after_printing() {
         );
     }
     assert!(ids.len() >= 1000, "{} cases", ids.len());
+}
+
+/// A corpus beside parsed files is the corpus of all files, except for the numbers of its sources.
+#[test]
+fn parsed_files_give_the_same_corpus() {
+    let python = [
+        build_input(
+            "good.py",
+            "import triton\nfrom helper import f\n\n@triton.jit\ndef kernel(x):\n    f(x)\n",
+        ),
+        build_input("helper.py", "import triton\n\n@triton.jit\ndef f(x):\n    pass\n"),
+        build_input("bad.py", "def kernel(x:\n"),
+    ];
+    let write_case = |kernel: &str| {
+        format!(
+            "about: A launch.\nkernel: {kernel}\nstorages:\n  x: {{ dtype: f32, shape: [4] }}\nargs: [x]\n"
+        )
+    };
+    let case = |kernel: &str| build_input("case.yaml", &write_case(kernel));
+    let parsed = PythonFiles::parse(python.clone());
+    for kernel in [
+        "good.py:kernel",
+        "good.py:kernle",
+        "bad.py:kernel",
+        "missing.py:kernel",
+    ] {
+        let whole = Corpus::load(python.iter().cloned().chain([case(kernel)]));
+        let beside = Corpus::load_beside(&parsed, [case(kernel)]);
+        let render = |corpus: &Corpus| -> Vec<String> {
+            let problems = corpus.problems().iter();
+            problems
+                .map(|problem| problem.render(corpus.sources(), false))
+                .collect()
+        };
+        assert_eq!(render(&whole), render(&beside), "{kernel}");
+        assert_eq!(whole.files().len(), beside.files().len(), "{kernel}");
+        assert_eq!(whole.hash(), beside.hash(), "{kernel}");
+    }
+    let find_module = |kernel: &str| {
+        let corpus = Corpus::load_beside(&parsed, [case(kernel)]);
+        let entry = corpus.entries().next().expect("a good case");
+        entry.resolve().expect("it resolves").module
+    };
+    let [one, other] = [find_module("good.py:kernel"), find_module("good.py:kernel")];
+    assert!(Arc::ptr_eq(&one.file, &other.file));
 }
