@@ -39,7 +39,10 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
     let Some(first) = survey.attempts.first() else {
         return found;
     };
-    let Some((plain, Outcome::Finished(finished))) = fitter.run_text(&first.text) else {
+    let Some(run) = fitter.run_text(&first.text) else {
+        return found;
+    };
+    let (plain, Outcome::Finished(finished)) = &*run else {
         return found;
     };
     if finished.tracked.is_some_and(|tracked| tracked.order_dependent) {
@@ -87,14 +90,14 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
     });
     let comparer = Comparer {
         fitter: &fitter,
-        plain: (&plain, &finished.memory),
+        plain: (plain, &finished.memory),
     };
     for (launch, relation, variant, other) in scaled.chain(rewritten).chain(layouts) {
         let is_found = found.differences.iter().any(|known| known.relation == relation);
         if found.launches == MAX_RELATED || is_found {
             continue;
         }
-        let Some(related) = build_related(&plain, other, relation) else {
+        let Some(related) = build_related(plain, other, relation) else {
             continue;
         };
         match comparer.compare(&related, &variant) {
@@ -102,7 +105,7 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
             Effect::Same => {}
             // Programs may leave parts of a result in a buffer, which the launcher sums up.
             Effect::Different(difference)
-                if relation == Relation::Blocks && is_buffer(survey, &plain, &difference.parameter) => {}
+                if relation == Relation::Blocks && is_buffer(survey, plain, &difference.parameter) => {}
             Effect::Different(difference) => found.differences.push(Dependent {
                 relation,
                 difference,
@@ -112,8 +115,8 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
         found.launches += 1;
     }
     if survey.host.is_some() && !is_guessed {
-        let strided = list_strided(&plain, |name| draft.is_unused(name)).into_iter();
-        let mut strided = strided.map(|(variant, cases)| comparer.compare_all(&plain, cases, &variant));
+        let strided = list_strided(plain, |name| draft.is_unused(name)).into_iter();
+        let mut strided = strided.map(|(variant, cases)| comparer.compare_all(plain, cases, &variant));
         let difference = strided.find_map(|(launches, difference)| {
             found.launches += launches;
             difference

@@ -9,20 +9,25 @@
 //! changes that there are.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, Trap, catch_panic};
-use cerith_interp::Config;
 use cerith_memory::ByteState;
+use cerith_python::NONE_TYPE;
 use cerith_survey::{Attempt, Change, Draft, ELEMENTS_OF, InputChoice, Reading, Survey, is_of_callers};
 use cerith_tile::rules::{Rules, Version};
 
 use super::covered::{self, Uncovered};
 use super::declared;
+use super::overflow_launch::MAX_DENSE;
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
 const FUEL: u64 = 1 << 23;
+
+/// The name of a case file that is alone.
+const PLAIN: &str = "plain";
 
 /// Steps of a launch that is used, or is as small as it gets. Sizes are those of few blocks: a launch that takes longer waits for something
 /// that never comes.
@@ -99,7 +104,8 @@ impl Fit {
 pub(super) struct Fitter<'a> {
     subject: &'a Subject,
     draft: &'a Draft,
-    pub(super) reference: Reference,
+    pub(super) reference: Rc<Reference>,
+    fuel: u64,
     pub(super) rules: Rules,
     trials: usize,
 }
@@ -163,7 +169,8 @@ impl UnusedLaunches {
     fn choose_inputs(&self, choice: InputChoice) -> InputChoice {
         match self {
             Self::NotEvaluated => choice,
-            Self::Rejected(failure) | Self::Unfit { failure, .. } if failure.contains("NoneType") => {
+            // An optional input that is missing: the error names the type of `None`.
+            Self::Rejected(failure) | Self::Unfit { failure, .. } if failure.contains(NONE_TYPE) => {
                 InputChoice {
                     is_complete: true,
                     ..choice
@@ -199,7 +206,7 @@ fn find_without_launcher(subject: &Subject, draft: &Draft) -> Survey {
     let mut survey = find_drafted(subject, draft, &base);
     declared::forget_choices(subject, &base, &mut survey);
     let fitter = Fitter::with_fuel(subject, draft, survey.version, FUEL);
-    let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
+    let rate = |tried: &Attempt| fitter.rate(fitter.try_text(&tried.text));
     if !survey
         .attempts
         .first()
@@ -225,7 +232,7 @@ pub fn compile(subject: &Subject, draft: &Draft) -> Result<(), Option<Box<Compla
     let survey = find_honest(subject, draft);
     let fitter = Fitter::new(subject, draft, survey.version);
     let plain = survey.attempts.first().ok_or(None)?;
-    match fitter.run_text(&plain.text) {
+    match fitter.try_text(&plain.text) {
         Some((_, Outcome::Rejected(complaint))) => Err(Some(complaint)),
         Some(_) => Ok(()),
         None => Err(None),
@@ -275,7 +282,7 @@ fn find_hosted(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, Un
     };
     find_version(|version| {
         let fitter = Fitter::with_fuel(subject, draft, version, fuel);
-        let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
+        let rate = |tried: &Attempt| fitter.rate(fitter.try_text(&tried.text));
         let (plain, others) = survey
             .attempts
             .split_first()
@@ -349,7 +356,7 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
     let all = draft.assumed_survey().ok_or(UnusedLaunches::NotEvaluated)?;
     find_version(|version| {
         let fitter = Fitter::with_fuel(subject, draft, version, fuel);
-        let rate = |tried: &Attempt| fitter.rate(fitter.run_text(&tried.text));
+        let rate = |tried: &Attempt| fitter.rate(fitter.try_text(&tried.text));
         let is_finished = |tried: &Attempt| rate(tried).stage == Stage::Finished;
         let survey = Survey {
             attempts: drop_unfit(&all.attempts, is_finished),
@@ -359,7 +366,7 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
             .attempts
             .split_first()
             .ok_or(Unfound::Final(UnusedLaunches::NotEvaluated))?;
-        let run = fitter.run_text(&first.text);
+        let run = fitter.try_text(&first.text);
         let is_at_fault = matches!(
             &run,
             Some((_, Outcome::Trapped(_, complaint)))
@@ -478,7 +485,10 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
         if is_all_known || nth > 0 && !(is_hosted && attempt.change == Change::InputSize) {
             continue;
         }
-        let Some((case, Outcome::Finished(finished))) = fitter.run_text(&attempt.text) else {
+        let Some(run) = fitter.run_text(&attempt.text) else {
+            continue;
+        };
+        let (case, Outcome::Finished(finished)) = &*run else {
             continue;
         };
         // A launcher that launches no program leaves everything as it was.
@@ -522,15 +532,11 @@ impl<'a> Fitter<'a> {
     }
 
     fn with_fuel(subject: &'a Subject, draft: &'a Draft, version: Option<Version>, fuel: u64) -> Self {
-        let reference = Reference::new(Config {
-            fuel,
-            program_fuel: fuel,
-            ..Config::default()
-        });
         Self {
             subject,
             draft,
-            reference,
+            reference: subject.find_reference(fuel),
+            fuel,
             rules: version.map_or_else(Rules::default, Rules::from_version),
             trials: 0,
         }
@@ -604,19 +610,37 @@ impl<'a> Fitter<'a> {
             .collect()
     }
 
-    /// Runs a case file. `None` if it has no good case.
-    pub(super) fn run_text(&self, text: &str) -> Option<(Case, Outcome)> {
+    /// Runs a case file. `None` if it has no good case. The last run is kept: several checks begin with the plain launch.
+    pub(super) fn run_text(&self, text: &str) -> Option<Rc<(Case, Outcome)>> {
+        let key = (text.to_owned(), self.rules.version, self.fuel);
+        let mut last_run = self.subject.last_run.borrow_mut();
+        if let Some((known, run)) = &*last_run
+            && *known == key
+        {
+            return Some(Rc::clone(run));
+        }
         let case = self.resolve(text)?;
+        let outcome = self.run(&case)?;
+        let run = Rc::new((case, outcome));
+        *last_run = Some((key, Rc::clone(&run)));
+        Some(run)
+    }
+
+    /// Runs a case file of a search, whose memory is not looked at.
+    pub(super) fn try_text(&self, text: &str) -> Option<(Case, Outcome)> {
+        let case = resolve_sparse(&self.build_corpus(text), PLAIN)?;
         let outcome = self.run(&case)?;
         Some((case, outcome))
     }
 
     /// The case of a case file.
     pub(super) fn resolve(&self, text: &str) -> Option<Case> {
-        let corpus = self
-            .subject
-            .build_corpus(std::iter::once(("plain".to_owned(), text.to_owned())));
-        resolve_case(&corpus, "plain")
+        resolve_case(&self.build_corpus(text), PLAIN)
+    }
+
+    fn build_corpus(&self, text: &str) -> Corpus {
+        let file = (PLAIN.to_owned(), text.to_owned());
+        self.subject.build_corpus(std::iter::once(file))
     }
 
     pub(super) fn run(&self, case: &Case) -> Option<Outcome> {
@@ -637,7 +661,7 @@ impl<'a> Fitter<'a> {
     }
 
     fn run_case(&self, corpus: &Corpus, id: &str) -> Option<(Case, Outcome)> {
-        let case = resolve_case(corpus, id)?;
+        let case = resolve_sparse(corpus, id)?;
         let kernel = self.draft.kernel();
         if self.subject.count_kept(kernel, &case) < self.subject.list_requirements(kernel).count() {
             return None;
@@ -676,6 +700,13 @@ impl<'a> Fitter<'a> {
             Outcome::Trapped(_, complaint) => failed(Stage::Trapped, &complaint),
         }
     }
+}
+
+/// Like [`resolve_case`], with sparse storages if their fills are computed: most launches of a search end early and touch little.
+fn resolve_sparse(corpus: &Corpus, id: &str) -> Option<Case> {
+    let entry = corpus.entries().find(|entry| entry.id == id)?;
+    let sparse = catch_panic(|| entry.resolve_sparse(MAX_DENSE)).ok()?.ok();
+    sparse.or_else(|| resolve_case(corpus, id))
 }
 
 fn resolve_case(corpus: &Corpus, id: &str) -> Option<Case> {

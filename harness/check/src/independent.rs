@@ -88,7 +88,7 @@ pub fn mark_independent(subject: &Subject, survey: &Survey, findings: &mut Findi
         }
         let fitter = Fitter::new(subject, draft, survey.version);
         let attempt = draft.attempt(&even);
-        match attempt.and_then(|attempt| fitter.run_text(&attempt.text)) {
+        match attempt.and_then(|attempt| fitter.try_text(&attempt.text)) {
             Some((_, Outcome::Trapped(_, complaint))) => {
                 finding.is_independent = failure.is_shown_by(&complaint);
             }
@@ -116,7 +116,7 @@ fn is_independent(subject: &Subject, draft: &Draft, survey: &Survey, failure: &F
         let other = draft.attempt(&other).filter(|one| one.text != attempt.text);
         let Some(other) = other else { continue };
         launches += 1;
-        match fitter.run_text(&other.text) {
+        match fitter.try_text(&other.text) {
             // A number for which the kernel does nothing shows nothing.
             Some((_, Outcome::Finished(finished)))
                 if finished.tracked.is_none_or(|tracked| tracked.stored > 0) =>

@@ -27,7 +27,7 @@ pub const OVERFLOW: &str = "overflow";
 const FUEL: u64 = 1 << 22;
 
 /// A storage of more bytes is sparse.
-const MAX_DENSE: u64 = 1 << 16;
+pub const MAX_DENSE: u64 = 1 << 16;
 
 /// Launches that are executed for one kernel.
 const MAX_REPLAYS: usize = 24;

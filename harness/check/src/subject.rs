@@ -1,21 +1,25 @@
 //! A file whose kernels are checked: the kernels are extracted from their package, with the launches to try.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Instant;
 
-use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, RequirementError, read_declarations};
-use cerith_engine::catch_panic;
-use cerith_engine::{Complaint, SourceLines};
+use cerith_case::{
+    Case, Corpus, Ignore, Input, MAX_TEXT, PythonFiles, Requirement, RequirementError, read_declarations,
+};
+use cerith_engine::{Complaint, Outcome, Reference, SourceLines, catch_panic};
+use cerith_interp::Config as Limits;
 use cerith_module::excerpt::{Part, Read, extract_functions, join_modules, rename_jit};
 use cerith_python::nearest::suggest_spelling;
 use cerith_report::describe;
 use cerith_runner::corpus::is_python;
 use cerith_survey::{Draft, NotTried, Survey, build_drafts, list_kernels};
 use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::rules::Version;
 use cerith_tile::source::{SourceFile, Sources};
 
 use super::code;
@@ -57,6 +61,9 @@ impl FilesRead {
     }
 }
 
+/// A case file's text, the version of the language and the fuel, with the case and its outcome.
+type LastRun = ((String, Version, u64), Rc<(Case, Outcome)>);
+
 /// A file with kernels.
 pub struct Subject {
     /// The file as the user names it.
@@ -65,6 +72,12 @@ pub struct Subject {
     pub cells: Cells,
     root: PathBuf,
     parts: Vec<Part>,
+    /// The parts as files of a corpus.
+    python: PythonFiles,
+    /// References by the fuel of a launch.
+    references: RefCell<BTreeMap<u64, Rc<Reference>>>,
+    /// The last run of a case file, by its text, the version of the language, and the fuel.
+    pub(crate) last_run: RefCell<Option<LastRun>>,
     drafts: Vec<Draft>,
     /// The kernels that were drafted so far, in the order of the file.
     pub surveys: Vec<Survey>,
@@ -186,11 +199,24 @@ impl Subject {
         // The text was read before.
         let mut drafts = build_drafts(source, &parts, &text, &only).unwrap_or_default();
         find_hosts(&mut drafts, &root, &path, &text, &read);
+        let modules = parts.iter().enumerate().map(|(nth, part)| Input {
+            path: part.path.clone(),
+            name: if nth == 0 {
+                name.clone()
+            } else {
+                display_path(&root, &part.origin)
+            },
+            content: Ok(part.text.as_bytes().to_vec()),
+        });
+        let python = PythonFiles::parse(modules);
         let mut subject = Self {
             display_name: name.clone(),
             cells: cells.clone(),
             drafts,
             parts,
+            python,
+            references: RefCell::default(),
+            last_run: RefCell::default(),
             surveys: Vec::new(),
             overflows: Vec::new(),
             module_path: path,
@@ -417,21 +443,12 @@ impl Subject {
 
     /// The excerpt, and case files by their ids.
     pub fn build_corpus(&self, files: impl Iterator<Item = (String, String)>) -> Corpus {
-        let modules = self.parts.iter().enumerate().map(|(nth, part)| Input {
-            path: part.path.clone(),
-            name: if nth == 0 {
-                self.display_name.clone()
-            } else {
-                display_path(&self.root, &part.origin)
-            },
-            content: Ok(part.text.as_bytes().to_vec()),
-        });
         let cases = files.map(|(id, text)| Input {
             path: format!("{id}.yaml"),
             name: format!("{id}.yaml"),
             content: Ok(text.into_bytes()),
         });
-        Corpus::load(modules.chain(cases))
+        Corpus::load_beside(&self.python, cases)
     }
 
     /// The excerpt and every launch of some kernels.
@@ -451,6 +468,19 @@ impl Subject {
         let name = |nth: usize| format!("sized-{nth:02}");
         let files = survey.sized.iter().enumerate();
         resolve_cases(&self.build_corpus(files.map(|(nth, sized)| (name(nth), sized.text.clone()))))
+    }
+
+    /// The reference with so much fuel for a launch. It keeps the kernels that it traced.
+    pub(crate) fn find_reference(&self, fuel: u64) -> Rc<Reference> {
+        let mut references = self.references.borrow_mut();
+        let reference = references.entry(fuel).or_insert_with(|| {
+            Rc::new(Reference::new(Limits {
+                fuel,
+                program_fuel: fuel,
+                ..Limits::default()
+            }))
+        });
+        Rc::clone(reference)
     }
 
     /// The folder that the module's imports start from.

@@ -38,5 +38,5 @@ pub mod walk;
 
 pub use error::{Error, ErrorKind, Reason};
 pub use int::Int;
-pub use object::{Object, Plain, Sequence, View};
+pub use object::{NONE_TYPE, Object, Plain, Sequence, View};
 pub use value::Value;

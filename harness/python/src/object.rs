@@ -58,6 +58,9 @@ pub enum Sequence {
     List,
 }
 
+/// The name of the type of `None`.
+pub const NONE_TYPE: &str = "NoneType";
+
 /// A type of values that Python's operators and builtins work on.
 pub trait Object: Clone {
     /// Maximum length of a created sequence, nested items included.
@@ -143,7 +146,7 @@ pub trait Object: Clone {
     /// The name of its type in Python.
     fn type_name(&self) -> &str {
         match self.view() {
-            View::None => "NoneType",
+            View::None => NONE_TYPE,
             View::Bool(_) => "bool",
             View::Int(_) => "int",
             View::Float(_) => "float",
