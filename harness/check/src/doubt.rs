@@ -147,6 +147,15 @@ pub(crate) fn is_conditional(one: &KernelFinding<'_>, survey: &Survey) -> bool {
         && !list_changes(one.finding, survey).all(is_excused)
 }
 
+/// Whether a launcher's only tensor has sizes that the kernel does not take: nothing is assumed, and no relation of two inputs can be
+/// missing.
+pub(crate) fn is_of_sizes(finding: &Finding, survey: &Survey) -> bool {
+    survey.is_of_one_tensor
+        && survey.assumed.is_empty()
+        && is_certain(finding, survey)
+        && list_changes(finding, survey).all(|change| matches!(change, Change::InputSize | Change::EmptySize))
+}
+
 /// The guess that a failure depends on.
 pub(crate) fn describe_guess(finding: &Finding, survey: &Survey) -> String {
     if list_changes(finding, survey).all(|change| change == Change::EqualIndices) {

@@ -14,7 +14,7 @@ use cerith_survey::{Change, Condition, Survey, Unmasked};
 use super::covered::Uncovered;
 use super::dependent::Dependent;
 use super::doubt::{
-    BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, is_free_of_guesses, list_changes,
+    BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, is_free_of_guesses, is_of_sizes, list_changes,
 };
 use super::fitting::Unwritten;
 use super::launch::wrap;
@@ -471,9 +471,6 @@ impl Findings {
 
     /// Notes traps of some launches of a judged kernel that a guess may cause: the guess is the condition.
     pub fn add_doubtful(&mut self, file: &str, survey: &Survey) {
-        if survey.host.is_some() {
-            return;
-        }
         let report = KernelReport::new(self, file, survey);
         if !matches!(report.standing(), Standing::Clean | Standing::Found(_)) {
             return;
@@ -491,8 +488,15 @@ impl Findings {
             .findings
             .iter()
             .filter(|one| is_conditional(one, survey) && !known.contains(&one.finding.key));
+        let doubtful = doubtful.filter(|one| survey.host.is_none() || is_of_sizes(one.finding, survey));
         let conditions: Vec<(String, Finding)> = doubtful
-            .map(|one| (describe_guess(one.finding, survey), one.finding.clone()))
+            .map(|one| {
+                let guess = match &survey.host {
+                    Some(_) => format!("callers pass other sizes than `{}`", one.launches.join("`, `")),
+                    None => describe_guess(one.finding, survey),
+                };
+                (guess, one.finding.clone())
+            })
             .collect();
         for (guess, finding) in conditions {
             self.add_unless(survey, vec![guess], finding);

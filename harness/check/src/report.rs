@@ -289,12 +289,10 @@ impl<'a> KernelReport<'a> {
         if context.is_verbose {
             self.listed = list_launches(context, survey, &findings);
         }
-        if context.is_verbose || survey.not_tried.is_some() {
-            self.listed.extend(survey.unused_launchers.iter().map(|one| {
-                let place = locate_launcher(self.file, one);
-                format!("  = launcher not used: `{}` at {place}: {}", one.host, one.reason)
-            }));
-        }
+        self.listed.extend(survey.unused_launchers.iter().map(|one| {
+            let place = locate_launcher(self.file, one);
+            format!("  = launcher not used: `{}` at {place}: {}", one.host, one.reason)
+        }));
         self.findings = join_lines(findings);
         self.warned = warned;
         self.preconditions = preconditions;

@@ -35,14 +35,31 @@ pub(super) fn list_strided(plain: &Case, is_unused: impl Fn(&str) -> bool) -> Ve
                 .map(|(_, other)| other)
                 .filter(|other| is_alike(other))
                 .collect();
-            let with_strides = alike.iter().copied().filter(|other| !other.strides.is_empty());
-            let mut groups: Vec<Vec<&Strided>> = vec![Vec::new(), with_strides.collect(), alike];
-            groups.dedup_by_key(|group| group.len());
+            let groups = list_groups(&alike);
             let spread = |group: Vec<&Strided>| spread(plain, launch, (one, &group), &is_unused);
             let cases: Vec<Case> = groups.into_iter().map(spread).collect::<Option<_>>()?;
             Some((format!("other strides of `{}`", one.name), cases))
         })
         .collect()
+}
+
+/// The most tensors of which every choice is tried.
+const MAX_CHOSEN: usize = 3;
+
+/// The tensors that may have the same strides: a kernel may use the passed ones for several tensors, and an output may be of its own.
+/// Every choice of few tensors; of many none, those whose strides are passed too, and all.
+fn list_groups<'s>(alike: &[&'s Strided]) -> Vec<Vec<&'s Strided>> {
+    if alike.len() <= MAX_CHOSEN {
+        let choose = |chosen: usize| {
+            let kept = alike.iter().enumerate().filter(move |(nth, _)| chosen >> nth & 1 == 1);
+            kept.map(|(_, one)| *one).collect()
+        };
+        return (0..1 << alike.len()).map(choose).collect();
+    }
+    let with_strides = alike.iter().copied().filter(|other| !other.strides.is_empty());
+    let mut groups = vec![Vec::new(), with_strides.collect(), alike.to_vec()];
+    groups.dedup_by_key(|group| group.len());
+    groups
 }
 
 /// The tensors of a launch, and the parameters that are their strides.

@@ -467,6 +467,9 @@ impl<'a> Machine<'a> {
                 }
                 return self.raise(format!("{} values for {} names", values.len(), targets.len()));
             }
+            if let Some(input) = shape_of {
+                self.plan.confirm_rank(input);
+            }
             for (at, (target, value)) in targets.iter().zip(values).enumerate() {
                 if let Some(input) = shape_of {
                     self.observe(input, at, target);

@@ -104,6 +104,8 @@ pub struct HostLaunch {
     pub text: String,
     /// The storages of the case file.
     pub tensors: Vec<HostTensor>,
+    /// Whether the launcher gets only one tensor: then no relation between inputs can excuse a failure.
+    pub is_of_one_tensor: bool,
     /// Reasons for arguments that could not be evaluated.
     pub unknown: Vec<String>,
     /// Inputs that nothing in the launcher or the kernel decides: tensors whose required sizes are unknown, and

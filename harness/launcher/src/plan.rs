@@ -214,6 +214,13 @@ impl Plan {
         Some(())
     }
 
+    /// Keeps the number of dimensions that an input has.
+    pub fn confirm_rank(&mut self, input: usize) {
+        if let Some(tensor) = self.tensor_mut(input) {
+            tensor.has_rank = true;
+        }
+    }
+
     /// Gives an input these sizes after its first dimensions; `None` if it has too many then.
     pub fn replace_dims(&mut self, input: usize, kept: usize, sizes: &[usize]) -> Option<()> {
         let tensor = self.tensor_mut(input)?;
@@ -470,6 +477,19 @@ impl Plan {
             }
         }
         used
+    }
+
+    /// Whether exactly one input is a tensor, and no other may be one.
+    pub fn has_one_tensor(&self) -> bool {
+        let mut tensors = 0;
+        for input in &self.inputs {
+            match input.kind {
+                Kind::Undecided => return false,
+                Kind::Tensor(_) => tensors += 1,
+                Kind::Scalar(_) | Kind::Items(_) | Kind::Object(_) => {}
+            }
+        }
+        tensors == 1
     }
 
     /// Whether another size that inputs have is as large as this one. Items of a list are alike, as callers pass them.

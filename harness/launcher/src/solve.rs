@@ -138,6 +138,7 @@ impl<'a> Solver<'a> {
             change: Change::Other,
             text: String::new(),
             tensors: Vec::new(),
+            is_of_one_tensor: false,
             unknown,
             assumed: Vec::new(),
         })
@@ -197,6 +198,7 @@ impl<'a> Solver<'a> {
                 change,
                 text,
                 tensors: tensors.collect(),
+                is_of_one_tensor: machine.plan.has_one_tensor(),
                 unknown: Vec::new(),
                 assumed: launched
                     .assumed

@@ -199,6 +199,7 @@ impl Draft {
             is_launched: self.is_launched(),
             is_searched: false,
             host: None,
+            is_of_one_tensor: false,
             measured: BTreeSet::new(),
             assumed: Vec::new(),
             omitted: self.metadata.hooks.clone(),

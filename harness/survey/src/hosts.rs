@@ -134,6 +134,7 @@ impl Draft {
                 .any(|tensor| tensor.origin == Origin::Computed),
             outputs,
             host: Some(first.host.clone()),
+            is_of_one_tensor: launches().all(|launch| launch.is_of_one_tensor),
             assumed: first.assumed.clone(),
             ..self.start_survey(&Reading::ALL[0])
         })

@@ -77,8 +77,11 @@ pub(super) fn scale_blocks(
         let mut blocks = BTreeMap::new();
         for parameter in constants.filter(|one| usage.blocks.contains(&one.name) && is_block(&one.name)) {
             let lanes = find_integer(&parameter.name)?;
-            if let Some(lanes) = scale_block(usage, &parameter.name, lanes, (times, by)) {
-                blocks.insert(parameter.name.clone(), lanes);
+            if let Some(other) = scale_block(usage, &parameter.name, lanes, (times, by)) {
+                if has_fitted_divisor(usage, &find_integer, (lanes, other)) {
+                    return None;
+                }
+                blocks.insert(parameter.name.clone(), other);
             }
         }
         let find_scaled = |name: &str| blocks.get(name).copied().or_else(|| find_integer(name));
@@ -104,6 +107,18 @@ pub(super) fn scale_blocks(
         })
     });
     scaled.collect()
+}
+
+/// Whether the kernel divides by a number that is a multiple of a block and not of the scaled one: a block may have to lie within one
+/// group of so many elements.
+fn has_fitted_divisor(
+    usage: &Usage,
+    find_integer: impl Fn(&str) -> Option<i64>,
+    (lanes, scaled): (i64, i64),
+) -> bool {
+    let divisors = usage.divisors.difference(&usage.blocks);
+    let mut numbers = divisors.filter_map(|name| find_integer(name));
+    numbers.any(|number| number > 1 && number % lanes == 0 && number % scaled != 0)
 }
 
 /// An axis of a grid with too few programs for the sizes that the kernel cuts into blocks on it.

@@ -19,6 +19,7 @@ pub struct Attempt {
 
 /// A kernel and the launches to try it with, or why there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Survey {
     /// The kernel.
     pub kernel: String,
@@ -67,6 +68,8 @@ pub struct Survey {
     pub is_searched: bool,
     /// The function of the file that launches the kernel in this way, if one was evaluated.
     pub host: Option<String>,
+    /// Whether the launcher gets only one tensor.
+    pub is_of_one_tensor: bool,
     /// The storages whose sizes that function passes to the kernel.
     pub measured: BTreeSet<String>,
     /// The inputs of that function that nothing decides: sizes that may have to be equal, numbers without a default.

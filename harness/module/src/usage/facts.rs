@@ -31,6 +31,8 @@ pub struct Usage {
     pub blocks: BTreeSet<String>,
     /// Parameters that such an end is a multiple of.
     pub factors: BTreeSet<String>,
+    /// Parameters by which an integer is divided.
+    pub divisors: BTreeSet<String>,
     /// Parameters that the text names nowhere.
     pub unused: BTreeSet<String>,
     /// Names that the kernel's module binds anywhere.

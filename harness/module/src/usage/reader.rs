@@ -472,6 +472,11 @@ impl<'a> Reader<'a> {
                     self.mark_integer(&a);
                     self.mark_integer(&b);
                 }
+                if matches!(binary.op, Operator::FloorDiv | Operator::Mod)
+                    && let Some(name) = b.as_param()
+                {
+                    self.usage.divisors.insert(name.to_owned());
+                }
                 apply_operator(binary.op, &a, &b)
             }
             Expr::UnaryOp(unary) => {
