@@ -160,20 +160,34 @@ impl Machine<'_> {
             self.set(step.outs[0], Lanes::Each(results));
             return Ok(true);
         }
-        let op = if combine == Combine::Max {
-            BinaryOp::Max
+        let (op, pick): (_, fn(f64, f64) -> f64) = if combine == Combine::Max {
+            (BinaryOp::Max, f64::max)
         } else {
-            BinaryOp::Min
+            (BinaryOp::Min, f64::min)
         };
         for row in 0..along.rows() {
-            let mut all: Option<Lane> = None;
+            let mut all: Option<Parts> = None;
             for nth in 0..along.count {
-                let next = wide.lane_at(along.lane_at(row, nth)).plain();
-                all = Some(all.map_or(next, |before| {
-                    float::apply_binary(op, dtype, before, next).plain()
-                }));
+                let Some(mut next) = wide.parts(along.lane_at(row, nth)) else {
+                    return Ok(false);
+                };
+                if next.has_factors() {
+                    next = next.without_factors();
+                }
+                let combined = match all {
+                    None => Some(next),
+                    Some(before) => wide::pick(before, next, pick).or_else(|| {
+                        let lane =
+                            float::apply_binary(op, dtype, to_lane(dtype, before), to_lane(dtype, next));
+                        to_parts(dtype, lane.plain())
+                    }),
+                };
+                let Some(combined) = combined else {
+                    return Ok(false);
+                };
+                all = Some(combined);
             }
-            results.extend(all);
+            results.extend(all.map(|all| to_lane(dtype, all)));
         }
         self.set(step.outs[0], Lanes::Each(results));
         Ok(true)

@@ -71,9 +71,23 @@ impl Parts {
         })
     }
 
+    /// Whether there are finite numbers in it, and nothing else.
+    fn plain(self) -> bool {
+        self.tag & !(INTERVAL | PRODUCT) == 0 && self.low.is_finite() && self.high.is_finite()
+    }
+
     /// Whether it has factors.
     pub(crate) const fn has_factors(self) -> bool {
         self.tag & PRODUCT != 0
+    }
+
+    /// As others see it, who do not add it to something.
+    pub(crate) const fn without_factors(self) -> Self {
+        Self {
+            tag: self.tag & !PRODUCT,
+            factors: [0.0; 2],
+            ..self
+        }
     }
 
     /// The bits of an exact lane.
@@ -92,6 +106,10 @@ impl Parts {
             tag: NUMBERLESS,
             ..Self::from_exact(f64::from_bits(bits))
         }
+    }
+
+    const fn is_exact(self) -> bool {
+        self.tag != INTERVAL
     }
 }
 
@@ -329,4 +347,17 @@ pub(crate) fn to_parts(dtype: DType, lane: Lane) -> Option<Parts> {
         },
         Lane::Apart { .. } | Lane::Guess(_) => return None,
     })
+}
+
+/// The greater or the less of two, where nothing is out of the ordinary.
+#[inline]
+pub(crate) fn pick(x: Parts, y: Parts, pick: impl Fn(f64, f64) -> f64) -> Option<Parts> {
+    // Exact zeros of either sign are not told apart here.
+    if !x.plain() || !y.plain() || x.is_exact() && y.is_exact() && x.low == 0.0 && y.low == 0.0 {
+        return None;
+    }
+    if x.is_exact() && y.is_exact() {
+        return Some(Parts::from_exact(pick(x.low, y.low)));
+    }
+    Parts::from_ends(pick(x.low, y.low), pick(x.high, y.high))
 }
