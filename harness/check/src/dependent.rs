@@ -76,7 +76,7 @@ pub fn find_dependent(subject: &Subject, survey: &Survey, is_clean: impl Fn(usiz
     let scaled = match (&survey.host, plain.launches.as_slice()) {
         // A guessed number of programs does not follow the blocks.
         (Some(_), [launch]) if !has_unknown_elements(survey) && !has_assumed_grid => {
-            scale_blocks(draft, launch)
+            scale_blocks(draft, launch, survey.is_after_others)
         }
         _ => Vec::new(),
     };

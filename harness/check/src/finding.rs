@@ -14,7 +14,8 @@ use cerith_survey::{Change, Condition, Survey, Unmasked};
 use super::covered::Uncovered;
 use super::dependent::Dependent;
 use super::doubt::{
-    BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, is_free_of_guesses, is_of_sizes, list_changes,
+    BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, is_free_of_guesses, is_of_sizes,
+    list_changes,
 };
 use super::fitting::Unwritten;
 use super::launch::wrap;

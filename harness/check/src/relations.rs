@@ -130,8 +130,9 @@ pub fn build_related(plain: &Case, other: Case, relation: Relation) -> Option<Re
     })
 }
 
-/// A launch with blocks that are twice and half as large, with descriptions. Its grid follows, and its tensors stay the same.
-pub fn scale_blocks(draft: &Draft, launch: &Launch) -> Vec<(String, Launch)> {
+/// A launch with blocks that are twice and half as large, with descriptions. Its grid follows, and its tensors stay the same. Other
+/// kernels may have written some.
+pub fn scale_blocks(draft: &Draft, launch: &Launch, is_after_others: bool) -> Vec<(String, Launch)> {
     let find_integer = |name: &str| {
         let mut arguments = launch.arguments();
         arguments.find_map(|(one, arg)| match arg.value {
@@ -139,7 +140,9 @@ pub fn scale_blocks(draft: &Draft, launch: &Launch) -> Vec<(String, Launch)> {
             _ => None,
         })
     };
-    let scalings = draft.scale_blocks(launch.grid, find_integer).into_iter();
+    let scalings = draft
+        .scale_blocks(launch.grid, is_after_others, find_integer)
+        .into_iter();
     let scaled = scalings.map(|scaling| {
         let mut scaled = Launch {
             grid: scaling.grid,

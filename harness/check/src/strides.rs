@@ -51,7 +51,10 @@ const MAX_CHOSEN: usize = 3;
 fn list_groups<'s>(alike: &[&'s Strided]) -> Vec<Vec<&'s Strided>> {
     if alike.len() <= MAX_CHOSEN {
         let choose = |chosen: usize| {
-            let kept = alike.iter().enumerate().filter(move |(nth, _)| chosen >> nth & 1 == 1);
+            let kept = alike
+                .iter()
+                .enumerate()
+                .filter(move |(nth, _)| chosen >> nth & 1 == 1);
             kept.map(|(_, one)| *one).collect()
         };
         return (0..1 << alike.len()).map(choose).collect();

@@ -98,8 +98,12 @@ pub(super) fn write(
         "kernel: {}:{}\nstorages:\n",
         machine.module.path, machine.module.kernel
     );
-    for (nth, (name, _, storage)) in storages.iter().enumerate() {
-        let fill = write_fill(storage, nth, &tensors, usage, machine.module.choice.is_scattered);
+    for (nth, (name, at, storage)) in storages.iter().enumerate() {
+        let segments = list_segments((*at, storage), &tensors, usage);
+        let fill = segments.map_or_else(
+            || write_fill(storage, nth, &tensors, usage, machine.module.choice.is_scattered),
+            |segments| list(&segments),
+        );
         let shape = list(&storage.shape);
         let _ = writeln!(
             text,
@@ -163,6 +167,45 @@ fn free_name(variable: &str, parameter: &str, taken: &[(String, usize, Storage)]
 fn list(numbers: &[i64]) -> String {
     let words: Vec<String> = numbers.iter().map(i64::to_string).collect();
     format!("[{}]", words.join(", "))
+}
+
+/// The most elements that a case file lists.
+const MAX_LISTED: i64 = 1024;
+
+/// The lengths of segments, relative to each other, again and again. One is empty, and no two neighbours are equal.
+const SEGMENTS: [i64; 4] = [2, 0, 1, 3];
+
+/// The ends of segments for an input that has such: from 0 to the rows of the tensors whose elements they place.
+fn list_segments(
+    (at, storage): (usize, &Storage),
+    tensors: &[(&str, &Tensor)],
+    usage: &Usage,
+) -> Option<Vec<i64>> {
+    let find_use = |name: &str| usage.tensors.iter().find(|one| one.name == name);
+    let mut own = tensors.iter().filter(|(_, tensor)| tensor.storage == at);
+    let is_segmented = own.any(|(name, _)| find_use(name).is_some_and(|one| one.is_segmented));
+    let count = product(&storage.shape)?;
+    if !is_segmented || storage.fill != Fill::Given || !(2..=MAX_LISTED).contains(&count) {
+        return None;
+    }
+    let placed = tensors
+        .iter()
+        .filter(|(name, tensor)| tensor.storage != at && find_use(name).is_some_and(|one| one.is_placed));
+    let rows = placed
+        .filter_map(|(_, tensor)| Some(tensor.shape.first()?.value))
+        .min()?;
+    let mut ends = vec![0_i64];
+    for length in SEGMENTS
+        .into_iter()
+        .cycle()
+        .take(usize::try_from(count - 1).ok()?)
+    {
+        ends.push(ends.last()? + length);
+    }
+    let all = (*ends.last()?).max(1);
+    ends.iter()
+        .map(|end| Some(end.checked_mul(rows)? / all))
+        .collect()
 }
 
 fn write_fill(

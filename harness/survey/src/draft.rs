@@ -229,9 +229,15 @@ impl Draft {
         self.build_planner(&usage, reading, config).list_block_attempts()
     }
 
-    /// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same.
-    pub fn scale_blocks(&self, grid: [u32; 3], find_integer: impl Fn(&str) -> Option<i64>) -> Vec<Scaling> {
-        scaled::scale_blocks(&self.usage, &self.function, grid, find_integer)
+    /// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same, and
+    /// other kernels may have written some.
+    pub fn scale_blocks(
+        &self,
+        grid: [u32; 3],
+        is_after_others: bool,
+        find_integer: impl Fn(&str) -> Option<i64>,
+    ) -> Vec<Scaling> {
+        scaled::scale_blocks(&self.usage, &self.function, (grid, is_after_others), find_integer)
     }
 
     /// The axis of a launch's grid with too few programs for the sizes that the kernel cuts into blocks on it.
@@ -298,6 +304,7 @@ impl Draft {
                     certain: false,
                     stated: false,
                     is_placed: false,
+                    is_segmented: false,
                     stored_at: None,
                     unmasked: None,
                 });

@@ -179,7 +179,7 @@ impl Planner<'_> {
     /// block.
     pub fn list_block_attempts(&self) -> Vec<Attempt> {
         let usage = self.usage;
-        if depends_on_blocks(usage) {
+        if depends_on_blocks(usage, false) {
             return Vec::new();
         }
         let base = self.base();

@@ -15,8 +15,8 @@ const MAX_BLOCK: i64 = 4096;
 /// The factors by which blocks are scaled: a description, and the fraction.
 pub(super) const SCALES: [(&str, i64, i64); 2] = [("twice", 2, 1), ("half", 1, 2)];
 
-/// Whether the size of a tensor depends on a block, or may.
-pub(super) fn depends_on_blocks(usage: &Usage) -> bool {
+/// Whether the size of a tensor depends on a block, or may. Other kernels may have written a part of an input for each block.
+pub(super) fn depends_on_blocks(usage: &Usage, is_after_others: bool) -> bool {
     let has_blocks = |axis: u8| {
         let counted = usage.axes.get(usize::from(axis));
         counted.is_none_or(|axis| !axis.blocks.is_empty() || axis.persistent)
@@ -28,7 +28,7 @@ pub(super) fn depends_on_blocks(usage: &Usage) -> bool {
                 Bound::Programs(axis) | Bound::Quotient(axis) => has_blocks(*axis),
                 Bound::Lanes(extent) => !matches!(extent, Extent::Number(_)),
                 Bound::Blocks(..) => true,
-                Bound::Unknown => tensor.written,
+                Bound::Unknown => tensor.written || is_after_others,
             };
             let by_stride = match &dimension.stride {
                 Stride::Sizes(names, _) => names.iter().any(|name| usage.blocks.contains(name)),
@@ -62,14 +62,15 @@ pub struct Scaling {
     pub grid: [u32; 3],
 }
 
-/// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same.
+/// Blocks that are twice and half as large as those of a launch with a grid and these integers. Its tensors stay the same, and other
+/// kernels may have written some.
 pub(super) fn scale_blocks(
     usage: &Usage,
     function: &Function,
-    grid: [u32; 3],
+    (grid, is_after_others): ([u32; 3], bool),
     find_integer: impl Fn(&str) -> Option<i64>,
 ) -> Vec<Scaling> {
-    if depends_on_blocks(usage) {
+    if depends_on_blocks(usage, is_after_others) {
         return Vec::new();
     }
     let scaled = SCALES.into_iter().filter_map(|(words, times, by)| {

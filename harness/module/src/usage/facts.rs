@@ -90,6 +90,9 @@ pub struct TensorUse {
     pub stated: bool,
     /// Whether an address in it depends on loaded values: the contents of other tensors place its elements.
     pub is_placed: bool,
+    /// Whether the kernel loads neighbours of it by one index, and uses them as indices: each is the end of a segment of other
+    /// tensors, and the start of the next.
+    pub is_segmented: bool,
     /// The first store to it in the module, in bytes.
     pub stored_at: Option<u32>,
     /// The first access that nothing but the grid and this block bounds, and where it is in the module, in bytes: the block must

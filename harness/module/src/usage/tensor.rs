@@ -64,9 +64,20 @@ pub(super) fn read_tensor(name: &str, reader: &Reader<'_>, parameters: &[String]
         certain,
         stated,
         is_placed: accesses.iter().any(|access| is_placed(access)),
+        is_segmented: reader.indexing.contains(name) && has_neighbours(&loads),
         stored_at: stores.iter().find_map(|access| access.at),
         unmasked,
     })
+}
+
+/// Whether two loads of single elements are next to each other.
+fn has_neighbours(loads: &[&Access]) -> bool {
+    let scalars = || loads.iter().filter(|access| !has_lanes(access));
+    let is_next = |one: &Access, other: &Access| {
+        let distance = one.offset.minus(&other.offset);
+        distance.and_then(|distance| distance.as_number()) == Some(1)
+    };
+    scalars().any(|one| scalars().any(|other| is_next(one, other)))
 }
 
 /// The dimensions of an access in its own order. The bound of an index is found from its stride, its factor and itself.
