@@ -427,6 +427,53 @@ fn launches_that_leave_the_same_are_left_alone() {
 }
 
 #[test]
+fn arguments_that_launchers_relate_are_left_alone() {
+    let text = read_data("related_by_launchers.py");
+    let shown = [
+        "related_by_launchers.py:scale_groups",
+        "related_by_launchers.py:add_rows",
+        "related_by_launchers.py:add_before",
+        "related_by_launchers.py:sum_segments",
+    ];
+    let summary = "5 kernels: 0 with findings, 5 with nothing found, 0 not judged, 0 not tried";
+    check(
+        &place(&[("related_by_launchers.py", &text)]),
+        &["related_by_launchers.py"],
+    )
+    .assert_ends(0, &shown, &[summary]);
+    // The last segment ends at the last row.
+    let changed = text.replace("+ segment + 1)):", "+ segment + 1) + 1):");
+    assert_ne!(changed, text);
+    check(
+        &place(&[("related_by_launchers.py", &changed)]),
+        &["related_by_launchers.py:sum_segments"],
+    )
+    .assert_ends(1, &["error[out-of-bounds]", "x_ptr + row * D + offs"], &[]);
+}
+
+/// A launcher's only tensor may have any sizes: no relation between inputs excuses the launches that fail.
+#[test]
+fn sizes_that_fail_are_a_precondition_of_a_launcher_with_one_tensor() {
+    let kernel = "@triton.jit\ndef steps(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n    row = tl.program_id(0)\n    \
+                  offs = tl.arange(0, BLOCK)\n    \
+                  second = tl.load(x_ptr + row * n + 1)\n    \
+                  x = tl.load(x_ptr + row * n + offs, mask=offs < n)\n    \
+                  tl.store(out_ptr + row * n + offs, x - second, mask=offs < n)\n";
+    let launcher = "def run(x):\n    x = x.contiguous()\n    rows, n = x.shape\n    out = torch.empty_like(x)\n    \
+                    steps[(rows,)](x, out, n, BLOCK=triton.next_power_of_2(n))\n    return out\n";
+    let text =
+        format!("import torch\nimport triton\nimport triton.language as tl\n\n\n{kernel}\n\n{launcher}");
+    check(&place(&[("k.py", &text)]), &["k.py"]).assert_ends(
+        1,
+        &[
+            "error[out-of-bounds]",
+            "  = precondition: unless callers pass other sizes than `x[33, 1]`",
+        ],
+        &[],
+    );
+}
+
+#[test]
 fn mended_kernels_are_left_alone() {
     let folder = place(&[("mended.py", &read_data("mended.py"))]);
     check(&folder, &["mended.py"]).assert_ends(0, &FIXED_KERNELS, &[]);
