@@ -43,6 +43,32 @@ def dtype_of(tensor: Any) -> str:
     return str(tensor.dtype).rpartition(".")[2]
 
 
+def find_obstacle(tensor: Any) -> str | None:
+    """Why a tensor's elements are not simply the bytes of its memory: `it is lazily negated`. `None` if they
+    are. No code of a subclass of torch's tensors runs."""
+    torch = torch_of()
+    if not is_torch(tensor):
+        return None
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return f"it is a `{type(tensor).__qualname__}`, not a plain tensor"
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return "it is a wrapper of another tensor"
+    if tensor.layout is not torch.strided:
+        return f"it has the layout {tensor.layout}"
+    if tensor.is_nested or tensor.is_quantized:
+        return "it is a nested or quantized tensor"
+    if tensor.is_neg() or tensor.is_conj() or tensor._is_zerotensor():
+        # The memory holds other values.
+        return "torch negates, conjugates or zeroes it when it is read"
+    try:
+        storage = tensor.untyped_storage()
+        if storage.nbytes() and not storage.data_ptr():
+            return f"it has no memory on the device {tensor.device}"
+    except (RuntimeError, NotImplementedError):
+        return "it has no memory"
+    return None
+
+
 def read_bits(tensor: Any) -> Array:
     """The elements as unsigned integers of their size, in the tensor's shape."""
     if isinstance(tensor, StandIn):
@@ -51,7 +77,7 @@ def read_bits(tensor: Any) -> Array:
         plain = np.ascontiguousarray(tensor).reshape(tensor.shape)
         return plain.view(_WORDS[plain.itemsize]).copy()
     torch = torch_of()
-    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    flat = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
     words = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[flat.element_size()]
     found: Array = flat.view(words).numpy()
     return found.view(_WORDS[found.itemsize]).reshape(tuple(tensor.shape)).copy()

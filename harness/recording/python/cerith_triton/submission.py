@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import gc
 import importlib.util
+import math
 import os
 import signal
 import sys
@@ -194,19 +195,24 @@ class _Run:
         bits: list[bytes] = []
         for name, value in zip(found.names, found.values):
             one = self._describe_output(name, value, inputs)
-            if "host" in one and "dtype" in one:
-                content = arguments.read_bits(value).tobytes()
-                if len(content) <= _MAX_OUTPUT:
+            if "host" in one and "dtype" in one and arguments.find_obstacle(value) is None:
+                # A size of 0 strides needs no memory, but its copy does.
+                if math.prod(one["shape"]) * value.dtype.itemsize <= _MAX_OUTPUT:
                     one["bits"] = len(bits)
-                    bits.append(content)
+                    bits.append(arguments.read_bits(value).tobytes())
             described.append(one)
         return {"outputs": described, "changed_inputs": inputs.list_changed()}, bits
 
     def _describe_output(self, name: str, value: Any, inputs: _Inputs) -> dict[str, Any]:
         if not arguments.is_tensor(value) or arguments.dtype_of(value) not in DTYPES:
             return {"name": name, "host": f"it is a {type(value).__qualname__}, not a tensor of numbers"}
-        shape = [int(size) for size in value.shape]
-        about: dict[str, Any] = {"name": name, "dtype": arguments.dtype_of(value), "shape": shape}
+        about: dict[str, Any] = {"name": name, "dtype": arguments.dtype_of(value)}
+        obstacle = arguments.find_obstacle(value)
+        with contextlib.suppress(RuntimeError) if obstacle else contextlib.nullcontext():
+            # A nested tensor has no shape.
+            about["shape"] = [int(size) for size in value.shape]
+        if obstacle is not None:
+            return {**about, "host": obstacle}
         writer = self._oracle.writer_of(value)
         argument = inputs.find(value)
         # The memory of arguments is used in every call.

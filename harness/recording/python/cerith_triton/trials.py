@@ -331,6 +331,9 @@ class Subject:
             return Output(name, "undecided", reason=f"{self.reference} returns no `{name}`")
         if not arguments.is_tensor(value):
             return Output(name, "undecided", reason=f"it is a {type(value).__qualname__}, not a tensor")
+        obstacle = arguments.find_obstacle(value)
+        if obstacle is not None and not (value.is_neg() or value.is_conj()):
+            return Output(name, "wrong", arguments.dtype_of(value), reason=obstacle)
         dtype, shape = arguments.dtype_of(value), tuple(int(size) for size in value.shape)
         elements = int(np.prod(shape, dtype=int))
         about: dict[str, Any] = {"name": name, "dtype": dtype, "shape": shape, "elements": elements}
@@ -344,7 +347,7 @@ class Subject:
             return Output(**about, verdict="wrong", wrong=elements, reason=reason)
         if not elements:
             return Output(**about, verdict="agree")
-        writer = oracle.writer_of(value)
+        writer = None if obstacle else oracle.writer_of(value)
         if writer is None and not oracle.changed_anything:
             reason = "no kernel was launched" if not oracle.launches else "no launch wrote it"
             return Output(**about, verdict="unwritten", reason=reason)
