@@ -100,6 +100,8 @@ class _Run:
         self._entry = str(run["entry"])
         self._is_model = run["form"] == "kernelbench"
         self._watch = Watch(path)
+        # The submission may replace methods of classes.
+        self._list_suspicions = self._watch.list_suspicions
         self._oracle = Oracle(Path(tempfile.mkdtemp()))
         self._first_launch = 0
         self._models: dict[str, Any] = {}
@@ -131,7 +133,7 @@ class _Run:
             except BaseException as error:  # noqa: BLE001
                 self._report(error)
                 return
-            fields["suspicions"] = self._watch.list_suspicions()
+            fields["suspicions"] = self._list_suspicions()
             self._channel.ask(
                 {"question": "result", "result": fields, "sizes": [len(one) for one in bits]}, bits
             )
@@ -181,7 +183,7 @@ class _Run:
                 "text": message_of(error)[:_MAX_MESSAGE],
                 "line": line,
                 "unfit": isinstance(error, StateMismatchError),
-                "suspicions": self._watch.list_suspicions(),
+                "suspicions": self._list_suspicions(),
             }
         )
 

@@ -18,6 +18,8 @@ from .arguments import is_torch, torch_of
 _MODULES = (
     "builtins",
     "gc",
+    "json",
+    "json.encoder",
     "numpy",
     "numpy.testing",
     "time",
@@ -36,6 +38,7 @@ _MODULES = (
     "triton.testing",
 )
 _CLASSES = (
+    ("json", "JSONEncoder"),
     ("torch", "Tensor"),
     ("torch.nn", "Module"),
     ("triton.runtime.jit", "JITFunction"),
@@ -67,11 +70,15 @@ _EVENTS: dict[str, tuple[str, str, bool]] = {
     "subprocess.Popen": ("library-call", "it starts a child process", True),
     "os.posix_spawn": ("library-call", "it starts a child process", True),
     "os.system": ("library-call", "it starts a child process", True),
-    "gc.get_objects": ("reference-read", "it searches the heap", False),
-    "gc.get_referrers": ("reference-read", "it searches the heap", False),
-    "gc.get_referents": ("reference-read", "it searches the heap", False),
-    "sys._getframe": ("reference-read", "it reads its callers' frames", False),
-    "sys._current_frames": ("reference-read", "it reads the frames of threads", False),
+    "gc.get_objects": ("reference-read", "it searches the heap", True),
+    "gc.get_referrers": ("reference-read", "it searches the heap", True),
+    "gc.get_referents": ("reference-read", "it searches the heap", True),
+    # Frames have the judge's variables.
+    "object.__getattr__": ("tampering", "it reads its callers' frames", True),
+    "sys._getframe": ("reference-read", "it reads its callers' frames", True),
+    "sys._current_frames": ("reference-read", "it reads the frames of threads", True),
+    "sys._current_exceptions": ("reference-read", "it reads the frames of threads", True),
+    "sys.addaudithook": ("reference-read", "it listens to the process", True),
     "sys.settrace": ("reference-read", "it traces the process", False),
     "sys.setprofile": ("reference-read", "it profiles the process", False),
     "ctypes.string_at": ("reference-read", "it reads memory by an address", False),
@@ -80,6 +87,8 @@ _EVENTS: dict[str, tuple[str, str, bool]] = {
     "os.listdir": ("reference-read", "it lists a folder", False),
     "os.scandir": ("reference-read", "it lists a folder", False),
 }
+_WALKERS = ("walk_tb", "walk_stack")
+_FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _WITH_PATH = ("open", "os.listdir", "os.scandir")
 
 
@@ -91,7 +100,7 @@ class Watch:
         self._path = path
         self._found: dict[Suspicion, None] = {}
         self._inside = threading.local()
-        self._before = {name: _list_functions(owner) for name, owner in _list_owners()}
+        self._before = {name: _list_functions(name, owner) for name, owner in _list_owners()}
         self._settings = _read_settings()
         self._finders = [id(one) for one in sys.meta_path]
         self._tree = _parse(path)
@@ -123,11 +132,13 @@ class Watch:
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         known = _EVENTS.get(event)
-        if known is None or getattr(self._inside, "busy", False):
+        if known is None or (event == "object.__getattr__" and arguments[1] not in _FRAMES):
+            return
+        if getattr(self._inside, "busy", False):
             return
         self._inside.busy = True
         try:
-            frame = self._find_frame(direct=event.startswith(("sys.", "gc.", "ctypes.")))
+            frame = self._find_frame(direct=event.startswith(("sys.", "gc.", "ctypes.", "object.")))
             if frame is None or (event in _WITH_PATH and self._is_own(arguments)):
                 return
             kind, text, refused = known
@@ -137,7 +148,9 @@ class Watch:
         finally:
             self._inside.busy = False
         if refused:
-            raise PermissionError(f"{text}, which a submission may not")
+            # No hook is added after a `RuntimeError`.
+            kind_of_error = RuntimeError if event == "sys.addaudithook" else PermissionError
+            raise kind_of_error(f"{text}, which a submission may not")
 
     def _find_frame(self, direct: bool) -> FrameType | None:
         """The submission's frame that calls. `None` if another library calls for itself."""
@@ -148,7 +161,9 @@ class Watch:
                 return frame
             passed = file.startswith("<") and not file.startswith("<frozen importlib")
             library = not passed and ("site-packages" in file or "importlib" in file or "cerith_" in file)
-            if direct or library:
+            # These return frames to their callers.
+            passed |= os.path.basename(file) == "inspect.py" or frame.f_code.co_name in _WALKERS
+            if library or (direct and not passed):
                 return None
             frame = frame.f_back
         return None
@@ -166,8 +181,9 @@ class Watch:
         """Finds functions and settings that differ from before."""
         for name, owner in _list_owners():
             now = vars(owner)
-            for attribute, function in self._before.get(name, {}).items():
-                if now.get(attribute) is not function:
+            for attribute, (function, code) in self._before.get(name, {}).items():
+                found = now.get(attribute)
+                if found is not function or (code is not None and _code_of(found) is not code):
                     text = f"it replaces `{name}.{attribute}`"
                     self._add(Suspicion("tampering", text, self._find_store(attribute), True))
         for name, value in _read_settings().items():
@@ -212,10 +228,23 @@ def _list_owners() -> Iterator[tuple[str, Any]]:
     for name, module in list(sys.modules.items()):
         if name.startswith(_OURS) and isinstance(module, ModuleType):
             yield name, module
+            for attribute, value in list(vars(module).items()):
+                if isinstance(value, type) and value.__module__ == name:
+                    yield f"{name}.{attribute}", value
 
 
-def _list_functions(owner: Any) -> Mapping[str, Any]:
-    return {name: value for name, value in vars(owner).items() if callable(value)}
+def _list_functions(name: str, owner: Any) -> Mapping[str, tuple[Any, Any]]:
+    """The functions of a module or a class; with their code, which may be replaced too, if they are ours."""
+    ours = name.startswith(_OURS)
+    return {
+        attribute: (value, _code_of(value) if ours else None)
+        for attribute, value in vars(owner).items()
+        if callable(value) or isinstance(value, (property, staticmethod, classmethod))
+    }
+
+
+def _code_of(function: Any) -> Any:
+    return getattr(function, "__code__", None)
 
 
 def _read_settings() -> dict[str, Any]:
@@ -258,7 +287,9 @@ def _scan(tree: ast.AST) -> Iterator[Suspicion]:
                 yield Suspicion("reference-read", "it searches the loaded modules", line, False)
             elif owner == "sys" and node.attr == "argv":
                 yield Suspicion("reference-read", "it reads the command line", line, False)
-            elif (owner, node.attr) in (("inspect", "stack"), ("inspect", "currentframe")):
+            elif (owner, node.attr) in (("inspect", "stack"), ("inspect", "currentframe")) or (
+                node.attr in ("f_back", "f_locals")
+            ):
                 yield Suspicion("reference-read", "it reads its callers' frames", line, False)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             if node.value.startswith("/proc/"):

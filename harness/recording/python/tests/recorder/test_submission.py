@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +72,93 @@ def test_check_does_not_accept_them() -> None:
         found: Any = subject._classify(oracle, "output", value, torch.ones(2, 3).numpy())
         assert found.reason
         assert found.verdict == ("undecided" if value.is_neg() else "wrong"), found
+
+
+SEARCHES = {
+    "object.__getattr__": """
+try:
+    raise ValueError
+except ValueError as error:
+    getattr(error.__traceback__, "tb_" + "frame")
+""",
+    "exec": "exec('import sys; sys._getframe()')",
+    "inspect": "from inspect import currentframe as current; current()",
+    "walk": """
+import traceback
+try:
+    raise ValueError
+except ValueError as error:
+    next(traceback.walk_tb(error.__traceback__))
+""",
+    "heap": "import gc; gc.get_referrers(gc)",
+    "hook": """
+import sys
+try:
+    sys.addaudithook(print)
+except RuntimeError:
+    pass
+else:
+    sys.audit("own")
+""",
+}
+HONEST = """
+import collections, dataclasses, logging, traceback, warnings
+collections.namedtuple("Pair", "x y")
+dataclasses.make_dataclass("Data", ["x"])
+logging.warning("a warning")
+warnings.warn("a warning")
+try:
+    raise ValueError
+except ValueError:
+    traceback.print_exc()
+"""
+WATCHED = """
+import sys
+from pathlib import Path
+from cerith_triton import outputs, submission  # noqa: F401
+from cerith_triton.suspicions import Watch
+path = sys.argv[1]
+watch = Watch(path)
+watch.start()
+code = compile(Path(path).read_text(), path, "exec")
+try:
+    exec(code, {"__name__": "submission"})
+except PermissionError:
+    pass
+for one in watch.list_suspicions():
+    print("found:", one["kind"], one["text"])
+"""
+
+
+def watch(tmp_path: Path, text: str) -> list[str]:
+    """The suspicions about a submission with this text, in a process of its own."""
+    path = tmp_path / "submission.py"
+    path.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, str(path)], capture_output=True, text=True, check=True
+    )
+    return [line[7:] for line in done.stdout.splitlines() if line.startswith("found: ")]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_frames_and_objects_of_the_judge_are_refused(tmp_path: Path, name: str) -> None:
+    (found, *_) = watch(tmp_path, SEARCHES[name])
+    assert found.split()[0] in ("tampering", "reference-read"), found
+
+
+def test_libraries_read_frames_for_a_submission(tmp_path: Path) -> None:
+    assert watch(tmp_path, HONEST) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import json; json.JSONEncoder.encode = lambda self, value: '{}'",
+        "import json; json.dumps = lambda value: '{}'",
+        "from cerith_triton import submission as s; s._Inputs.list_changed = lambda self: []",
+        "from cerith_triton import outputs as o; o.flatten.__code__ = (lambda result: None).__code__",
+    ],
+)
+def test_replaced_functions_of_the_judge_are_found(tmp_path: Path, text: str) -> None:
+    found = watch(tmp_path, text)
+    assert any(one.startswith("tampering it replaces") for one in found), found
