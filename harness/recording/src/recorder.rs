@@ -60,6 +60,10 @@ const PROGRAM_FILES: &[(&str, &str)] = &[
         "connection.py",
         include_str!("../python/cerith_triton/connection.py"),
     ),
+    (
+        "decisions.py",
+        include_str!("../python/cerith_triton/decisions.py"),
+    ),
     ("devices.py", include_str!("../python/cerith_triton/devices.py")),
     ("formats.py", include_str!("../python/cerith_triton/formats.py")),
     ("judging.py", include_str!("../python/cerith_triton/judging.py")),

@@ -33,36 +33,56 @@ _BACKWARD = ("backward", "grad")
 _EMPTY = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 
 
+# The stream of a launcher, whose launches are executed at once.
+_STREAM = SimpleNamespace(
+    cuda_stream=0,
+    query=lambda: True,
+    synchronize=lambda: None,
+    wait_stream=lambda _stream: None,
+)
+
+Observe = Callable[[Any, Any, Any, Any], None]
+"""Gets functions of torch, with arguments, keyword arguments and results."""
+
+
+def _has_gpu() -> bool:
+    """In place of `torch.cuda.is_available`, as tensors are `is_cuda`."""
+    return True
+
+
 @contextlib.contextmanager
-def watch_torch(note_empty: Callable[[Any], None]) -> Iterator[None]:
+def watch_torch(note_empty: Callable[[Any], None], observe: Observe | None = None) -> Iterator[None]:
     """A context for a launcher, if this process has torch: `note_empty` is called with each new tensor that
-    nothing wrote, and without a GPU, the CPU takes its place."""
+    nothing wrote, and `observe` with each call of torch. Without a GPU, the CPU takes its place."""
     torch = arguments.torch_of()
     if torch is None:
         yield
         return
-    on_cpu = not torch.cuda.is_available()
+    on_cpu = torch.cuda.is_available is _has_gpu or not torch.cuda.is_available()
     answers = {
         "current_device": lambda: 0,
+        "current_stream": lambda _device=None: _STREAM,
         "device": lambda _device: contextlib.nullcontext(),
+        "device_count": lambda: 1,
         "device_of": lambda _tensor: contextlib.nullcontext(),
         "get_device_capability": lambda _device=None: (_PROPERTIES.major, _PROPERTIES.minor),
         "get_device_name": lambda _device=None: _PROPERTIES.name,
         "get_device_properties": lambda _device=None: _PROPERTIES,
+        "is_available": _has_gpu,
         "synchronize": lambda _device=None: None,
     }
     before = {name: getattr(torch.cuda, name) for name in answers} if on_cpu else {}
     try:
         for name in before:
             setattr(torch.cuda, name, answers[name])
-        with _make_mode(torch, on_cpu, note_empty):
+        with _make_mode(torch, on_cpu, note_empty, observe):
             yield
     finally:
         for name, function in before.items():
             setattr(torch.cuda, name, function)
 
 
-def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None]) -> Any:
+def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None], observe: Observe | None) -> Any:
     from torch.overrides import TorchFunctionMode
 
     class LauncherMode(TorchFunctionMode):  # type: ignore[misc]
@@ -86,6 +106,8 @@ def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None]) -> A
                 result = function(*args, **given)
             if name in _EMPTY and given.get("out") is None and isinstance(result, torch.Tensor):
                 note_empty(result)
+            if observe is not None:
+                observe(function, args, given, result)
             return result
 
         @contextlib.contextmanager
@@ -94,7 +116,7 @@ def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None]) -> A
             engine = torch.autograd.Variable._execution_engine
 
             def run_backward(*args: Any, **kwargs: Any) -> Any:
-                with _make_mode(torch, on_cpu, note_empty):
+                with _make_mode(torch, on_cpu, note_empty, observe):
                     return engine.run_backward(*args, **kwargs)
 
             torch.autograd.Variable._execution_engine = SimpleNamespace(run_backward=run_backward)

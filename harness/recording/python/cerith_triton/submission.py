@@ -25,6 +25,7 @@ import numpy as np
 
 from . import arguments, hooks, outputs
 from .connection import Channel
+from .decisions import Decisions
 from .devices import watch_torch
 from .failures import kind_of, message_of
 from .formats import Array
@@ -103,6 +104,7 @@ class _Run:
         # The submission may replace methods of classes.
         self._list_suspicions = self._watch.list_suspicions
         self._oracle = Oracle(Path(tempfile.mkdtemp()))
+        self._decisions = Decisions(path, self._is_written)
         self._first_launch = 0
         self._models: dict[str, Any] = {}
         # Storages of inputs by file and size. A later call finds other data at the same addresses.
@@ -141,10 +143,17 @@ class _Run:
     @contextlib.contextmanager
     def _launching(self) -> Iterator[None]:
         """A context in which launches are executed by the judge."""
-        oracle, torch = self._oracle, arguments.torch_of()
+        oracle, torch, observe = self._oracle, arguments.torch_of(), self._decisions.observe
         grad = contextlib.nullcontext() if torch is None else torch.no_grad()
-        with oracle, watch_torch(oracle.note_empty), watch_empty(oracle.note_empty), grad:
+        with oracle, watch_torch(oracle.note_empty, observe), watch_empty(oracle.note_empty), grad:
             yield
+
+    def _is_written(self, tensor: Any) -> bool:
+        try:
+            writer = self._oracle.writer_of(tensor)
+        except (RuntimeError, NotImplementedError):
+            return False
+        return writer is not None and writer.changed
 
     def _load(self) -> Any:
         spec = importlib.util.spec_from_file_location(_MODULE, self._path)
@@ -193,11 +202,14 @@ class _Run:
         """The result of a call: views of storages of launches, and the bits of tensors without a launch."""
         found = outputs.flatten(result)
         self._watch.inspect_result(found.values)
+        if self._decisions.found is not None:
+            self._watch.note_decision(*self._decisions.found)
         described: list[dict[str, Any]] = []
         bits: list[bytes] = []
         for name, value in zip(found.names, found.values):
             one = self._describe_output(name, value, inputs)
-            if "host" in one and "dtype" in one and arguments.find_obstacle(value) is None:
+            plain = arguments.find_obstacle(value) is None and self._decisions.found is None
+            if "host" in one and "dtype" in one and plain:
                 # A size of 0 strides needs no memory, but its copy does.
                 if math.prod(one["shape"]) * value.dtype.itemsize <= _MAX_OUTPUT:
                     one["bits"] = len(bits)
@@ -213,6 +225,9 @@ class _Run:
         with contextlib.suppress(RuntimeError) if obstacle else contextlib.nullcontext():
             # A nested tensor has no shape.
             about["shape"] = [int(size) for size in value.shape]
+        if obstacle is None and self._decisions.found is not None:
+            # Its results are those of a launch for the data of the trials, and may be others.
+            obstacle = f"the host reads values of the data by `{self._decisions.found[0]}`"
         if obstacle is not None:
             return {**about, "host": obstacle}
         writer = self._oracle.writer_of(value)

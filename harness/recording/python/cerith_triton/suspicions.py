@@ -101,6 +101,7 @@ class Watch:
         self._found: dict[Suspicion, None] = {}
         self._inside = threading.local()
         self._before = {name: _list_functions(name, owner) for name, owner in _list_owners()}
+        self._kernel_classes = set(_list_kernel_classes())
         self._settings = _read_settings()
         self._finders = [id(one) for one in sys.meta_path]
         self._tree = _parse(path)
@@ -126,6 +127,10 @@ class Watch:
             if own and (is_torch(value) or not isinstance(value, (tuple, list, dict))):
                 text = f"it returns a `{kind.__qualname__}` of its own"
                 self._add(Suspicion("tampering", text, self._find_class(kind.__name__), False))
+
+    def note_decision(self, function: str, line: int | None) -> None:
+        """Suspects host code that reads values of the data by a function of torch."""
+        self._add(Suspicion("library-call", f"it reads values of the data by `{function}`", line, False))
 
     def _add(self, suspicion: Suspicion) -> None:
         self._found.setdefault(suspicion)
@@ -191,10 +196,20 @@ class Watch:
             if before != value:
                 kind, certain = ("reference-read", False) if "mode" in name else ("tampering", name != "seed")
                 self._add(Suspicion(kind, f"it changes torch's {name}", None, certain))
+        for found_class in _list_kernel_classes():
+            if found_class not in self._kernel_classes and not self._is_library_class(found_class):
+                text = f"it defines `{found_class.__name__}`, a kernel that launches itself"
+                self._add(Suspicion("tampering", text, self._find_class(found_class.__name__), True))
         for finder in sys.meta_path:
             module = getattr(type(finder), "__module__", None) or getattr(finder, "__module__", None)
             if id(finder) not in self._finders and self._is_submission(module):
                 self._add(Suspicion("tampering", "it installs an import hook", None, True))
+
+    def _is_library_class(self, kind: type) -> bool:
+        """Whether a class is one of another package that this process has imported meanwhile."""
+        module = sys.modules.get(kind.__module__)
+        file = str(getattr(module, "__file__", None) or "")
+        return "site-packages" in file and getattr(module, kind.__name__, None) is kind
 
     def _is_submission(self, module: str | None) -> bool:
         return getattr(sys.modules.get(str(module)), "__file__", None) == self._path
@@ -231,6 +246,16 @@ def _list_owners() -> Iterator[tuple[str, Any]]:
             for attribute, value in list(vars(module).items()):
                 if isinstance(value, type) and value.__module__ == name:
                     yield f"{name}.{attribute}", value
+
+
+def _list_kernel_classes() -> Iterator[type]:
+    """The classes of kernels and of their wrappers."""
+    module = sys.modules.get("triton.runtime.jit")
+    left = [getattr(module, name) for name in ("KernelInterface", "JITCallable") if hasattr(module, name)]
+    while left:
+        kind = left.pop()
+        yield kind
+        left += type.__subclasses__(kind)
 
 
 def _list_functions(name: str, owner: Any) -> Mapping[str, tuple[Any, Any]]:
@@ -279,6 +304,8 @@ def _scan(tree: ast.AST) -> Iterator[Suspicion]:
     """Searches of a submission that no audit event shows."""
     for node in ast.walk(tree):
         line = getattr(node, "lineno", None)
+        if "DisableTorchFunction" in str(getattr(node, "attr", getattr(node, "name", ""))):
+            yield Suspicion("tampering", "it hides calls of torch from the judge", line, True)
         if isinstance(node, ast.Attribute):
             owner = getattr(node.value, "id", "")
             if node.attr == "__subclasses__":

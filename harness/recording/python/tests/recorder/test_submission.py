@@ -11,6 +11,8 @@ import pytest
 from test_check import fake
 
 from cerith_triton import arguments, submission
+from cerith_triton.decisions import Decisions
+from cerith_triton.devices import watch_torch
 from cerith_triton.trials import Subject
 
 torch = pytest.importorskip("torch")
@@ -115,7 +117,8 @@ except ValueError:
 WATCHED = """
 import sys
 from pathlib import Path
-from cerith_triton import outputs, submission  # noqa: F401
+import torch, triton
+from cerith_triton import outputs, submission
 from cerith_triton.suspicions import Watch
 path = sys.argv[1]
 watch = Watch(path)
@@ -162,3 +165,68 @@ def test_libraries_read_frames_for_a_submission(tmp_path: Path) -> None:
 def test_replaced_functions_of_the_judge_are_found(tmp_path: Path, text: str) -> None:
     found = watch(tmp_path, text)
     assert any(one.startswith("tampering it replaces") for one in found), found
+
+
+def observe(tmp_path: Path, text: str, written: Any = None) -> tuple[str, int | None] | None:
+    """The first function that reads data in the function `run` of a submission, which gets a tensor."""
+    path = str(tmp_path / "submission.py")
+    decisions = Decisions(path, lambda one: one is written)
+    names: dict[str, Any] = {"torch": torch, "y": written}
+    exec(compile(text, path, "exec"), names)  # noqa: S102
+    given = torch.ones(4)
+    with watch_torch(lambda _one: None, decisions.observe):
+        names["run"](given)
+    return decisions.found
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("float(x.max())", "__float__"),
+        ("x[0].item()", "item"),
+        ("x.add_(1).tolist()", "tolist"),
+        ("x.numpy()", "numpy"),
+        ("torch.equal(x, x)", "equal"),
+        ("bool((x > 0).any())", "__bool__"),
+        ("x[x > 0].shape, x.nonzero().shape", "nonzero"),
+        ("torch.ops.aten._local_scalar_dense(x[0])", "_local_scalar_dense"),
+        ("exec('x[0].item()', {'x': x})", "item"),
+        ("torch.zeros(1).copy_(x[:1]).item()", "item"),
+        ("y.sum().item()", "item"),
+    ],
+)
+def test_values_of_data_are_not_read(tmp_path: Path, text: str, name: str) -> None:
+    written = torch.ones(2)
+    assert observe(tmp_path, f"def run(x):\n    {text}", written) == (name, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.tensor(0.5).item(), float(torch.arange(4).max())",
+        "x.shape, x.numel(), x.is_cuda, x.stride(), x.data_ptr(), len(x)",
+        "bool(torch.zeros(2).any() | torch.full((2,), 1).bool().all())",
+    ],
+)
+def test_constants_are_read(tmp_path: Path, text: str) -> None:
+    assert observe(tmp_path, f"def run(x):\n    {text}") is None
+
+
+def test_torch_has_a_gpu_if_tensors_are_on_one() -> None:
+    with watch_torch(lambda _one: None):
+        with watch_torch(lambda _one: None):
+            assert torch.ones(1).is_cuda and torch.cuda.is_available()
+        assert torch.ones(1).is_cuda and torch.cuda.device_count()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Own(triton.runtime.jit.JITFunction):\n    pass",
+        "Own = type('Own', (triton.runtime.jit.KernelInterface,), {})",
+        "torch._C.DisableTorchFunctionSubclass()",
+    ],
+)
+def test_own_kernel_classes_are_found(tmp_path: Path, text: str) -> None:
+    (found,) = watch(tmp_path, f"import torch, triton\n{text}")
+    assert found.startswith("tampering")
