@@ -38,8 +38,8 @@ class Executor(Protocol):
     def refuse(self, reason: str) -> None:
         """Raises for a launch that cannot be executed in place of Triton."""
 
-    def note_tuner(self, tuner: Any, name: str, chosen: Any, count: int) -> None:
-        """Notes the configuration that an autotuner takes without measuring, before its cache has it."""
+    def choose_configuration(self, tuner: Any, name: str, configurations: Sequence[Any]) -> Any:
+        """The configuration that an autotuner takes without measuring, before its cache has it."""
 
 
 # While there is one, no launch reaches Triton or a recorder.
@@ -317,8 +317,8 @@ def _patch_autotuner(module: ModuleType) -> None:
             return configs
         name = getattr(getattr(self, "base_fn", None), "__name__", "a kernel")
         if executor is not None:
-            executor.note_tuner(self, name, configs[0], len(configs))
-            return configs
+            chosen = executor.choose_configuration(self, name, configs)
+            return [chosen, *(config for config in configs if config is not chosen)]
         chosen = configs[min(active[0].options.config, len(configs) - 1)]
         for recorder in active:
             recorder.note(

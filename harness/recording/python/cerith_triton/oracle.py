@@ -123,6 +123,8 @@ class Oracle:
         """The outcome of the first launch that did not finish."""
         self.notes: list[str] = []
         """Remarks for the report."""
+        self.configuration = 0
+        """Chooses the configurations of autotuners, modulo their number."""
 
     def __enter__(self) -> Oracle:  # noqa: PYI034 (`Self` is newer than Python 3.8)
         executed.watch()
@@ -176,14 +178,18 @@ class Oracle:
         self.outcome = Outcome("a kernel", "unsupported", f"the launch cannot be executed: {reason}")
         raise LaunchError(self.outcome)
 
-    def note_tuner(self, tuner: Any, name: str, chosen: Any, count: int) -> None:
-        """Notes the configuration that is taken without measuring."""
+    def choose_configuration(self, tuner: Any, name: str, configurations: Sequence[Any]) -> Any:
+        """The configuration that is taken without measuring. It is noted."""
         cache = getattr(tuner, "cache", None)
         if isinstance(cache, dict):
             self._tuners.setdefault(id(tuner), (tuner, dict(cache)))
-        note = f"`{name}` runs with the first of its {count} configurations: {chosen}"
+        count = len(configurations)
+        at = self.configuration % count
+        nth = "the first" if not at else f"number {at + 1}"
+        note = f"`{name}` runs with {nth} of its {count} configurations: {configurations[at]}"
         if note not in self.notes:
             self.notes.append(note)
+        return configurations[at]
 
     def note_empty(self, tensor: Any) -> None:
         """Fills a tensor that nothing wrote with a pattern, by which that is seen at a launch."""
@@ -317,8 +323,9 @@ class Forbidden:
         self.kernel = "a kernel"
         raise CerithError(f"the reference function launches a kernel: {reason}")
 
-    def note_tuner(self, tuner: Any, name: str, chosen: Any, count: int) -> None:
-        """The launch that follows is refused."""
+    def choose_configuration(self, tuner: Any, name: str, configurations: Sequence[Any]) -> Any:
+        """The first one: the launch that follows is refused."""
+        return configurations[0]
 
 
 def write_expected(folder: Path, values: Sequence[Any], name: str) -> list[str]:

@@ -289,8 +289,9 @@ class _Discarded:
     def refuse(self, reason: str) -> None:
         """Ignores a launch that cannot be executed."""
 
-    def note_tuner(self, tuner: Any, name: str, chosen: Any, count: int) -> None:
-        """Ignores the configuration."""
+    def choose_configuration(self, tuner: Any, name: str, configurations: Sequence[Any]) -> Any:
+        """The first one: no launch of it computes anything."""
+        return configurations[0]
 
 
 def _describe_output(oracle: Oracle, name: str, value: Any) -> LaunchedOutput:

@@ -13,6 +13,7 @@ from test_check import fake
 from cerith_triton import arguments, submission
 from cerith_triton.decisions import Decisions
 from cerith_triton.devices import watch_torch
+from cerith_triton.oracle import Oracle
 from cerith_triton.trials import Subject
 
 torch = pytest.importorskip("torch")
@@ -230,3 +231,21 @@ def test_torch_has_a_gpu_if_tensors_are_on_one() -> None:
 def test_own_kernel_classes_are_found(tmp_path: Path, text: str) -> None:
     (found,) = watch(tmp_path, f"import torch, triton\n{text}")
     assert found.startswith("tampering")
+
+
+def test_other_sizes_choose_other_configurations() -> None:
+    def choose(rows: int, file: str) -> int:
+        tensor = {"tensor": {"shape": [rows, 29], "file": file}}
+        return submission._choose_configuration({"args": [tensor], "kwargs": {}})
+
+    assert choose(3, "a") == choose(3, "b")
+    for count in (2, 3, 7):
+        assert len({choose(rows, "a") % count for rows in range(1, 40)}) == count
+
+
+def test_an_oracle_takes_the_configuration_of_a_call(tmp_path: Path) -> None:
+    oracle = Oracle(tmp_path)
+    assert oracle.choose_configuration(None, "k", ["a", "b"]) == "a"
+    oracle.configuration = 5
+    assert oracle.choose_configuration(None, "k", ["a", "b"]) == "b"
+    assert oracle.notes[1] == "`k` runs with number 2 of its 2 configurations: b"
