@@ -18,6 +18,9 @@ from .metering import Meter, WorkLimit, count_elements, make_shapes
 from .sizing import Cost, Search
 from .trial import Expected, Inputs, TaskError, TrialSkipped
 
+# Buffers of normalisations.
+_STATISTICS = ("running_mean", "running_var")
+
 ROOTS = ("get_inputs", "get_init_inputs")
 
 
@@ -210,14 +213,18 @@ class _ModelCall:
 
 
 def _fill_state(state: dict[str, Any], parameters: Sequence[str], chosen: Data) -> dict[str, Any]:
-    """A model's state with other parameters. Buffers stay: they may be masks and tables."""
+    """A model's state with other parameters and running statistics. Other buffers stay: they may be masks and
+    tables."""
     found = {}
     for position, (name, tensor) in enumerate(state.items()):
         dtype = arguments.dtype_of(tensor)
         made = tensor.clone()
-        if name in parameters and formats.is_float(dtype) and tensor.numel():
+        if (name in parameters or name.endswith(_STATISTICS)) and formats.is_float(dtype) and tensor.numel():
             initial = np.asarray(arguments.read_values(tensor))
-            arguments.write_values(made, trial.fill_parameter(initial, chosen, position, dtype))
+            values = trial.fill_parameter(initial, chosen, position, dtype)
+            if name.endswith("running_var"):
+                values = np.abs(values) + 0.5
+            arguments.write_values(made, values)
         found[name] = made
     return found
 

@@ -13,7 +13,9 @@ from test_check import fake
 from cerith_triton import arguments, submission
 from cerith_triton.decisions import Decisions
 from cerith_triton.devices import watch_torch
+from cerith_triton.inputs import Data
 from cerith_triton.oracle import Oracle
+from cerith_triton.task import kernelbench
 from cerith_triton.trials import Subject
 
 torch = pytest.importorskip("torch")
@@ -249,3 +251,13 @@ def test_an_oracle_takes_the_configuration_of_a_call(tmp_path: Path) -> None:
     oracle.configuration = 5
     assert oracle.choose_configuration(None, "k", ["a", "b"]) == "b"
     assert oracle.notes[1] == "`k` runs with number 2 of its 2 configurations: b"
+
+
+def test_running_statistics_vary() -> None:
+    model = torch.nn.BatchNorm1d(8)
+    model.register_buffer("table", torch.ones(8))
+    names = [name for name, _ in model.named_parameters()]
+    made = kernelbench._fill_state(model.state_dict(), names, Data("normal", 1))
+    for name, tensor in made.items():
+        assert bool((tensor == model.state_dict()[name]).all()) is (name in ("table", "num_batches_tracked"))
+    assert made["running_var"].min() >= 0.5
