@@ -261,3 +261,32 @@ def test_running_statistics_vary() -> None:
     for name, tensor in made.items():
         assert bool((tensor == model.state_dict()[name]).all()) is (name in ("table", "num_batches_tracked"))
     assert made["running_var"].min() >= 0.5
+
+
+@pytest.mark.parametrize("text", ["import torch._dynamo", "torch.compile(lambda x: x + 1)"])
+def test_torch_replaces_its_own_functions(tmp_path: Path, text: str) -> None:
+    assert watch(tmp_path, f"import torch\n{text}") == []
+
+
+COMPILED = """
+import torch, sys
+file = sys.modules["torch.random"].__file__
+code = compile("def manual_seed(seed): return 1", file, "exec")
+names = vars(torch.random) if {own} else {{"__name__": "torch.random"}}
+exec(code, names)
+torch.manual_seed = names["manual_seed"]
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COMPILED.format(own=True),
+        COMPILED.format(own=False),
+        "import torch\ntorch.manual_seed = torch.compiler.disable(lambda seed: 1)",
+        "import torch, functools\ntorch.manual_seed = functools.partial(lambda seed: 1)",
+        "import torch\ntorch.manual_seed = torch.rand",
+    ],
+)
+def test_torch_does_not_vouch_for_other_functions(tmp_path: Path, text: str) -> None:
+    assert any("it replaces `torch.manual_seed`" in one for one in watch(tmp_path, text))
