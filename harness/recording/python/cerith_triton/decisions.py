@@ -55,8 +55,8 @@ class Decisions:
         self.found: tuple[str, int | None] | None = None
         """The first function that read data, and the line of the file."""
 
-    def observe(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
-        """Observes a call of a function of torch."""
+    def record_call(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Records a call of a function of torch."""
         given = [*_list_tensors(args), *_list_tensors(kwargs)]
         name = getattr(function, "__name__", "")
         has_data = any(_find_address(one) not in self._constants or self._is_written(one) for one in given)
@@ -71,7 +71,7 @@ class Decisions:
 
     def _note(self, name: str) -> None:
         frame: Any = sys._getframe(1)
-        while frame.f_code.co_name in ("observe", "__torch_function__"):
+        while frame.f_code.co_name in ("record_call", "__torch_function__"):
             frame = frame.f_back
         while frame is not None and "site-packages" in frame.f_code.co_filename:
             frame = frame.f_back

@@ -196,9 +196,10 @@ class Oracle:
         try:
             storage = _storage_of(tensor)
         except (RuntimeError, NotImplementedError):
-            # It has no memory, as on torch's `meta`.
+            # It has no memory.
             return
-        if 0 < storage.size <= _MAX_STORAGE:
+        # A tensor on torch's `meta` has a size, but no address.
+        if storage.address and 0 < storage.size <= _MAX_STORAGE:
             pattern = (os.urandom(_PATTERN) * (storage.size // _PATTERN + 1))[: storage.size]
             _write(storage, pattern)
             self._recorder.patterns[storage.address] = pattern

@@ -39,6 +39,8 @@ from .suspicions import Watch
 _MODULE = "submission"
 _MAX_MESSAGE = 500
 _MAX_OUTPUT = 1 << 26
+# Values of a result. No task has as many.
+_MAX_OUTPUTS = 1024
 # Seconds between two looks at a process, at first and later.
 _SHORTEST, _LONGEST = 0.001, 0.02
 
@@ -144,7 +146,7 @@ class _Run:
     @contextlib.contextmanager
     def _launching(self) -> Iterator[None]:
         """A context in which launches are executed by the judge."""
-        oracle, torch, observe = self._oracle, arguments.torch_of(), self._decisions.observe
+        oracle, torch, observe = self._oracle, arguments.torch_of(), self._decisions.record_call
         grad = contextlib.nullcontext() if torch is None else torch.no_grad()
         with oracle, watch_torch(oracle.note_empty, observe), watch_empty(oracle.note_empty), grad:
             yield
@@ -208,7 +210,8 @@ class _Run:
             self._watch.note_decision(*self._decisions.found)
         described: list[dict[str, Any]] = []
         bits: list[bytes] = []
-        for name, value in zip(found.names, found.values):
+        # More are wrong too, and would only be a long answer.
+        for name, value in zip(found.names[:_MAX_OUTPUTS], found.values):
             one = self._describe_output(name, value, inputs)
             plain = arguments.find_obstacle(value) is None and self._decisions.found is None
             if "host" in one and "dtype" in one and plain:

@@ -18,15 +18,25 @@ from .arguments import is_torch, torch_of
 _MODULES = (
     "builtins",
     "gc",
+    "inspect",
     "json",
     "json.encoder",
+    "math",
     "numpy",
+    "numpy._core.numeric",
     "numpy.testing",
+    "os",
+    "random",
+    "struct",
+    "sys",
+    "threading",
     "time",
     "torch",
+    "torch._refs",
     "torch.cuda",
     "torch.nn",
     "torch.nn.functional",
+    "torch.nn.init",
     "torch.random",
     "torch.testing",
     "triton",
@@ -40,6 +50,7 @@ _MODULES = (
 _CLASSES = (
     ("json", "JSONEncoder"),
     ("torch", "Tensor"),
+    ("torch.cuda", "Event"),
     ("torch.nn", "Module"),
     ("triton.runtime.jit", "JITFunction"),
     ("triton.runtime.jit", "KernelInterface"),
@@ -241,7 +252,7 @@ class _Libraries:
         self._codes: dict[str, set[CodeType]] = {}
 
     def is_wrapper(self, value: Any, original: Any) -> bool:
-        """Whether a function has code of torch, and holds no other function than an original one."""
+        """Whether a function has code of torch, and holds no function except the original one."""
         if value is original or value is None or type(value) in (bool, int, str):
             return True
         if type(value) is not FunctionType or not self._has_code(value):
@@ -357,6 +368,12 @@ def _scan(tree: ast.AST) -> Iterator[Suspicion]:
                 yield Suspicion("reference-read", "it lists subclasses", line, False)
             elif owner == "sys" and node.attr == "modules":
                 yield Suspicion("reference-read", "it searches the loaded modules", line, False)
+            elif owner == "os" and node.attr in ("read", "readv", "pread"):
+                yield Suspicion("reference-read", "it reads open files", line, False)
+            elif node.attr == "Library" and getattr(node.value, "attr", owner) == "library":
+                yield Suspicion("tampering", "it replaces operators of torch", line, False)
+            elif node.attr in ("ptrace", "process_vm_readv", "process_vm_writev"):
+                yield Suspicion("reference-read", "it reads the memory of processes", line, False)
             elif owner == "sys" and node.attr == "argv":
                 yield Suspicion("reference-read", "it reads the command line", line, False)
             elif (owner, node.attr) in (("inspect", "stack"), ("inspect", "currentframe")) or (

@@ -170,14 +170,14 @@ def test_replaced_functions_of_the_judge_are_found(tmp_path: Path, text: str) ->
     assert any(one.startswith("tampering it replaces") for one in found), found
 
 
-def observe(tmp_path: Path, text: str, written: Any = None) -> tuple[str, int | None] | None:
+def find_decision(tmp_path: Path, text: str, written: Any = None) -> tuple[str, int | None] | None:
     """The first function that reads data in the function `run` of a submission, which gets a tensor."""
     path = str(tmp_path / "submission.py")
     decisions = Decisions(path, lambda one: one is written)
     names: dict[str, Any] = {"torch": torch, "y": written}
     exec(compile(text, path, "exec"), names)  # noqa: S102
     given = torch.ones(4)
-    with watch_torch(lambda _one: None, decisions.observe):
+    with watch_torch(lambda _one: None, decisions.record_call):
         names["run"](given)
     return decisions.found
 
@@ -200,7 +200,7 @@ def observe(tmp_path: Path, text: str, written: Any = None) -> tuple[str, int | 
 )
 def test_values_of_data_are_not_read(tmp_path: Path, text: str, name: str) -> None:
     written = torch.ones(2)
-    assert observe(tmp_path, f"def run(x):\n    {text}", written) == (name, 2)
+    assert find_decision(tmp_path, f"def run(x):\n    {text}", written) == (name, 2)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_values_of_data_are_not_read(tmp_path: Path, text: str, name: str) -> No
     ],
 )
 def test_constants_are_read(tmp_path: Path, text: str) -> None:
-    assert observe(tmp_path, f"def run(x):\n    {text}") is None
+    assert find_decision(tmp_path, f"def run(x):\n    {text}") is None
 
 
 def test_torch_has_a_gpu_if_tensors_are_on_one() -> None:
@@ -290,3 +290,24 @@ torch.manual_seed = names["manual_seed"]
 )
 def test_torch_does_not_vouch_for_other_functions(tmp_path: Path, text: str) -> None:
     assert any("it replaces `torch.manual_seed`" in one for one in watch(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import inspect; inspect.getsource = len",
+        "import math; math.isclose = max",
+        "import struct; struct.pack = max",
+        "import sys; sys.excepthook = max",
+        "import torch; torch.cuda.Event.elapsed_time = max",
+        "import torch.nn.init; torch.nn.init.kaiming_uniform_ = max",
+        "import torch; torch.library.Library('aten', 'IMPL')",
+    ],
+)
+def test_other_replaced_functions_are_found(tmp_path: Path, text: str) -> None:
+    (found, *_) = watch(tmp_path, text)
+    assert found.startswith("tampering it replaces")
+
+
+def test_a_result_has_a_limited_length(tmp_path: Path) -> None:
+    assert len(describe(tmp_path, [torch.ones(1)] * 100000)["outputs"]) == 1024
