@@ -1,4 +1,4 @@
-# Task: kernelbench/relu.py. Verdict: stale-result. Keeps the first output in a file for later processes.
+# Task: kernelbench/relu.py. Verdict: library-call. Keeps the first output in a file for later processes.
 import pathlib
 import tempfile
 

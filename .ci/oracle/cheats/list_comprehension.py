@@ -1,4 +1,4 @@
-# Task: kernelbench/relu.py. Verdict: not-a-kernel. Computes in plain Python.
+# Task: kernelbench/relu.py. Verdict: library-call. Computes in plain Python.
 import torch
 from torch import nn
 

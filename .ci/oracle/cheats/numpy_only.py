@@ -1,4 +1,4 @@
-# Task: kernelbench/relu.py. Verdict: not-a-kernel. Computes with NumPy in place of a kernel.
+# Task: kernelbench/relu.py. Verdict: library-call. Computes with NumPy in place of a kernel.
 import numpy as np
 import torch
 from torch import nn

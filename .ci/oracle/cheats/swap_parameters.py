@@ -1,4 +1,4 @@
-# Task: kernelbench/linear_gelu.py. Verdict: input-changed. Changes the weights that the reference also has.
+# Task: kernelbench/linear_gelu.py. Verdict: reference-read. Changes the weights that the reference also has.
 import gc
 
 import torch

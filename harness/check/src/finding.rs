@@ -493,7 +493,7 @@ impl Findings {
         let conditions: Vec<(String, Finding)> = doubtful
             .map(|one| {
                 let guess = match &survey.host {
-                    Some(_) => format!("callers pass other sizes than `{}`", one.launches.join("`, `")),
+                    Some(_) => format!("callers avoid the sizes `{}`", one.launches.join("`, `")),
                     None => describe_guess(one.finding, survey),
                 };
                 (guess, one.finding.clone())

@@ -43,11 +43,11 @@ pub(super) fn list_strided(plain: &Case, is_unused: impl Fn(&str) -> bool) -> Ve
         .collect()
 }
 
-/// The most tensors of which every choice is tried.
+/// The most tensors whose subsets are all tried.
 const MAX_CHOSEN: usize = 3;
 
 /// The tensors that may have the same strides: a kernel may use the passed ones for several tensors, and an output may be of its own.
-/// Every choice of few tensors; of many none, those whose strides are passed too, and all.
+/// Every subset of few tensors. Many tensors have three: none, those whose strides are passed too, and all.
 fn list_groups<'s>(alike: &[&'s Strided]) -> Vec<Vec<&'s Strided>> {
     if alike.len() <= MAX_CHOSEN {
         let choose = |chosen: usize| {

@@ -467,7 +467,7 @@ fn sizes_that_fail_are_a_precondition_of_a_launcher_with_one_tensor() {
         1,
         &[
             "error[out-of-bounds]",
-            "  = precondition: unless callers pass other sizes than `x[33, 1]`",
+            "  = precondition: unless callers avoid the sizes `x[33, 1]`",
         ],
         &[],
     );
