@@ -86,7 +86,7 @@ def sum_segments(x_ptr, ends_ptr, out_ptr, D, BLOCK: tl.constexpr):
 
 def segment_sums(x, ends):
     x = x.contiguous()
-    D = x.shape[1]
+    _, D = x.shape
     out = torch.empty((ends.numel() - 1, D), device=x.device)
     sum_segments[(ends.numel() - 1,)](x, ends, out, D, BLOCK=triton.next_power_of_2(D))
     return out
