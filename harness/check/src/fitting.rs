@@ -20,8 +20,7 @@ use cerith_tile::rules::{Rules, Version};
 
 use super::covered::{self, Uncovered};
 use super::declared;
-use super::overflow_launch::MAX_DENSE;
-use super::subject::Subject;
+use super::subject::{MAX_DENSE, Subject};
 
 /// Steps of a launch that is only to see how far it gets.
 const FUEL: u64 = 1 << 23;

@@ -18,16 +18,13 @@ use serde::Serialize;
 use super::contract::{Layouts, Relations};
 use super::freedom::Extents;
 use super::launch::LaunchFacts;
-use super::subject::Subject;
+use super::subject::{MAX_DENSE, Subject};
 
 /// The code of a finding.
 pub const OVERFLOW: &str = "overflow";
 
 /// Operations and lanes of a program. A loop may be long before an integer in it wraps.
 const FUEL: u64 = 1 << 22;
-
-/// A storage of more bytes is sparse.
-pub const MAX_DENSE: u64 = 1 << 16;
 
 /// Launches that are executed for one kernel.
 const MAX_REPLAYS: usize = 24;

@@ -30,6 +30,9 @@ use super::fitting::{self, Unwritten};
 use super::target::{CheckTarget, display_path, home_by_imports};
 use super::text::{Cells, CheckedText, STDIN, is_notebook};
 
+/// A storage of more bytes is sparse in launches that touch little.
+pub(crate) const MAX_DENSE: u64 = 1 << 16;
+
 /// The most files of a folder that are read for launches of a kernel.
 const MAX_FOLDER: usize = 256;
 
