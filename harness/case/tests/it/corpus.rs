@@ -102,7 +102,7 @@ fn parsed_files_give_the_same_corpus() {
     ];
     let write_case = |kernel: &str| {
         format!(
-            "about: x\nkernel: {kernel}\nstorages:\n  x: {{ dtype: f32, shape: [4] }}\nlaunches: [{{ grid: 1, args: [x] }}]\n"
+            "about: x\nkernel: {kernel}\nstorages:\n  x: {{ dtype: f32, shape: [4], fill: zeros }}\nlaunches: [{{ grid: 1, args: [x] }}]\n"
         )
     };
     let case = |kernel: &str| build_input("case.yaml", &write_case(kernel));
