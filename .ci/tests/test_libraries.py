@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import json
 import pathlib
-import sys
 import tempfile
 import unittest
-from types import ModuleType
 from typing import Any
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "libraries"
-
-
-def load_script() -> ModuleType:
-    """The script, which has no ending that imports know."""
-    loader = importlib.machinery.SourceFileLoader("libraries", str(SCRIPT))
-    spec = importlib.util.spec_from_loader("libraries", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["libraries"] = module
-    loader.exec_module(module)
-    return module
+from scripts import load_script
 
 
 def make_line(name: str, result: str, **more: Any) -> dict[str, Any]:
@@ -112,7 +97,7 @@ class Libraries(unittest.TestCase):
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 asked = ["--date", "2026-11-24", "--looked", str(looked), *more, str(results)]
-                code = load_script().main(asked)
+                code = load_script("libraries").main(asked)
         self.assertEqual(code, 0)
         return out.getvalue().splitlines()
 

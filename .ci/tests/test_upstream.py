@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import pathlib
-import sys
 import tempfile
 import unittest
-from types import ModuleType
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "upstream"
+from scripts import load_script
 
-
-def load_script() -> ModuleType:
-    """The script, which has no ending that imports know."""
-    loader = importlib.machinery.SourceFileLoader("upstream", str(SCRIPT))
-    spec = importlib.util.spec_from_loader("upstream", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["upstream"] = module
-    loader.exec_module(module)
-    return module
-
-
-upstream = load_script()
+upstream = load_script("upstream")
 
 
 def write_report(root: pathlib.Path, name: str, kind: str, subject: str, case: str = "dot/wraps") -> None:
