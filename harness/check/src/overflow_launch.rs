@@ -1,11 +1,11 @@
 //! Launches in which an integer of 32 bits wraps, executed: the reference fails or stores elsewhere, and doesn't with exact integers.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use cerith_case::print::is_computed_fill;
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_engine::{Complaint, Outcome, Reference, Trap, catch_panic};
-use cerith_interp::Config;
 use cerith_memory::{Dims, Memory, Tensor};
 use cerith_prove::Contract;
 use cerith_prove::exact::widen_integers;
@@ -139,16 +139,8 @@ impl Specialisation<'_> {
             specialisation: self,
             freedom: &freedom,
             is_wanted,
-            reference: Reference::new(Config {
-                fuel: FUEL,
-                program_fuel: FUEL,
-                ..Config::default()
-            }),
-            patient: Reference::new(Config {
-                fuel: FUEL * 4,
-                program_fuel: FUEL * 4,
-                ..Config::default()
-            }),
+            reference: self.subject.find_reference(FUEL),
+            patient: self.subject.find_reference(FUEL * 4),
             overflows: Vec::new(),
             count: 0,
         };
@@ -184,9 +176,9 @@ struct Replays<'a> {
     specialisation: &'a Specialisation<'a>,
     freedom: &'a Freedom,
     is_wanted: &'a dyn Fn(LocId) -> bool,
-    reference: Reference,
+    reference: Rc<Reference>,
     /// The reference for exact integers, with more fuel.
-    patient: Reference,
+    patient: Rc<Reference>,
     overflows: Vec<Overflow>,
     count: usize,
 }
