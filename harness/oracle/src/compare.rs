@@ -5,6 +5,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, encode};
 use cerith_tile::{DType, numeric};
 
+use super::contract::Contract;
 use super::rounding::{find_largest, last_place};
 
 /// The part of a value by which a reference function may be off in `f64`: its functions are not correctly rounded, and their errors
@@ -13,6 +14,14 @@ const REFERENCE_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// The part of an output's largest value by which a reference function may be off where it cancels.
 const CANCELLATION_ERROR: f64 = 1.0 / (1u64 << 44) as f64;
+
+/// The part of an output's largest value that bounds may excuse. Of 219 correct kernels with 11 kinds of data, none was off by more
+/// than 1/25. A kernel that adds a large number and subtracts it again has bounds that contain everything.
+const MOST_EXCUSED: f64 = 1.0 / 16.0;
+
+/// A distance that bounds may excuse even if all of an output is smaller, as a part of the inputs: such an output is the rounding error
+/// of greater numbers.
+const LEAST_EXCUSED: f64 = 1.0 / (1u64 << 20) as f64;
 
 /// A tolerance that the caller gives, which replaces the bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +50,7 @@ pub struct Element {
 /// A difference between a kernel and its reference function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Finding {
-    /// The formula has no bounds.
+    /// The formula has no bounds, or such wide ones that they say nothing about the kernel's value.
     Undecided,
     /// The formula is right, and the kernel's value less accurate than the contract.
     Inaccurate,
@@ -73,8 +82,10 @@ pub struct Comparison {
     pub wrong: usize,
     /// Elements that are less accurate than the contract.
     pub inaccurate: usize,
-    /// Elements whose formula has no bounds.
+    /// Elements whose formula has no bounds, or too wide ones.
     pub undecided: usize,
+    /// The undecided elements whose value is far from the reference's.
+    pub distant: usize,
     /// The largest distance of a kernel's value from the reference's, in units of the output's last place.
     pub worst_ulps: f64,
     /// The largest distance that the bounds admit.
@@ -157,12 +168,39 @@ impl Bounds {
     }
 }
 
+/// The distance of a value from the reference's that bounds may excuse.
+#[derive(Clone, Copy, Debug)]
+struct Excuse(f64);
+
+impl Excuse {
+    /// Of an output with this largest value, computed from inputs of this size.
+    fn new(scale: f64, inputs: f64) -> Self {
+        // An input of 1e30 is a mask's constant rather than a number that the result is computed from.
+        let least = LEAST_EXCUSED * inputs.clamp(1.0, 1024.0);
+        Self((scale * MOST_EXCUSED).max(least))
+    }
+
+    /// Whether bounds may excuse this value. Values that overflow are not measured.
+    fn covers(self, kernel: f64, expected: f64, dtype: DType) -> bool {
+        !kernel.is_finite()
+            || !expected.is_finite()
+            || (kernel - expected).abs() <= self.0 + last_place(expected, dtype)
+    }
+}
+
+/// The rules of a comparison.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// The contract.
+    pub contract: Contract,
+    /// A tolerance in place of the bounds.
+    pub tolerance: Option<Tolerance>,
+    /// The largest input.
+    pub inputs: f64,
+}
+
 /// Compares the elements of an output of this dtype with the reference's.
-pub fn compare(
-    dtype: DType,
-    elements: impl IntoIterator<Item = Element>,
-    tolerance: Option<Tolerance>,
-) -> Comparison {
+pub fn compare(dtype: DType, elements: impl IntoIterator<Item = Element>, terms: Terms) -> Comparison {
     let mut comparison = Comparison::default();
     let mut gravest = None;
     let elements: Vec<Element> = elements.into_iter().collect();
@@ -171,6 +209,7 @@ pub fn compare(
         .map(|element| element.expected.abs())
         .filter(|x| x.is_finite());
     let scale = finite.fold(0.0, f64::max);
+    let excuse = Excuse::new(scale, terms.inputs);
     for (index, element) in elements.into_iter().enumerate() {
         comparison.elements += 1;
         let (kernel, expected) = (read_number(dtype, element.kernel), element.expected);
@@ -182,9 +221,12 @@ pub fn compare(
         if let Some(bounds) = bounds.filter(|_| dtype.is_float() && expected.is_finite()) {
             comparison.allowed_ulps = comparison.allowed_ulps.max(bounds.reach(expected, dtype));
         }
-        let Some(finding) = find(dtype, &element, (kernel, scale), bounds, tolerance) else {
+        let Some(finding) = find(dtype, &element, (kernel, scale), bounds, terms, excuse) else {
             continue;
         };
+        if finding == Finding::Undecided && !(dtype.is_float() && excuse.covers(kernel, expected, dtype)) {
+            comparison.distant += 1;
+        }
         *match finding {
             Finding::Wrong => &mut comparison.wrong,
             Finding::Inaccurate => &mut comparison.inaccurate,
@@ -217,7 +259,8 @@ fn find(
     element: &Element,
     (kernel, scale): (f64, f64),
     bounds: Option<Bounds>,
-    tolerance: Option<Tolerance>,
+    terms: Terms,
+    excuse: Excuse,
 ) -> Option<Finding> {
     let expected = element.expected;
     let stored = if dtype.is_float() {
@@ -229,7 +272,7 @@ fn find(
         Some(integer) => numeric::decode_int(dtype, element.kernel) as i64 == integer,
         None => kernel == stored || kernel.is_nan() && stored.is_nan(),
     };
-    if let Some(Tolerance { relative, absolute }) = tolerance {
+    if let Some(Tolerance { relative, absolute }) = terms.tolerance {
         let near = (kernel - expected).abs() <= absolute + relative * expected.abs();
         return (!same && !near).then_some(Finding::Wrong);
     }
@@ -251,10 +294,14 @@ fn find(
     } else if !kernel.is_finite() && expected.abs() <= find_largest(dtype) / 2.0 {
         // It overflowed on the way: its bounds have an infinity, and the reference a number.
         Some(Finding::Inaccurate)
-    } else if bounds.contains(kernel) || kernel == stored {
+    } else if same {
         None
-    } else {
+    } else if !bounds.contains(kernel) {
         Some(Finding::Inaccurate)
+    } else {
+        // Sums of a narrow dtype may be off by any part.
+        let is_meaningful = !terms.contract.is_precise() || excuse.covers(kernel, expected, dtype);
+        (!is_meaningful).then_some(Finding::Undecided)
     }
 }
 

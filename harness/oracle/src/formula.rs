@@ -40,7 +40,9 @@ pub fn rewrite(function: &Function, contract: Contract) -> Function {
         contract,
         renamed: HashMap::new(),
         stored: find_stored(&function.body),
-        narrowest: find_narrowest(function),
+        narrowest: contract
+            .narrowest
+            .map_or_else(|| find_narrowest(function), rounding::count_bits),
         ops: Vec::new(),
         loc: LocId(0),
     };
@@ -78,7 +80,7 @@ struct Rewriter<'a> {
     /// Values of the formula in place of the kernel's.
     renamed: HashMap<ValueId, ValueId>,
     stored: HashMap<ValueId, bool>,
-    /// Bits of the narrowest float that a parameter points to.
+    /// Bits of the narrowest float of the data.
     narrowest: i32,
     /// The operations of the block so far.
     ops: Vec<Operation>,
@@ -133,13 +135,19 @@ impl Rewriter<'_> {
 
     /// A float of the formula as a number of a dtype.
     fn narrow(&mut self, value: ValueId, dtype: DType) -> ValueId {
-        let rounded = OpKind::Foreign(rounding::round_to(dtype, Rounding::NearestEven, 1));
+        let rounded = OpKind::Foreign(rounding::round_to(
+            self.round_cast(dtype),
+            Rounding::NearestEven,
+            1,
+        ));
         let rounded = self.make_like(rounded, &[value], value, DType::F64);
         if dtype == DType::F64 {
             return rounded;
         }
         // A cast to fp8 saturates, and a store keeps an infinity.
-        let kind = if dtype.is_fp8() {
+        let kind = if self.round_cast(dtype) != dtype {
+            OpKind::Foreign(rounding::keep_bounds(dtype))
+        } else if dtype.is_fp8() {
             OpKind::Foreign(rounding::to_dtype(dtype))
         } else {
             EXACT_CAST

@@ -23,6 +23,6 @@ mod contract;
 mod formula;
 mod rounding;
 
-pub use self::compare::{Comparison, Element, Finding, Tolerance, Worst, compare};
+pub use self::compare::{Comparison, Element, Finding, Terms, Tolerance, Worst, compare};
 pub use self::contract::Contract;
 pub use self::formula::rewrite;

@@ -162,6 +162,25 @@ pub(crate) fn to_dtype(dtype: DType) -> Foreign {
     })
 }
 
+/// The number of a dtype that is nearest to an `f64`, with the bounds of the `f64`: the error of this rounding is not permitted.
+pub(crate) fn keep_bounds(dtype: DType) -> Foreign {
+    let nearest = move |operands: &[u64]| {
+        let value = operands.first().map_or(0.0, |&bits| decode(DType::F64, bits));
+        encode(dtype, value, Rounding::NearestEven)
+    };
+    Foreign::new(&format!("stored as {dtype}"), nearest).with_bounds(move |operands| match *operands {
+        [value, ..] if is_point(value) && is_number_of(value.low, dtype) => value,
+        // The bounds of one number would be taken for the bits.
+        [value, ..] if is_point(value) => Range {
+            low: value.low.next_down(),
+            high: value.high.next_up(),
+            nan: false,
+        },
+        [value, ..] => value,
+        [] => Range::FULL,
+    })
+}
+
 /// The first operand, a constant that stands for a number which the dtype may lack. One of few bits is meant as it is.
 pub(crate) fn stand_for(dtype: DType, short: i32) -> Foreign {
     let short = short.min(count_bits(dtype) / 2);

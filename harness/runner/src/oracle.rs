@@ -16,6 +16,7 @@ use std::path::Path;
 
 use cerith_engine::catch_panic;
 use cerith_oracle::{Contract, Tolerance};
+use cerith_tile::DType;
 use cerith_toolchain::{BadId, Home, HomeError, Toolchain, ToolchainId};
 
 pub use self::answers::OracleAnswers;
@@ -55,7 +56,8 @@ type ReadValues<'a> = dyn Fn(&Path) -> Result<Cow<'a, [u8]>, RequestError> + 'a;
 /// The answer's line, and the bytes that follow it.
 fn answer_request(session: &mut Session, line: &[u8], read: &ReadValues<'_>) -> (String, Vec<Vec<u8>>) {
     let answered = catch_panic(|| match serde_json::from_slice(line)? {
-        Request::Arguments { values } => {
+        Request::Arguments { values, data } => {
+            session.use_contract(Contract::default().with_data(find_floats(&data)));
             for file in &values {
                 session.add_exact(&read(file)?);
             }
@@ -84,6 +86,11 @@ fn answer_request(session: &mut Session, line: &[u8], read: &ReadValues<'_>) -> 
     }
 }
 
+/// The dtypes of these names. Others, such as torch's complex numbers, are of no float that a kernel could be held to.
+fn find_floats(names: &[String]) -> impl Iterator<Item = DType> {
+    names.iter().filter_map(|name| find_dtype(name).ok())
+}
+
 fn compare(
     session: &mut Session,
     request: &Compare,
@@ -96,7 +103,9 @@ fn compare(
     let contract = Contract {
         accumulate,
         tf32: request.tf32,
-    };
+        ..Contract::default()
+    }
+    .with_data(find_floats(&request.data));
     let tolerance = (request.rtol.is_some() || request.atol.is_some()).then(|| Tolerance {
         relative: request.rtol.unwrap_or(0.0),
         absolute: request.atol.unwrap_or(0.0),

@@ -114,6 +114,7 @@ impl Bench {
         let contract = |own: Contract| Contract {
             accumulate: terms.accumulate.unwrap_or(own.accumulate),
             tf32: own.tf32 && !terms.no_tf32,
+            ..own
         };
         self.with_programs(|programs| {
             host.run_stoppable(

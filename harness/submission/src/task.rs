@@ -166,10 +166,12 @@ pub(super) fn read_task(
         Some(Contract {
             accumulate: find_dtype(&own.accumulate).ok()?,
             tf32: own.tf32,
+            ..Contract::default()
         })
     });
+    let data = trials.iter().flat_map(Trial::list_dtypes);
     Ok(Task {
-        contract: contract(own.unwrap_or_default()),
+        contract: contract(own.unwrap_or_default()).with_data(data),
         interface,
         trials,
     })

@@ -152,6 +152,12 @@ fn remove_files(value: &mut Json) {
 }
 
 impl Trial {
+    /// The dtypes of the inputs and the results.
+    pub fn list_dtypes(&self) -> impl Iterator<Item = DType> {
+        let inputs = self.views.iter().map(|(_, tensor)| tensor.dtype);
+        inputs.chain(self.outputs.iter().map(|output| output.dtype))
+    }
+
     /// The values of the inputs, which have no error.
     pub fn list_exact(&self) -> HashSet<u64> {
         let mut exact = HashSet::new();

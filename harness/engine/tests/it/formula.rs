@@ -19,6 +19,7 @@ const STACK: usize = 64 << 20;
 const OWN_DTYPES: Contract = Contract {
     accumulate: DType::F8E5,
     tf32: true,
+    narrowest: None,
 };
 
 /// Cases whose kernels overflow on the way to a finite value, or ask for the sign of a NaN or of a zero.

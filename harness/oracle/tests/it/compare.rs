@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cerith_accept::Accepted;
-use cerith_oracle::{Element, Finding, Tolerance, compare};
+use cerith_oracle::{Contract, Element, Finding, Terms, Tolerance, compare};
 use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::encode;
@@ -32,7 +32,15 @@ fn find(
         expected,
         integer: None,
     };
-    compare(DType::F32, [element], tolerance).finding()
+    compare(
+        DType::F32,
+        [element],
+        Terms {
+            tolerance,
+            ..Terms::default()
+        },
+    )
+    .finding()
 }
 
 #[track_caller]
@@ -83,9 +91,13 @@ fn a_reference_that_cancels_is_off_by_a_part_of_its_largest_value() {
         expected,
         integer: None,
     };
-    let compared = compare(DType::F32, [element(2.5, 2.5), element(0.0, 2.5e-16)], None);
+    let compared = compare(
+        DType::F32,
+        [element(2.5, 2.5), element(0.0, 2.5e-16)],
+        Terms::default(),
+    );
     assert_eq!(compared.finding(), None);
-    let alone = compare(DType::F32, [element(0.0, 2.5e-16)], None);
+    let alone = compare(DType::F32, [element(0.0, 2.5e-16)], Terms::default());
     assert_eq!(alone.finding(), Some(Finding::Wrong));
 }
 
@@ -103,6 +115,48 @@ fn a_tolerance_replaces_the_bounds() {
     assert_eq!(find(Accepted::Unknown, [0.0, 0.0, 1e-300], tolerance), None);
 }
 
+/// Elements of `f32` whose bounds exclude nothing: the kernel's value, and the expected one.
+#[track_caller]
+fn check_wide(elements: &[[f32; 2]], terms: Terms, distant: usize) {
+    let bound = f64::from(f32::MAX);
+    let to_element = |&[kernel, expected]: &[f32; 2]| Element {
+        bounds: within(-bound, bound, false),
+        formula: 0,
+        kernel: u64::from(kernel.to_bits()),
+        expected: f64::from(expected),
+        integer: None,
+    };
+    let compared = compare(DType::F32, elements.iter().map(to_element), terms);
+    let finding = (distant > 0).then_some(Finding::Undecided);
+    assert_eq!(compared.finding(), finding, "{elements:?}");
+    assert_eq!(compared.distant, distant, "{elements:?}");
+}
+
+#[test]
+fn bounds_excuse_a_part_of_the_largest_value() {
+    let terms = Terms::default();
+    check_wide(&[[1.0, 1.05], [0.01, 0.02]], terms, 0);
+    check_wide(&[[0.0, 1.0], [0.0, 0.02]], terms, 1);
+    // The rounding error of greater numbers.
+    check_wide(&[[0.0, 1e-7], [3e-7, -1e-7]], terms, 0);
+    check_wide(&[[0.0, 1e-5]], terms, 1);
+    let inputs = Terms {
+        inputs: 20.0,
+        ..terms
+    };
+    check_wide(&[[0.0, 1e-5]], inputs, 0);
+    let inputs = Terms {
+        inputs: 1e30,
+        ..terms
+    };
+    check_wide(&[[0.0, 1.0]], inputs, 1);
+    let contract = Contract {
+        accumulate: DType::F16,
+        ..Contract::default()
+    };
+    check_wide(&[[0.0, 1.0]], Terms { contract, ..terms }, 0);
+}
+
 #[test]
 fn the_gravest_element_is_shown() {
     let element = |kernel: f32, expected| Element {
@@ -118,7 +172,7 @@ fn the_gravest_element_is_shown() {
         element(1.0, 3.0),
         element(1.0, 1.0),
     ];
-    let compared = compare(DType::F32, elements, None);
+    let compared = compare(DType::F32, elements, Terms::default());
     let mut text = String::new();
     let worst = compared.worst.expect("one is wrong");
     let _ = write!(
@@ -142,9 +196,12 @@ fn integers_are_equal_or_wrong() {
         expected: expected as f64,
         integer: Some(expected),
     };
-    assert_eq!(compare(DType::I64, [element(-3, -3)], None).finding(), None);
     assert_eq!(
-        compare(DType::I64, [element(-3, 3)], None).finding(),
+        compare(DType::I64, [element(-3, -3)], Terms::default()).finding(),
+        None
+    );
+    assert_eq!(
+        compare(DType::I64, [element(-3, 3)], Terms::default()).finding(),
         Some(Finding::Wrong)
     );
 }

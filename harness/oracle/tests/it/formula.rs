@@ -63,7 +63,7 @@ fn each_operation_has_its_error() {
     let default = Contract::default();
     let half = Contract {
         accumulate: DType::F16,
-        tf32: true,
+        ..default
     };
     let no_tf32 = Contract {
         tf32: false,
@@ -71,6 +71,8 @@ fn each_operation_has_its_error() {
     };
     let dot = "tl.store(out, tl.sum(tl.dot(tl.broadcast_to(x[:, None, None], (4, 4, 16)).reshape((16, 16)), tl.full((16, 16), 0.1, \
                tl.float32))))";
+    let wide = default.with_data([DType::F32, DType::I32]);
+    let scratch = "tl.store(x_ptr + tl.arange(0, 4), x / 3)\n    tl.store(out + tl.arange(0, 4), tl.load(x_ptr + tl.arange(0, 4)))";
     let rows = [
         (
             "exact sum",
@@ -127,6 +129,21 @@ fn each_operation_has_its_error() {
             "f16",
             "[0.1, 2, 3, 4]",
             default,
+        ),
+        (
+            "memory of the data's dtype",
+            scratch,
+            "f16",
+            "[0.3, 2, 3, 4]",
+            default,
+        ),
+        ("memory below the data", scratch, "f16", "[0.3, 2, 3, 4]", wide),
+        (
+            "exact memory below the data",
+            scratch,
+            "f16",
+            "[3, 6, 9, 12]",
+            wide,
         ),
         (
             "overflow",

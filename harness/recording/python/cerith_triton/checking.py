@@ -240,7 +240,7 @@ def _find_uncompared(trials: Sequence[Trial]) -> list[str]:
             decided[one.name] = decided.get(one.name, 0) + one.decided
             if one.verdict == "agree" and not one.elements:
                 empty.add(one.name)
-            if one.undecided and trial.data.kind not in _ILL_CONDITIONED:
+            if one.undecided and (one.distant or trial.data.kind not in _ILL_CONDITIONED):
                 unbounded.add(one.name)
     return [name for name, count in decided.items() if (not count and name not in empty) or name in unbounded]
 

@@ -117,6 +117,7 @@ class Oracle:
         self._held: list[Any] = []
         self._tuners: dict[int, tuple[Any, dict[Any, Any]]] = {}
         self._exact: list[str] = []
+        self._dtypes: list[str] = []
         self.launches = 0
         """Launches that were made."""
         self.outcome: Outcome | None = None
@@ -259,15 +260,16 @@ class Oracle:
         """The bytes of a tensor's storage as they are now."""
         return _storage_of(tensor).read()
 
-    def name_exact(self, files: Sequence[str]) -> None:
-        """Names files with the values of arguments, as float64. The launcher computed other floats that a
-        launch finds."""
-        self._exact = list(files)
+    def name_exact(self, files: Sequence[str], dtypes: Sequence[str]) -> None:
+        """Names files with the values of arguments, as float64, and the arguments' dtypes. The launcher
+        computed other floats that a launch finds."""
+        self._exact, self._dtypes = list(files), list(dtypes)
 
     def compare(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a comparison."""
         files = [str(one["expected"]) for one in request["outputs"]]
-        return self._ask({"request": "compare", **request}, files)
+        data = [*self._dtypes, *(str(one["dtype"]) for one in request["outputs"])]
+        return self._ask({"request": "compare", "data": data, **request}, files)
 
     # The other side.
 
@@ -275,7 +277,8 @@ class Oracle:
         if self._connection is None:
             self._connection = connect(self._recorder.part())
             if self._exact:
-                self._ask({"request": "arguments", "values": self._exact}, self._exact)
+                exact = {"request": "arguments", "values": self._exact, "data": self._dtypes}
+                self._ask(exact, self._exact)
         answer = self._connection.ask(request, files)
         if request["request"] != "launch" and "outcome" in answer:
             raise CerithError(f"`cerith oracle` failed: {answer.get('text')}")

@@ -85,6 +85,8 @@ class Output:
     """The kernel of the last launch that had it, and the launch's number from 1."""
     reason: str = ""
     """Why it could not be compared, or the problem if no element shows it."""
+    distant: int = 0
+    """Undecided elements that are far from the reference's values."""
 
     @property
     def decided(self) -> int:
@@ -215,7 +217,9 @@ class Subject:
         self, oracle: Oracle, copies: Copies, chosen: Data, expected: Results, folder: Path
     ) -> Trial:
         __tracebackhide__ = True
-        oracle.name_exact(write_expected(folder, [self._list_exact(copies)], "argument"))
+        held = [one.tensor for one in self.arguments] + list_held(self.fn)
+        dtypes = sorted({arguments.dtype_of(one) for one in held})
+        oracle.name_exact(write_expected(folder, [self._list_exact(copies)], "argument"), dtypes)
         before = [arguments.read_bits(copies.copy(one.tensor)) for one in self.arguments]
         for argument in self.arguments:
             if arguments.is_torch(argument.tensor) and argument.tensor.requires_grad:
@@ -425,6 +429,7 @@ class Subject:
             example,
             f"launch {writer.launch + 1} of {writer.kernel}",
             reason,
+            int(answer.get("distant") or 0),
         )
 
 

@@ -47,6 +47,12 @@ def _describe_passing(subject: Subject, trials: Sequence[Trial], uncompared: Seq
         reasons = [one.reason for one in compared if one.reason and one.name in uncompared]
         reasons += [trial.reason for trial in trials if trial.reason]
         reasons += [
+            f"{one.distant} of {one.elements} elements are far from the reference's values, and their bounds "
+            "exclude nothing"
+            for one in compared
+            if one.distant and one.name in uncompared
+        ]
+        reasons += [
             f"{one.undecided} of {one.elements} elements have no bounds, and not the reference's values"
             for one in compared
             if one.undecided and one.name in uncompared

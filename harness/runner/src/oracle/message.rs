@@ -19,6 +19,9 @@ pub enum Request {
     Arguments {
         /// Files of `f64`.
         values: Vec<PathBuf>,
+        /// Their dtypes.
+        #[serde(default)]
+        data: Vec<String>,
     },
     /// Execute the launch that was written last.
     Launch,
@@ -32,6 +35,9 @@ pub struct Compare {
     pub tf32: bool,
     pub rtol: Option<f64>,
     pub atol: Option<f64>,
+    /// The dtypes of the arguments and the outputs.
+    #[serde(default)]
+    pub data: Vec<String>,
     pub outputs: Vec<Output>,
 }
 
@@ -155,6 +161,8 @@ pub struct OutputAnswer {
     pub wrong: usize,
     pub inaccurate: usize,
     pub undecided: usize,
+    /// Undecided elements that are far from the reference's.
+    pub distant: usize,
     /// Elements that no launch wrote.
     pub unwritten: usize,
     pub worst_ulps: f64,
@@ -174,6 +182,7 @@ impl OutputAnswer {
             wrong: 0,
             inaccurate: 0,
             undecided: 0,
+            distant: 0,
             unwritten: 0,
             worst_ulps: 0.0,
             allowed_ulps: 0.0,
@@ -225,6 +234,13 @@ pub enum RequestError {
     },
     #[error("{0}")]
     Engine(String),
+}
+
+/// Describes undecided elements that are far from the reference's.
+pub fn describe_distant(distant: usize, elements: usize) -> String {
+    format!(
+        "{distant} of {elements} elements are far from the reference's values, and their bounds exclude nothing"
+    )
 }
 
 /// A dtype by torch's name, or by Triton's.

@@ -18,7 +18,7 @@ use cerith_engine::{
 };
 use cerith_interp::value::read;
 use cerith_memory::{ByteState, Memory, StorageId, Tensor};
-use cerith_oracle::{Comparison, Contract, Element, Tolerance};
+use cerith_oracle::{Comparison, Contract, Element, Terms, Tolerance};
 use cerith_recording::Follower;
 use cerith_tile::DType;
 use cerith_tile::numeric::decode;
@@ -162,6 +162,16 @@ impl Session {
     pub fn begin_call(&mut self, exact: HashSet<u64>) {
         self.exact = Some(exact);
         self.left.clear();
+    }
+
+    /// The largest of the exact values.
+    fn find_largest_input(&self) -> f64 {
+        let values = self
+            .exact
+            .iter()
+            .flatten()
+            .map(|&bits| f64::from_bits(bits).abs());
+        values.filter(|value| value.is_finite()).fold(0.0, f64::max)
     }
 
     /// The number of the launch that finished last.
@@ -401,12 +411,18 @@ impl Session {
             expected: expected.value,
             integer: expected.integer,
         });
-        let comparison = cerith_oracle::compare(dtype, elements, tolerance);
+        let terms = Terms {
+            contract: self.contract,
+            tolerance,
+            inputs: self.find_largest_input(),
+        };
+        let comparison = cerith_oracle::compare(dtype, elements, terms);
         let Comparison {
             elements,
             wrong,
             inaccurate,
             undecided,
+            distant,
             worst_ulps,
             allowed_ulps,
             worst,
@@ -444,6 +460,7 @@ impl Session {
             wrong: wrong.max(undefined),
             inaccurate,
             undecided,
+            distant,
             unwritten,
             worst_ulps,
             allowed_ulps,
@@ -489,6 +506,7 @@ impl Session {
         let own = Contract {
             accumulate: DType::F8E5,
             tf32: true,
+            narrowest: Some(DType::F8E5),
         };
         let Ok(formula) =
             self.run_formula_with(&executed.case, &executed.sources, AcceptanceMap::with_book(), own)

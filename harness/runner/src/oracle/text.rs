@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use cerith_oracle::{Contract, Tolerance};
 use cerith_tile::DType;
 
-use super::message::{Operation, OutputAnswer, Verdict};
+use super::message::{Operation, OutputAnswer, Verdict, describe_distant};
 
 /// A value, as few digits as identify a number of the dtype.
 pub(super) fn render(value: f64, dtype: DType) -> String {
@@ -62,6 +62,7 @@ fn describe_output(
         wrong,
         inaccurate,
         undecided,
+        distant,
         unwritten,
         worst_ulps,
         allowed_ulps,
@@ -99,6 +100,9 @@ fn describe_output(
             }
         ),
     };
+    if *verdict == Verdict::Undecided && *distant > 0 {
+        let _ = writeln!(text, "  {}", describe_distant(*distant, *elements));
+    }
     if let Some(reason) = reason {
         let _ = writeln!(text, "  {reason}");
     }

@@ -108,7 +108,7 @@ native! {
 }
 
 macro_rules! narrow {
-    ($($(#[doc = $doc:literal])+ $ty:ident $raw:ident $widen:path, $narrow:path;)+) => { $(
+    ($($(#[doc = $doc:literal])+ $ty:ident $raw:ident $widen:path, $narrow:path, $fma:path;)+) => { $(
         $(#[doc = $doc])+
         #[derive(Clone, Copy, Debug)]
         pub(super) struct $ty($raw);
@@ -168,7 +168,7 @@ macro_rules! narrow {
             }
             #[inline(always)]
             fn narrow_fma(x: f32, y: f32, z: f32) -> Self {
-                Self($narrow(narrow::f64_to_f32_odd(narrow::fma_odd(x, y, z))))
+                Self($narrow($fma(x, y, z)))
             }
             #[inline(always)]
             fn narrow_double(value: f64) -> Self {
@@ -201,19 +201,19 @@ macro_rules! narrow {
 
 narrow! {
     /// IEEE 754 binary16.
-    F16 u16 narrow::f16_to_f32, narrow::f32_to_f16;
+    F16 u16 narrow::f16_to_f32, narrow::f32_to_f16, narrow::fma_odd_f32;
     /// bfloat16.
-    BF16 u16 narrow::bf16_to_f32, narrow::f32_to_bf16;
+    BF16 u16 narrow::bf16_to_f32, narrow::f32_to_bf16, narrow::fma_odd_bf16;
     /// `fp8e4nv`.
-    F8E4NV u8 narrow::fp8e4nv_to_f32, narrow::f32_to_fp8e4nv;
+    F8E4NV u8 narrow::fp8e4nv_to_f32, narrow::f32_to_fp8e4nv, narrow::fma_odd_f32;
     /// `fp8e5`.
-    F8E5 u8 narrow::fp8e5_to_f32, narrow::f32_to_fp8e5;
+    F8E5 u8 narrow::fp8e5_to_f32, narrow::f32_to_fp8e5, narrow::fma_odd_f32;
     /// `fp8e4b8`.
-    F8E4B8 u8 narrow::fp8e4b8_to_f32, narrow::f32_to_fp8e4b8;
+    F8E4B8 u8 narrow::fp8e4b8_to_f32, narrow::f32_to_fp8e4b8, narrow::fma_odd_f32;
     /// `fp8e5b16`.
-    F8E5B16 u8 narrow::fp8e5b16_to_f32, narrow::f32_to_fp8e5b16;
+    F8E5B16 u8 narrow::fp8e5b16_to_f32, narrow::f32_to_fp8e5b16, narrow::fma_odd_f32;
     /// `fp8e4b15`.
-    F8E4B15 u8 narrow::fp8e4b15_to_f32, narrow::f32_to_fp8e4b15;
+    F8E4B15 u8 narrow::fp8e4b15_to_f32, narrow::f32_to_fp8e4b15, narrow::fma_odd_f32;
 }
 
 impl Fp8Format {

@@ -59,6 +59,30 @@ pub(super) fn fma_odd(x: f32, y: f32, z: f32) -> f64 {
     }
 }
 
+/// `x * y + z` of numbers of binary16 or fp8, in `f32`, rounded to odd, so that rounding it again to their dtype rounds the exact value
+/// once. The product has at most 22 bits and is exact, which that of two bfloat16 is not: its exponent may leave the range.
+#[inline(always)]
+pub(super) fn fma_odd_f32(x: f32, y: f32, z: f32) -> f32 {
+    let product = x * y;
+    let sum = product + z;
+    let virtual_addend = sum - product;
+    let lost = (product - (sum - virtual_addend)) + (z - virtual_addend);
+    let bits = sum.to_bits();
+    let toward_zero = u32::from((lost > 0.0) != (sum > 0.0));
+    let odd = bits.wrapping_sub(toward_zero & !bits) | 1;
+    if lost == 0.0 || !sum.is_finite() {
+        sum
+    } else {
+        f32::from_bits(odd)
+    }
+}
+
+/// bfloat16's `x * y + z`, as `fma_odd_f32` gives it.
+#[inline(always)]
+pub(super) fn fma_odd_bf16(x: f32, y: f32, z: f32) -> f32 {
+    f64_to_f32_odd(fma_odd(x, y, z))
+}
+
 /// binary16 to `f32`, exact; NaN payloads are kept.
 #[inline(always)]
 pub(super) fn f16_to_f32(half: u16) -> f32 {
