@@ -1,14 +1,14 @@
 """How many planted mistakes does `cerith check` find?
 
 `measure.py BINARY [--jobs N] [--name before] [--only KIND] [--no-truth]`: checks every unmodified kernel, then every
-planted one, and writes NAME.md (the table by kind), NAME.jsonl (every planted mistake with its result) and NAME-misses.md.
+planted one, and writes NAME-table.md (the table by kind), NAME.jsonl (every planted mistake with its result) and NAME-misses.md.
 Results are kept in cache/ by the hashes of binary and file.
 
-Found: a finding (exit code 1) that the unmodified kernel does not have, by kind and line. `at`: its place or its text names a line
-of the mistake. `caused`: it is elsewhere in the same kernel.
+A mistake is found if the planted kernel has a failure that the unmodified kernel does not have, by kind and line. `COLUMNS` explains
+the results.
 
-Truth is what Cerith's reference (of TRUTH, always the same binary) says of the planted kernel under the launches that TRUTH's
-`check --keep` made for the unmodified one: both are launched over copies of the same memory, which is then compared.
+The truth about a mistake does not depend on BINARY: it comes from the reference of one fixed binary, TRUTH. Its `check --keep` makes
+launches of the unmodified kernel. Each launch runs both kernels over copies of the same memory, and the copies are compared.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRUTH = Path(os.environ.get("CERITH_TRUTH", "target/release/cerith")).resolve()
 # Each process plants in its own copy of the files.
 WORK = HERE / "work" / str(os.getpid())
 LIMIT = 20
-# Mistakes are planted in no file that takes longer, in seconds: each one takes as long.
+# In seconds: files that take longer get no mistakes, because each mistake means another check.
 SLOW = 5
 Row = dict[str, Any]
 COUNT = """import triton
@@ -301,7 +301,7 @@ def judge(base: Row, now: Row, kernel: str, first: int, last: int) -> Row:
 
 
 def truth_of(said: dict[str, str], alone: dict[str, str]) -> str:
-    """The worst that happened in launches in which the original is the same as itself."""
+    """The worst effect in the launches whose results are reproducible: two runs of the original are equal."""
     of = [v for c, v in said.items() if alone.get(c) == "same"]
     if not of:
         return "unknown"
@@ -316,8 +316,8 @@ def truth_of(said: dict[str, str], alone: dict[str, str]) -> str:
 
 
 REASONS = {
-    "other changed": "what masked-off lanes hold reaches nothing that is stored",
-    "other removed": "what masked-off lanes hold reaches nothing that is stored: no result is undefined",
+    "other changed": "the values of masked-off lanes reach no store",
+    "other removed": "the values of masked-off lanes reach no store, so no result is undefined",
     "cast lost": "the cast changes no result for f32, f16 and bf16",
     "store before load": "the two accesses are of different memory",
 }
@@ -371,7 +371,7 @@ def measure_file(binary: Binary, judge_truth: bool, only: str | None, percent: i
             said = judge(base, now, kernel, int(str(plant["line"])), int(str(plant["last"])))
             truth = "launcher" if str(plant["kind"]).startswith("launcher") else "unknown"
             if judge_truth and truth == "unknown":
-                # what is masked off is zero, as on NVIDIA's GPUs, except where that is the question
+                # Masked-off lanes load zeros, as on NVIDIA's GPUs, unless the mistake is about their value.
                 masked = "undefined" if plant["kind"] == "other removed" else "zero"
                 alone = oracle.find_truth(name, data, data, kernel, masked)
                 truth = truth_of(oracle.find_truth(name, data, planted, kernel, masked), alone)
@@ -404,6 +404,24 @@ def measure(
             rows += found
             print(f"{len(rows):6} {file}", flush=True)
     return rows
+
+
+# The columns of the table, explained for its readers.
+COLUMNS = (
+    (
+        "*Planted* counts the mistakes, without the *excluded* changes, which change no result. *Found* is the sum of *at* (the report shows "
+        "a line of the mistake) and *caused* (the report is elsewhere in the kernel)."
+    ),
+    (
+        "The other mistakes are *warned* (a new warning only), *not judged* (`check` judges the kernel no longer), *some not judged* (it has "
+        "fewer results for the kernel), *adapted* (it chose other launches and reports nothing), *silent* (it chose the same launches and "
+        "reports nothing) or *other* (`check` failed or took too long)."
+    ),
+    (
+        "The last columns count mistakes by their effect on launches of the unmodified kernel: *undefined* behaviour, *wrong* results, or "
+        "*unseen* (no difference). A column *… found* counts how many mistakes of the column before it were found."
+    ),
+)
 
 
 def write_table(rows: list[Row]) -> list[str]:
@@ -481,9 +499,10 @@ def main() -> None:
     shutil.rmtree(HERE / "work", ignore_errors=True)
     with open(HERE / f"{args.name}.jsonl", "w") as out:
         out.writelines(json.dumps(r) + "\n" for r in rows)
-    (HERE / f"{args.name}-table.md").write_text("\n".join(write_table(rows)) + "\n")
+    table = [*COLUMNS, "", *write_table(rows)]
+    (HERE / f"{args.name}-table.md").write_text("\n".join(table) + "\n")
     (HERE / f"{args.name}-misses.md").write_text("\n".join(write_misses(rows)) + "\n")
-    print("\n".join(write_table(rows)))
+    print("\n".join(table))
 
 
 if __name__ == "__main__":

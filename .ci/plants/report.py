@@ -1,7 +1,7 @@
 """Write `reports/check.md` from the measurements of `measure.py`: `report.py BINARY NAME… > reports/check.md`.
 
-Each NAME is a NAME.jsonl of `measure.py`; a mistake in several of them counts once, with the last result. Precision is measured on the unmodified kernels
-that BINARY checked, and `read.jsonl` has the result of reading their reports.
+Each NAME is a NAME.jsonl of `measure.py`. A mistake in several of them counts once, with the last result. Precision is measured on the
+unmodified kernels that BINARY checked: `read.jsonl` has a reader's judgement of each of their findings.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from measure import HERE, REASONS, SLOW, Binary, Row, cache_path, digest, list_failures, write_table
+from measure import COLUMNS, HERE, REASONS, SLOW, Binary, Row, cache_path, digest, list_failures, write_table
 
 # The likely cause of most misses of a kind, from reading the planted changes. Few of them were debugged.
 CAUSES = {
@@ -19,10 +19,10 @@ CAUSES = {
     "mistake in the launcher changes nothing. One program too many is masked off, and a changed grid may be another kernel's.",
     "+ 1 in an index": "The tensor's other accesses are of another shape, or it is one of several that only an index from memory "
     "bounds. Then its size is unknown.",
-    "accumulator begins with another value": "Every launch computes the same wrong value: only an oracle sees it.",
+    "accumulator begins with another value": "Every launch computes the same wrong value: only an oracle finds it.",
     "block's offset lost": "The size of an output depends on the block, so launches with other blocks are not compared.",
-    "block's size lost": "The same as for `block's offset lost`: the kernel writes partial results for each block.",
-    "cast lost": "It shows only in a dtype or a size that is not launched.",
+    "block's size lost": "As for `block's offset lost`, and the kernel writes partial results for each block.",
+    "cast lost": "It changes results only in a dtype or a size that is not launched.",
     "half of a mask lost": "The grid and the block divide the size that the other half bounds.",
     "loop's bound floored": "Numbers are guessed, so launches with other blocks are not compared.",
     "mask < made <=": "The launcher is not used, because an input that nothing decides does not fit, or the comparison is of values and "
@@ -30,7 +30,7 @@ CAUSES = {
     "mask removed": "The launcher is not used, because an input that nothing decides does not fit, and the tensor has no other bound.",
     "mask with the wrong size": "The mask is the only bound of the tensor, so `check` takes the wrong size for its size.",
     "neighbour's program": "A number is guessed, or the kernel writes partial results.",
-    "other changed": "All launches agree, because the block is covered: only an oracle sees it.",
+    "other changed": "All launches agree, because the block is covered: only an oracle finds it.",
     "other removed": "The launches are not judged, because numbers are guessed.",
     "row and column swapped": "Blocks of the same size hide it, or the kernel does not compile with the guess.",
     "stride lost": "The lost stride is the last one, and inferred tensors have contiguous rows.",
@@ -143,7 +143,7 @@ def list_clean(binary: Binary, rows: list[Row]) -> list[str]:
             f"findings were read by hand: {words}. *Contract*: the finding appears only with arguments that no caller passes, so it should be a precondition."
         ),
         "",
-        "| file | kernel | finding | read by hand | why |",
+        "| file | kernel | finding | judgement | reason |",
         "|---|---|---|---|---|",
     ]
     return head + lines
@@ -249,7 +249,7 @@ def main() -> None:
         "|---|---|",
         format_found("all", real),
         format_found(
-            "all, except those that mostly an oracle sees", [row for row in real if row not in oracle]
+            "all, except kinds that mostly only an oracle finds", [row for row in real if row not in oracle]
         ),
         format_found("in kernels", in_kernels),
         format_found("in launchers", [row for row in real if row["kind"].startswith("launcher")]),
@@ -261,11 +261,13 @@ def main() -> None:
         "",
         "## By kind",
         "",
+        *COLUMNS,
+        "",
         *write_table(rows),
         "",
-        "## Removed",
+        "## Excluded changes",
         "",
-        "| kind | removed | reason |",
+        "| kind | changes | reason |",
         "|---|--:|---|",
     ]
     out = collections.Counter(

@@ -119,7 +119,7 @@ class Libraries(unittest.TestCase):
             "- lib-x 1.2, `ops/rows.py:bad` (out-of-bounds at rows.py:7): **wrong**: the mask has one lane too many.",
             page,
         )
-        self.assertIn("- lib-x 1.2, `ops/rows.py:worse` (race at rows.py:7): not looked into", page)
+        self.assertIn("- lib-x 1.2, `ops/rows.py:worse` (race at rows.py:7): not reviewed", page)
 
     def test_a_kernel_that_is_not_judged_may_be_looked_into(self) -> None:
         line = "- lib-x 1.2, `ops/rows.py:a` (rejected at rows.py:7): **harmless as the library launches it**: no caller passes that."
@@ -127,7 +127,7 @@ class Libraries(unittest.TestCase):
 
     def test_preconditions_are_not_findings(self) -> None:
         page = self.write_page(LINES)
-        said = "1 kernels have preconditions. A reader looked into those of 1. The library guarantees those of 1 (100 %):"
+        said = "1 kernels have preconditions. A reader reviewed those of 1. The library guarantees those of 1 (100 %):"
         self.assertIn(said, page)
         self.assertIn(
             "| 1 | the launcher guarantees it: it asserts it, allocates the tensor, or computes the number |",
@@ -139,14 +139,14 @@ class Libraries(unittest.TestCase):
     def test_judgements_are_counted(self) -> None:
         page = self.write_page(LINES)
         self.assertIn("| 1 | wrong |", page)
-        self.assertIn("| 1 | not looked into |", page)
+        self.assertIn("| 1 | not reviewed |", page)
 
     def test_added_libraries_have_a_total(self) -> None:
         page = self.write_page(LINES, "--added", "lib-x")
-        self.assertIn("| **the 1 others** |  | 8 | 4 | 2 | 1 | 3 | 1 |", page)
+        self.assertIn("| **the 1 new libraries** |  | 8 | 4 | 2 | 1 | 3 | 1 |", page)
 
     def test_a_library_without_findings_says_so(self) -> None:
-        self.assertIn("Nothing.", self.write_page(LINES[:1]))
+        self.assertIn("No kernel has a finding.", self.write_page(LINES[:1]))
 
 
 if __name__ == "__main__":

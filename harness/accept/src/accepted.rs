@@ -12,7 +12,7 @@ use cerith_interp::outcome::LaunchOutcome;
 pub enum Accepted {
     /// The reference's bits, or any NaN for a NaN.
     Exact,
-    /// A value of the dtype between the two, inclusive, or one beside them; signs of zeros do not count.
+    /// A value of the dtype from `low` to `high`, or another that the flags accept. The signs of zeros do not count.
     Within {
         /// The dtype of the store.
         dtype: DType,
@@ -20,9 +20,9 @@ pub enum Accepted {
         low: f64,
         /// The greatest value. If it is below the least, there is no number in between.
         high: f64,
-        /// Whether minus infinity and infinity are as good.
+        /// Whether minus infinity and infinity are accepted too.
         infinities: [bool; 2],
-        /// Whether a NaN is as good.
+        /// Whether a NaN is accepted too.
         nan: bool,
     },
     /// Any value: it depends on a decision that conforming implementations may take either way, or it has no bound.
@@ -30,7 +30,7 @@ pub enum Accepted {
 }
 
 impl Accepted {
-    /// Whether bits other than the reference's are accepted; nothing where they may or may not be.
+    /// Whether bits other than the reference's are accepted; `None` if that is unknown.
     pub fn check_bits(self, bits: u64) -> Option<bool> {
         match self {
             Self::Exact => Some(false),
@@ -52,7 +52,7 @@ impl Accepted {
     /// The accepted values of a lane that was stored as a dtype.
     pub(super) fn from_lane(lane: Lane, dtype: Option<DType>) -> Self {
         match (lane, dtype) {
-            // An interval of all numbers bounds nothing.
+            // An interval of all numbers does not bound the value.
             (Lane::Within { low, high, .. }, Some(dtype)) if is_everything(dtype, low, high) => Self::Unknown,
             (Lane::Within { low, high, nan, .. }, Some(dtype)) => Self::Within {
                 dtype,
@@ -84,7 +84,7 @@ impl Accepted {
     }
 }
 
-/// Whether every number of a dtype is between two.
+/// Whether every number of a dtype is between `low` and `high`.
 fn is_everything(dtype: DType, low: f64, high: f64) -> bool {
     let end = |end: f64| numeric::decode(dtype, numeric::encode(dtype, end, Rounding::NearestEven));
     let (least, most) = (end(f64::NEG_INFINITY), end(f64::INFINITY));
@@ -105,7 +105,7 @@ pub enum Acceptance {
     Inconclusive {
         /// The behaviour that depends on the decision.
         decision: &'static str,
-        /// Where.
+        /// The location of the operation.
         span: Span,
     },
     /// It did not finish; see [`LaunchOutcome`] for why.

@@ -20,7 +20,7 @@ use super::lanes::Lanes;
 use super::precision::power_of_two;
 use super::state::Machine;
 use super::sum::Sum;
-use super::touched::Deed;
+use super::touched::AccessKind;
 use super::transfer::Reach;
 use cerith_interp::elementwise::compute_dtype;
 use cerith_interp::program::Step;
@@ -47,7 +47,7 @@ impl Machine<'_> {
     fn leave(
         &mut self,
         reach: Reach,
-        deed: Deed,
+        kind: AccessKind,
         (old, new): (Lane, Lane),
         size: usize,
         dtype: Option<DType>,
@@ -57,7 +57,7 @@ impl Machine<'_> {
             Reach::Maybe(place, done) => (place, merge_followed(done, new, old, dtype)),
             Reach::Off | Reach::Anywhere => return,
         };
-        let new = if self.touched.is_mixed(place, deed) {
+        let new = if self.touched.is_mixed(place, kind) {
             Lane::Unknown.or_guess(new)
         } else {
             new
@@ -92,8 +92,8 @@ impl Machine<'_> {
                 });
                 continue;
             };
-            let deed = Deed::Rmw(op);
-            self.touched.touch(place, deed);
+            let kind = AccessKind::Rmw(op);
+            self.touched.touch(place, kind);
             let value = self.value(step.ins[1]).lane_at(lane).plain();
             let old = self.get(place, layout.size, seen);
             let adds = op == AtomicOp::Add && dtype.is_float();
@@ -105,7 +105,7 @@ impl Machine<'_> {
             let function = match op {
                 AtomicOp::Add if adds && !sure => {
                     let new = Lane::Unknown;
-                    self.leave(reach, deed, (old, new), layout.size, seen);
+                    self.leave(reach, kind, (old, new), layout.size, seen);
                     lanes.push(Lane::Unknown);
                     continue;
                 }
@@ -134,7 +134,7 @@ impl Machine<'_> {
                 None => value,
             };
             let new = self.assign_cause(new, step, [old, value].into_iter());
-            self.leave(reach, deed, (old, new), layout.size, seen);
+            self.leave(reach, kind, (old, new), layout.size, seen);
             lanes.push(self.guess_returned(place, old));
         }
         self.set(step.outs[0], Lanes::Each(lanes));
@@ -152,7 +152,7 @@ impl Machine<'_> {
                 lanes.push(Lane::Unknown);
                 continue;
             };
-            self.touched.touch(place, Deed::Swap);
+            self.touched.touch(place, AccessKind::Swap);
             let (expected, new) = (
                 self.value(step.ins[1]).lane_at(lane),
                 self.value(step.ins[2]).lane_at(lane).plain(),
@@ -170,7 +170,7 @@ impl Machine<'_> {
                     merge_followed(swaps, new, old, dtype)
                 }
             };
-            self.leave(reach, Deed::Swap, (old, left), layout.size, dtype);
+            self.leave(reach, AccessKind::Swap, (old, left), layout.size, dtype);
             lanes.push(self.guess_returned(place, old));
         }
         self.set(step.outs[0], Lanes::Each(lanes));

@@ -154,7 +154,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// One lane of a step's result, with what widened it most.
+    /// One lane of a step's result, with the cause that widened it most.
     fn attribute_lane(&self, lane: Lane, nth: usize, step: &Step) -> Result<Lane, Halt> {
         if lane.cause().is_none() {
             return Ok(lane);

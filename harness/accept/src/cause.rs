@@ -5,7 +5,7 @@
 //! counts by its part of the sum. Causes are recorded only on request. See `attribution` for finding them, and the table in
 //! [`super`] for the reasons why an operation widens.
 
-/// The operation that widened most, and by how much.
+/// The operation that widened a lane most, and the growth of the spread there.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cause {
     /// Its number in the case, from 1; 0 if it was not recorded.
@@ -17,9 +17,9 @@ pub(crate) struct Cause {
 /// The numbering of the values in a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Book {
-    /// Values of the launches before each launch.
+    /// For each launch, the number of values of all earlier launches.
     pub(super) bases: Vec<u32>,
-    /// Those of all launches so far.
+    /// The number of values of all launches so far.
     pub(super) end: u32,
 }
 
@@ -30,7 +30,7 @@ pub struct Widening {
     pub launch: usize,
     /// The number of its result in the launch's function, for [`crate::find_operation`].
     pub value: u32,
-    /// By how much: the width by the magnitude, less that of the widest operand. Infinite where a NaN or an infinity
-    /// came in.
+    /// The growth of the spread: the width divided by the magnitude, less that of the widest operand. Infinite if the operation
+    /// introduced a NaN or an infinity.
     pub growth: f32,
 }

@@ -1,6 +1,6 @@
 //! Dots that are merged with a sum: `dot(a, b, 0) + d` becomes `dot(a, b, d)`.
 //!
-//! Triton's passes do this on either side of the sum, for every value of `enable_fp_fusion` (`Combine.td`,
+//! Triton's passes do this for a dot on either side of the sum, whether or not `enable_fp_fusion` is set (`Combine.td`,
 //! `CombineDotAddFPattern` and `CombineDotAddFRevPattern`; in the TTIR of 3.0.0 to 3.9.0). Then the dot rounds at the
 //! magnitude of `d`, not of the products. The passes require three properties of the dot: its accumulator is a constant zero,
 //! nothing else uses it, and it has no `maxNumImpreciseAcc`. They do not change differences, or sums that a cast, a selection or

@@ -6,7 +6,7 @@
 //! | the mask of an access | the element holds the old value or the new one; a load may return either |
 //! | the address of a load | the lane is unknown |
 //! | the address of a store | the storage that the pointer was made from is unknown; all of them if that is not known |
-//! | the condition of `if` | both branches are run, each from the same memory: what they leave is what either leaves |
+//! | the condition of `if` | both branches are run, each from the same memory; the results of either are accepted |
 //! | the range of a loop, or the condition of `while` | the body may run or not, again and again, until nothing changes; what goes on changing is unknown |
 //!
 //! If an atomic meets others, its result depends on their order. Such a lane is a guess ([`Lane::Guess`]): control flow uses the
@@ -71,7 +71,7 @@ impl<'a> Machine<'a> {
         });
     }
 
-    /// Takes back what was written since then. Gives the elements, and what they held.
+    /// Reverts the writes since then. Returns the written elements, with the values that they had before the revert.
     fn take_back(&mut self, since: usize) -> Vec<(Element, Lane)> {
         let elements: BTreeSet<Element> = self
             .undo

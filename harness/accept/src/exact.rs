@@ -20,7 +20,7 @@ use cerith_interp::program::{Code, Op, Slot, Step};
 use cerith_interp::survey::Survey;
 use cerith_interp::value::{Layout, Poison, Pool, Repr, Value, read, write};
 
-/// A value on its way from one block to another.
+/// A value that is moved from one block to another.
 pub(super) enum Carried {
     Plain(Value),
     Lanes(Lanes),

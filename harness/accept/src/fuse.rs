@@ -1,23 +1,23 @@
-//! Products that reach a sum without being rounded: what a compiler may contract.
+//! Products that a compiler may contract with a sum to one `fma`, so that the product isn't rounded.
 //!
-//! Triton hands LLVM `FPOpFusion::Fast` where `enable_fp_fusion` is set, which it is by default. Then a product that is
-//! added to something or subtracted may be made one `fma` with it, whatever lies between, as long as the product's value
-//! stays what it is. The table says what was seen to be looked through, in the PTX of Triton 3.0.0 to 3.9.0 for `sm_90`.
+//! Triton passes `FPOpFusion::Fast` to LLVM if `enable_fp_fusion` is set, as it is by default. Then LLVM contracts a product with a
+//! sum or difference, even if operations that keep the product's value are between them. The table lists the operations that it
+//! looked through in the PTX of Triton 3.0.0 to 3.9.0 for `sm_90`.
 //!
 //! | between the product and the sum | what removes it |
 //! |---|---|
 //! | `p + -0.0`, `p - 0.0`, `p * 1.0`, `fma(a, b, -0.0)`, `fma(p, 1.0, c)` | LLVM, `InstSimplify` and `InstCombine` |
-//! | `p + 0.0`, where `p` cannot be `-0.0`: a square | LLVM, `InstSimplify` |
-//! | `-p`, `p * -1.0`, `0.0 - p` | LLVM, `DAGCombiner`, which takes the sign into a factor |
+//! | `p + 0.0`, if `p` cannot be `-0.0`: a square | LLVM, `InstSimplify` |
+//! | `-p`, `p * -1.0`, `0.0 - p` | LLVM, `DAGCombiner`, which moves the sign into a factor |
 //! | `where(c, p, constant)` before a sum with a constant; both sides products with a factor in common | `InstCombine` (`FoldOpIntoSelect`, `foldSelectOpOp`) |
 //! | a cast to a narrower dtype that the factors were widened from: `(a.to(f32) * b.to(f32)).to(f16)` | `InstCombine` (`visitFPTrunc`) |
-//! | `p % y`, which is made `fma(-trunc(p / y), y, p)`, and that a sum with the product `p` | `NVPTXISelLowering`, `frem` |
-//! | shapes, splits, joins, gathers, branches, loops, calls, `tl.sum` and combine functions | nothing is left of them in registers |
+//! | `p % y`, which becomes `fma(-trunc(p / y), y, p)`: a sum with the product `p` | `NVPTXISelLowering`, `frem` |
+//! | shapes, splits, joins, gathers, branches, loops, calls, `tl.sum` and combine functions | they leave no instruction between registers |
 //!
-//! A product has any number of uses and is fused into each of them (`enableAggressiveFMAFusion` of `NVPTX`). Not looked
-//! through, and so rounded here: memory, `abs`, `copysign`, `minimum`, `maximum`, `clamp`, casts to wider dtypes (`NVPTX`
-//! does not say `isFPExtFoldable`), and other factors (`p * 2.0`, `(a + 1.0) * b`), which LLVM reassociates or distributes
-//! only with flags that Triton does not set.
+//! A product may have several uses, and is fused into each of them (`enableAggressiveFMAFusion` of `NVPTX`). LLVM does not look
+//! through the following, so the product is rounded there: memory, `abs`, `copysign`, `minimum`, `maximum`, `clamp`, casts to wider
+//! dtypes (`NVPTX` has no `isFPExtFoldable`), and other factors (`p * 2.0`, `(a + 1.0) * b`), which LLVM reassociates or
+//! distributes only with flags that Triton does not set.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
@@ -33,8 +33,8 @@ fn negate_bits(dtype: DType, bits: u64) -> u64 {
         .unwrap_or(bits)
 }
 
-/// A lane with the other sign, still a product if it was one. Intervals are not rounded by it: a product of intervals may be
-/// fused after it.
+/// Negates a lane. A product stays a product, and an interval is not rounded, because a product may still be fused after a
+/// negation.
 pub(super) fn negate_lane(dtype: DType, lane: Lane) -> Option<Lane> {
     match lane {
         Lane::Product { bits, x, y } => Some(Lane::Product {
@@ -76,13 +76,13 @@ fn replace_bits(lane: Lane, bits: u64) -> Option<Lane> {
     }
 }
 
-/// Sum or difference of exact floats. Products among them may be fused.
+/// Computes a sum or difference of exact floats. An operand that is a product may be fused.
 pub(super) fn fuse_sum(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
     let Computed::Bits(bits) = numeric::apply_binary(op, dtype, xb, yb) else {
         return convert_computed(numeric::apply_binary(op, dtype, xb, yb));
     };
     let subtracts = op == BinaryOp::Sub;
-    // A product stays what it is beside a zero, unless it vanishes and leaves a zero of the other sign when it is fused.
+    // A product plus zero is still that product, unless it underflows: fused, it might leave a zero of the other sign.
     let zero = |lane: Lane, bits: u64| lane == Lane::Bits(bits) && decode(dtype, bits) == 0.0;
     let beside = if zero(y, yb) {
         Some((x, if subtracts { negate_bits(dtype, yb) } else { yb }))
@@ -124,7 +124,7 @@ pub(super) fn fuse_sum(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb
     }
 }
 
-/// A product of exact floats; of a product and one or minus one, that product.
+/// Multiplies exact floats. A product times 1 or -1 stays that product.
 pub(super) fn multiply_exact(dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
     let bits = match numeric::apply_binary(BinaryOp::Mul, dtype, xb, yb) {
         Computed::Bits(bits) => bits,
@@ -171,7 +171,7 @@ pub(super) fn remainder(dtype: DType, x: Lane, rest: Interval) -> Interval {
     rest.hull(moved.outward().round_to(dtype, Rounding::NearestEven))
 }
 
-/// A product cast to a dtype that holds its factors: it is the product in that dtype.
+/// Casts a product to a narrower dtype. If that dtype can represent both factors, the result is their product in that dtype.
 pub(super) fn narrow_product(
     from: DType,
     to: DType,

@@ -10,11 +10,11 @@ use super::wide::Wide;
 pub(crate) enum Lanes {
     /// One value for all lanes.
     Uniform(Lane),
-    /// One for each.
+    /// A value for each lane.
     Each(Vec<Lane>),
     /// Floats, an array for each part of a lane.
     Wide(Rc<Wide>),
-    /// Exact, in the plain machine's slot of the same number.
+    /// All lanes are exact: the plain machine has them in its slot of the same number.
     Plain,
 }
 
@@ -28,7 +28,7 @@ impl Lanes {
         }
     }
 
-    /// Bytes that the lanes take.
+    /// The size of the lanes in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Uniform(_) | Self::Plain => 0,
@@ -37,7 +37,7 @@ impl Lanes {
         }
     }
 
-    /// Written out.
+    /// Expands it to a value for each lane.
     pub(crate) fn to_vec(&self, count: usize) -> Vec<Lane> {
         match self {
             Self::Uniform(all) => vec![*all; count],

@@ -1,5 +1,5 @@
-//! Running a launch with intervals: programs, their order, and control flow. Code inside of an operation (branches, loops,
-//! combine functions) is run by [`Machine::block`] again. See `operation` for other operations.
+//! Runs a launch with intervals: programs, their order, and control flow. [`Machine::block`] runs the code inside of an operation
+//! too (branches, loops, combine functions). See `operation` for other operations.
 
 use std::collections::BTreeMap;
 
@@ -64,11 +64,12 @@ pub(super) fn accept(
         args,
         config,
     };
-    // The result of an atomic that meets another is a guess, and only after the launch is it known which ones meet.
+    // If programs share an atomic's address, its result depends on their order. Only after a launch is it known which addresses are
+    // shared, so the launch runs again with that knowledge if there are any.
     let first = ordered.then(|| (memory.clone(), map.clone()));
     let mut ran = launch.run(memory, map, Order::Ascending, Touched::default())?;
     if let Some((first_memory, first_map)) = first {
-        if ran.result.is_ok() && ran.touched.surprised() {
+        if ran.result.is_ok() && ran.touched.found_new_addresses() {
             (*memory, *map) = (first_memory.clone(), first_map.clone());
             ran = launch.run(memory, map, Order::Ascending, ran.touched.clone_places())?;
         }
@@ -124,7 +125,7 @@ pub(super) fn accept(
     })
 }
 
-/// The launch.
+/// A launch and its configuration.
 struct Launch<'a> {
     /// Whether its programs may be run in other orders.
     ordered: bool,
@@ -135,7 +136,8 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Runs it once, with the programs in an order. `known` is which atomics meet, as far as that is known.
+    /// Runs the launch once, with its programs in this order. `known` has the shared addresses of atomics that earlier executions
+    /// found.
     fn run(
         &self,
         memory: &mut Memory,
@@ -193,7 +195,7 @@ impl Launch<'_> {
             tracking: None,
         };
         if self.ordered {
-            // Other orders of programs may write other values.
+            // The identities of values do not hold in other orders of programs, which may write other values.
             machine.map.identities.clear_all();
         }
         for param in &program.function.params {
@@ -259,7 +261,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Runs an operation, and frees what nothing uses any more.
+    /// Runs an operation, and frees the values that it was the last to use.
     pub(super) fn run_step(&mut self, step: &'a Step, cost: u64, frees: &[Slot]) -> Result<(), Halt> {
         let here = |halt| match halt {
             Halt::Stop(stop) => Halt::Stop(stop.with_loc(step.loc)),

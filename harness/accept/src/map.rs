@@ -81,7 +81,7 @@ impl Entry {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AcceptanceMap {
     /// Indexed by the number of the storage.
-    shelves: Vec<Option<Box<Shelf>>>,
+    storages: Vec<Option<Box<InexactElements>>>,
     /// The bytes of each storage.
     sizes: Vec<usize>,
     /// Storages with unknown contents.
@@ -97,7 +97,7 @@ pub(super) type Overlapping = SmallVec<[(usize, Entry); 2]>;
 
 /// The byte is exact.
 const EXACT: u8 = 0;
-/// An element begins here that is in [`Shelf::irregular`].
+/// An element begins here that is in [`InexactElements::irregular`].
 const IRREGULAR: u8 = 0x7f;
 /// The byte belongs to an element that begins before it.
 const CONTINUATION: u8 = 0xff;
@@ -107,7 +107,7 @@ const NAN: u8 = 0x40;
 /// The elements of one storage that are not exact. The vectors have all bytes of the storage if its size is known, otherwise its
 /// bytes up to the end of the last such element.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Shelf {
+struct InexactElements {
     /// For each byte [`EXACT`], [`IRREGULAR`], [`CONTINUATION`], or if an interval begins here, the number of its dtype from 1.
     marks: Vec<u8>,
     low: Vec<u8>,
@@ -122,7 +122,7 @@ const fn encode_mark(dtype: DType) -> u8 {
     dtype as u8 + 1
 }
 
-impl Shelf {
+impl InexactElements {
     /// The element that begins at a byte.
     fn entry_at(&self, start: usize) -> Option<Entry> {
         let mark = *self.marks.get(start)?;
@@ -412,35 +412,35 @@ impl AcceptanceMap {
     /// Replaces the elements of storage `to` by those of `storage` in the map of another run. Both storages have the same bytes.
     pub fn copy_storage(&mut self, to: StorageId, from: &Self, storage: StorageId) {
         let nth = to.0 as usize;
-        if self.shelves.len() <= nth {
-            self.shelves.resize_with(nth + 1, || None);
+        if self.storages.len() <= nth {
+            self.storages.resize_with(nth + 1, || None);
         }
-        if let Some(shelf) = self.shelves.get_mut(nth) {
-            *shelf = from.shelves.get(storage.0 as usize).cloned().flatten();
+        if let Some(elements) = self.storages.get_mut(nth) {
+            *elements = from.storages.get(storage.0 as usize).cloned().flatten();
         }
         if from.doubtful.contains(&storage) {
             self.doubtful.insert(to);
         }
     }
 
-    fn shelf(&self, storage: StorageId) -> Option<&Shelf> {
-        let shelf = self.shelves.get(storage.0 as usize)?.as_deref()?;
-        (shelf.count > 0).then_some(shelf)
+    fn find_inexact(&self, storage: StorageId) -> Option<&InexactElements> {
+        let elements = self.storages.get(storage.0 as usize)?.as_deref()?;
+        (elements.count > 0).then_some(elements)
     }
 
     /// Whether all memory is exact.
     pub fn is_empty(&self) -> bool {
-        self.doubtful.is_empty() && self.shelves.iter().flatten().all(|shelf| shelf.count == 0)
+        self.doubtful.is_empty() && self.storages.iter().flatten().all(|elements| elements.count == 0)
     }
 
     /// The elements that are not exact: storage, first byte, size in bytes, and accepted values.
     pub fn iter(&self) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + '_ {
-        let shelves = self.shelves.iter().enumerate();
-        shelves.flat_map(|(storage, shelf)| {
-            let shelf = shelf.as_deref();
-            let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
+        let storages = self.storages.iter().enumerate();
+        storages.flat_map(|(storage, elements)| {
+            let elements = elements.as_deref();
+            let starts = 0..elements.map_or(0, |elements| elements.marks.len());
             starts.filter_map(move |start| {
-                let entry = shelf?.entry_at(start)?;
+                let entry = elements?.entry_at(start)?;
                 Some((StorageId(storage as u32), start, entry.size, entry.accepted()))
             })
         })
@@ -452,18 +452,18 @@ impl AcceptanceMap {
         &'a self,
         own: impl Fn(StorageId) -> &'a [u8] + 'a,
     ) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + 'a {
-        let shelves = self.shelves.iter().enumerate();
-        shelves.flat_map(move |(storage, shelf)| {
-            let shelf = shelf.as_deref();
+        let storages = self.storages.iter().enumerate();
+        storages.flat_map(move |(storage, elements)| {
+            let elements = elements.as_deref();
             let storage = StorageId(storage as u32);
             let own = own(storage);
-            let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
+            let starts = 0..elements.map_or(0, |elements| elements.marks.len());
             starts.filter_map(move |start| {
-                let shelf = shelf?;
-                if shelf.holds(start, own) {
+                let elements = elements?;
+                if elements.holds(start, own) {
                     return None;
                 }
-                let entry = shelf.entry_at(start)?;
+                let entry = elements.entry_at(start)?;
                 Some((storage, start, entry.size, entry.accepted()))
             })
         })
@@ -482,14 +482,14 @@ impl AcceptanceMap {
 
     /// The entry of the element that holds a byte, if it is not exact, and the element's first byte.
     pub(super) fn find_entry(&self, storage: StorageId, byte: usize) -> Option<(usize, Entry)> {
-        self.shelf(storage)?.find_entry(byte)
+        self.find_inexact(storage)?.find_entry(byte)
     }
 
     /// The elements of a storage that are not exact, each with its first byte.
     pub(super) fn entries(&self, storage: StorageId) -> impl Iterator<Item = (usize, Entry)> + '_ {
-        let shelf = self.shelf(storage);
-        let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
-        starts.filter_map(move |start| Some((start, shelf?.entry_at(start)?)))
+        let elements = self.find_inexact(storage);
+        let starts = 0..elements.map_or(0, |elements| elements.marks.len());
+        starts.filter_map(move |start| Some((start, elements?.entry_at(start)?)))
     }
 
     /// The elements that contain one of these bytes, each with its first byte.
@@ -510,22 +510,23 @@ impl AcceptanceMap {
 
     /// Inserts a removed element again. Its bytes must be exact in the map.
     pub(super) fn restore(&mut self, storage: StorageId, start: usize, entry: Entry) {
-        self.shelf_mut(storage).insert(start, entry);
+        self.inexact_mut(storage).insert(start, entry);
     }
 
     /// Removes an element.
     pub(super) fn take(&mut self, storage: StorageId, start: usize, entry: Entry) {
-        self.shelf_mut(storage).remove(start, entry.size);
+        self.inexact_mut(storage).remove(start, entry.size);
     }
 
     /// Whether a storage has elements that are not exact.
     pub(super) fn has_inexact(&self, storage: StorageId) -> bool {
-        self.shelf(storage).is_some() || self.doubtful.contains(&storage)
+        self.find_inexact(storage).is_some() || self.doubtful.contains(&storage)
     }
 
     /// Whether bytes of a storage are exact.
     pub(super) fn clean(&self, storage: StorageId, range: Range<usize>) -> bool {
-        self.shelf(storage).is_none_or(|shelf| shelf.clean(range))
+        self.find_inexact(storage)
+            .is_none_or(|elements| elements.clean(range))
     }
 
     /// The entry of an element; `None` if its bytes are exact.
@@ -536,11 +537,11 @@ impl AcceptanceMap {
         size: usize,
         dtype: Option<DType>,
     ) -> Option<Lane> {
-        let shelf = self.shelf(storage)?;
-        if shelf.clean(byte..byte + size) {
+        let elements = self.find_inexact(storage)?;
+        if elements.clean(byte..byte + size) {
             return None;
         }
-        let whole = shelf
+        let whole = elements
             .entry_at(byte)
             .filter(|entry| entry.size == size && entry.dtype == dtype);
         Some(whole.map_or(Lane::Unknown, |entry| entry.lane))
@@ -548,10 +549,10 @@ impl AcceptanceMap {
 
     /// Makes bytes of a storage exact.
     pub(super) fn clear(&mut self, storage: StorageId, range: Range<usize>) {
-        if let Some(Some(shelf)) = self.shelves.get_mut(storage.0 as usize)
-            && shelf.count > 0
+        if let Some(Some(elements)) = self.storages.get_mut(storage.0 as usize)
+            && elements.count > 0
         {
-            shelf.clear(range);
+            elements.clear(range);
         }
     }
 
@@ -566,29 +567,30 @@ impl AcceptanceMap {
     ) {
         self.clear(storage, byte..byte + size);
         if lane.is_open() {
-            self.shelf_mut(storage).insert(byte, Entry { dtype, size, lane });
+            self.inexact_mut(storage)
+                .insert(byte, Entry { dtype, size, lane });
         }
     }
 
     /// Replaces the entries of adjacent elements.
     pub(super) fn set_wide(&mut self, storage: StorageId, byte: usize, wide: &Wide, lanes: Range<usize>) {
         self.clear(storage, byte..byte + lanes.len() * wide.dtype.size());
-        self.shelf_mut(storage).insert_wide(byte, wide, lanes);
+        self.inexact_mut(storage).insert_wide(byte, wide, lanes);
     }
 
-    fn shelf_mut(&mut self, storage: StorageId) -> &mut Shelf {
+    fn inexact_mut(&mut self, storage: StorageId) -> &mut InexactElements {
         let nth = storage.0 as usize;
-        if self.shelves.len() <= nth {
-            self.shelves.resize_with(nth + 1, || None);
+        if self.storages.len() <= nth {
+            self.storages.resize_with(nth + 1, || None);
         }
         // For all bytes at once: zeroed memory costs nothing until it is written.
         let size = self.sizes.get(nth).copied().unwrap_or(0);
-        self.shelves[nth].get_or_insert_with(|| {
-            Box::new(Shelf {
+        self.storages[nth].get_or_insert_with(|| {
+            Box::new(InexactElements {
                 marks: vec![0; size],
                 low: vec![0; size],
                 high: vec![0; size],
-                ..Shelf::default()
+                ..InexactElements::default()
             })
         })
     }

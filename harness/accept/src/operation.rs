@@ -1,5 +1,4 @@
-//! Operations that compute, move or pick lanes one by one. See `float` and `library` for
-//! their arithmetic.
+//! Operations that compute or move lanes one by one. See `float` and `library` for their arithmetic.
 
 use std::rc::Rc;
 
@@ -244,7 +243,7 @@ fn takes_bits(kind: CastKind, from: Elem, to: Elem) -> bool {
     kind == CastKind::Bits || from.is_ptr() || to.is_ptr()
 }
 
-/// A lane, cast.
+/// Casts a lane.
 pub(super) fn cast_lane(kind: CastKind, rounding: Rounding, from: Elem, to: Elem, x: Lane) -> Lane {
     match x.plain() {
         _ if !takes_bits(kind, from, to) => float::cast(compute_dtype(from), compute_dtype(to), rounding, x),

@@ -18,7 +18,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The lanes of a chunk, if one value stands for all lanes.
+    /// The lanes of a chunk, if all lanes have one value.
     pub(super) fn uniform_chunk(&self) -> Option<UniformChunk> {
         match self {
             Self::One(parts) => Some(UniformChunk::new(parts.low, parts.high, parts.tag, parts.factors)),

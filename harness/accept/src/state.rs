@@ -29,7 +29,7 @@ use cerith_interp::watch;
 #[derive(Debug)]
 pub(super) enum Halt {
     Stop(Stop),
-    /// Conforming implementations may continue differently.
+    /// Conforming implementations may differ in control flow from here on.
     Inconclusive {
         decision: &'static str,
         loc: LocId,
@@ -90,7 +90,7 @@ pub(super) struct Machine<'a> {
     pub fuel: u64,
     /// The watch is checked again when the fuel falls below this.
     pub look_at: u64,
-    /// The size of the lanes in `slots`, in bytes.
+    /// The size in bytes of the lanes in `slots`.
     pub live: usize,
     pub slots: Vec<Lanes>,
     /// Blocks to reuse.

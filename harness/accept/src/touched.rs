@@ -10,7 +10,7 @@ use cerith_interp::program::{Code, Op, Program};
 
 /// The kind of an atomic access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum AccessKind {
     Rmw(AtomicOp),
     Swap,
 }
@@ -20,7 +20,7 @@ pub(super) enum Deed {
 struct Touch {
     program: u64,
     access: u64,
-    deed: Deed,
+    kind: AccessKind,
 }
 
 /// The addresses that atomics of a launch accessed.
@@ -45,7 +45,7 @@ impl Touched {
     }
 
     /// Whether this execution found shared or mixed addresses that were not known at its start.
-    pub(super) fn surprised(&self) -> bool {
+    pub(super) fn found_new_addresses(&self) -> bool {
         self.met.len() + self.mixed.len() > self.known_count
     }
 
@@ -60,13 +60,13 @@ impl Touched {
     }
 
     /// Records an access.
-    pub(super) fn touch(&mut self, place: StorageByte, deed: Deed) {
+    pub(super) fn touch(&mut self, place: StorageByte, kind: AccessKind) {
         let at = (place.storage, place.offset);
         let (program, access) = (self.program, self.access);
         let touch = Touch {
             program,
             access,
-            deed,
+            kind,
         };
         let Some(before) = self.places.insert(at, touch) else {
             return;
@@ -74,7 +74,7 @@ impl Touched {
         if before.program != program || before.access == access {
             self.met.insert(at);
         }
-        if before.deed != deed {
+        if before.kind != kind {
             self.mixed.insert(at);
         }
     }
@@ -85,8 +85,8 @@ impl Touched {
     }
 
     /// Whether the final value here depends on the order of programs or lanes.
-    pub(super) fn is_mixed(&self, place: StorageByte, deed: Deed) -> bool {
-        let commutes = !matches!(deed, Deed::Swap | Deed::Rmw(AtomicOp::Xchg));
+    pub(super) fn is_mixed(&self, place: StorageByte, kind: AccessKind) -> bool {
+        let commutes = !matches!(kind, AccessKind::Swap | AccessKind::Rmw(AtomicOp::Xchg));
         self.is_met(place) && (!commutes || self.mixed.contains(&(place.storage, place.offset)))
     }
 }

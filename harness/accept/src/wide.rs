@@ -352,7 +352,7 @@ pub(crate) fn to_parts(dtype: DType, lane: Lane) -> Option<Parts> {
 /// The greater or the less of two, where nothing is out of the ordinary.
 #[inline]
 pub(crate) fn pick(x: Parts, y: Parts, pick: impl Fn(f64, f64) -> f64) -> Option<Parts> {
-    // Exact zeros of either sign are not told apart here.
+    // Exact zeros of both signs count as equal here.
     if !x.plain() || !y.plain() || x.is_exact() && y.is_exact() && x.low == 0.0 && y.low == 0.0 {
         return None;
     }

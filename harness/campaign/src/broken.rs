@@ -65,7 +65,7 @@ fn judge_broken(
         )));
     }
     let is_foretold_illegal = broken.breach.foretold == Foretold::Rejected && missed.is_none();
-    // An older version may take what the newest does not: the reference says so by that version's rules.
+    // An older version may accept a program that the newest rejects, so the reference uses that version's rules.
     let is_illegal = |record: &EngineRun| {
         let references = || trial.references.iter();
         let same = references().find(|one| one.rules == record.rules);
@@ -120,7 +120,7 @@ fn classify_fault(record: &EngineRun, is_illegal: bool) -> Option<&'static str> 
     match &record.outcome {
         Outcome::Crashed(_) if compiles || is_illegal => Some("crash"),
         Outcome::Finished(_) if compiles && is_illegal => Some("taken"),
-        // Without a GPU, what compiles is not executed, and says so.
+        // Without a GPU, the engine reports that compiled code was not executed.
         Outcome::Unavailable(complaint) if is_illegal && complaint.is_compiled => Some("taken"),
         _ => None,
     }

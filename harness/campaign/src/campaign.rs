@@ -55,7 +55,7 @@ pub struct Campaign {
     pub sent: Option<CoverageHistory>,
 }
 
-/// Why a folder cannot be a campaign's.
+/// The reason why a folder cannot be a campaign's.
 #[derive(Debug, thiserror::Error)]
 pub enum BadFolder {
     /// A campaign is there already.

@@ -30,7 +30,7 @@ use cerith_runner::host::Host;
 /// Cases of a bundle where neither a count nor a time is given.
 pub const MAX_CASES: u64 = 10_000;
 
-/// Why there is no bundle.
+/// The reason why there is no bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// A file or folder cannot be written.
@@ -62,7 +62,7 @@ pub enum BundleError {
     },
 }
 
-/// Why the results of a bundle cannot be used.
+/// The reason why the results of a bundle cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     /// They cannot be read.
@@ -82,7 +82,7 @@ pub enum ResultsError {
 pub struct Order<'a> {
     /// The compilers.
     pub engines: &'a [EngineId],
-    /// Which cases.
+    /// The selected cases.
     pub recipe: Recipe,
     /// The first case, and the one after the last.
     pub numbers: std::ops::Range<u64>,

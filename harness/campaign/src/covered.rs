@@ -17,13 +17,13 @@ use cerith_runner::host::Console;
 /// The cell of a combination that no kernel had.
 const HOLE: &str = ".";
 
-/// In how many kernels an operation is with each word of one kind.
+/// For each word of one kind, the number of kernels that have the operation with it.
 type Counts<'a> = BTreeMap<&'a str, u64>;
 
-/// The kinds of words: dtypes, shapes, contexts, layouts.
+/// The number of kinds of words: dtypes, shapes, contexts, layouts.
 const KINDS: usize = 4;
 
-/// One operation.
+/// The row of an operation.
 #[derive(Default)]
 struct Row<'a> {
     counts: [Counts<'a>; KINDS],
@@ -31,7 +31,7 @@ struct Row<'a> {
     after: BTreeSet<&'a str>,
 }
 
-/// Prints what a campaign covered, and answers with the exit code.
+/// Prints the coverage of a campaign, and returns the exit code.
 pub fn print_campaign_coverage(folder: &Path, options: &CoverageOptions, console: &dyn Console) -> Exit {
     let campaign = match Campaign::resume(folder, None, &[]) {
         Ok(campaign) => campaign,
@@ -111,7 +111,7 @@ fn build_rows(coverage: &Coverage) -> BTreeMap<&str, Row<'_>> {
     rows
 }
 
-/// The words of each kind that any operation has, dtypes in their own order.
+/// The words of each kind that any operation has. Dtypes are in the order of [`DType`].
 fn collect_columns<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> [Vec<&'a str>; KINDS] {
     std::array::from_fn(|kind| {
         let words = rows.values().flat_map(|row| row.counts[kind].keys().copied());
@@ -122,7 +122,7 @@ fn collect_columns<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> [Vec<&'a str>; KIND
     })
 }
 
-/// Each operation with the words that it never occurred with, although another operation did.
+/// Finds the pairs of an operation and a word that no kernel has, if the word occurs with another operation.
 fn find_holes<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> Vec<(&'a str, &'a str)> {
     let mut holes = Vec::new();
     for (kind, words) in collect_columns(rows).into_iter().enumerate() {

@@ -11,7 +11,7 @@ use cerith_toolchain::HomeError;
 use crate::case_source::SourceError;
 use crate::finding::NoFinding;
 
-/// Why a finding cannot be made, tried or promoted.
+/// The reason why a finding cannot be made, tried or promoted.
 #[derive(Debug, thiserror::Error)]
 pub enum FindingError {
     /// The folder of the finding or of its case cannot be read.

@@ -45,7 +45,7 @@ pub struct FuzzOptions {
     pub seed: Option<u64>,
     /// Try cases that break one rule on purpose: undefined and illegal programs.
     pub broken: bool,
-    /// How many cases to try at once.
+    /// The number of cases to try at once.
     pub jobs: Option<u16>,
     /// The campaign's folder.
     pub out: PathBuf,

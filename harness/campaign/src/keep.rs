@@ -26,9 +26,9 @@ use cerith_runner::stages::{Blaming, Means};
 pub struct KeepOptions {
     /// The case file, the kernel's file beside it, or the folder of the case.
     pub cases: PathBuf,
-    /// Which case, if there are several.
+    /// The case, if there are several.
     pub filter: Option<String>,
-    /// Which engines.
+    /// The selected engines.
     pub engines: EngineChoice,
     /// Also keep a difference that a known bug explains, to report it.
     pub known: bool,
@@ -36,7 +36,7 @@ pub struct KeepOptions {
     pub out: PathBuf,
 }
 
-/// Keeps a case as a finding, and answers with the exit code.
+/// Keeps a case as a finding, and returns the exit code.
 pub fn keep_finding(options: &KeepOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match keep_case(options, host) {

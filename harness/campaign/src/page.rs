@@ -17,7 +17,7 @@ const DOCS: &str = "https://triton-lang.org/main/python-api";
 const FINISHES: &str = "All launches finish.";
 
 /// The maximum length of an engine's message in a title, in characters.
-const LONGEST_WORDS: usize = 120;
+const MAX_MESSAGE: usize = 120;
 
 /// Describes a finding in a line, as the title of an issue. `expected` is the first half of [`describe_contrast`].
 pub fn build_title(signature: &Signature, expected: &str) -> String {
@@ -61,7 +61,7 @@ fn error_words(first: &str) -> String {
         ("RuntimeError" | "subprocess.CalledProcessError", message) => message.to_owned(),
         (kind, message) => format!("{kind}: {message}"),
     };
-    match words.char_indices().nth(LONGEST_WORDS) {
+    match words.char_indices().nth(MAX_MESSAGE) {
         Some((end, _)) => format!("{}…", words[..end].trim_end()),
         None => words,
     }

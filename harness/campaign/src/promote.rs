@@ -30,7 +30,7 @@ pub struct PromoteOptions {
     pub name: Option<String>,
     /// A sentence about the case.
     pub about: Option<String>,
-    /// Why the engine is wrong.
+    /// The reason why the engine is wrong.
     pub why: Option<String>,
     /// The link of the bug at Triton's.
     pub upstream: Option<String>,
@@ -41,10 +41,10 @@ pub struct PromoteOptions {
 /// The default area of promoted cases.
 const AREA: &str = "fuzz";
 
-/// The longest name that is made up.
-const LONGEST: usize = 48;
+/// The maximum length of a generated name.
+const MAX_LENGTH: usize = 48;
 
-/// Promotes a finding, and answers with the exit code.
+/// Promotes a finding, and returns the exit code.
 pub fn promote(options: &PromoteOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match promote_finding(options, host) {
@@ -125,7 +125,7 @@ fn build_name(finding: &Finding) -> String {
         .split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
     {
-        if short.len() + word.len() > LONGEST {
+        if short.len() + word.len() > MAX_LENGTH {
             break;
         }
         if !short.is_empty() {

@@ -23,7 +23,7 @@ pub struct RangeOptions {
     pub findings: Vec<PathBuf>,
 }
 
-/// Asks all versions about findings, and answers with the exit code.
+/// Asks all versions about findings, and returns the exit code.
 pub fn find_ranges(options: &RangeOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     for folder in &options.findings {
@@ -52,7 +52,7 @@ pub fn find_ranges(options: &RangeOptions, host: Host<'_>) -> Exit {
     Exit::AsExpected
 }
 
-/// The finding with what all installed versions do, written to its folder.
+/// Adds the results of all installed versions to the finding, and writes it to its folder.
 pub fn update_range(mut finding: Finding, folder: &Path, host: Host<'_>) -> Result<Finding, FindingError> {
     let selected = Selected::open(Some(folder), &[])?;
     let case = find_only_case(&selected)?;

@@ -21,7 +21,7 @@ const CASES_PER_KERNEL: u64 = 4;
 /// is compiled again.
 const VARIED: u64 = 4 * CASES_PER_KERNEL;
 
-/// Which cases a campaign makes.
+/// The kinds of cases that a campaign generates.
 #[derive(Clone)]
 pub struct Recipe {
     /// The seed of the cases.

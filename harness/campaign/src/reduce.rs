@@ -33,13 +33,13 @@ pub struct ReduceOptions {
     pub case: Vec<String>,
     /// The folder of case files.
     pub cases: Option<PathBuf>,
-    /// Which engines.
+    /// The engines to compare.
     pub engines: EngineChoice,
-    /// How many seconds it may take.
+    /// The time limit in seconds.
     pub time: Duration,
-    /// How many candidates to try at once.
+    /// The number of candidates to try at once.
     pub jobs: Option<u16>,
-    /// The folder for the smaller case.
+    /// The output folder, for the smaller case.
     pub out: Option<PathBuf>,
 }
 
@@ -52,39 +52,39 @@ const CASE: &str = "case.yaml";
 /// The limits of a reduction.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
-    /// How long it may take.
+    /// The time limit.
     pub time: Duration,
-    /// How many candidates are tried at once.
+    /// The number of candidates that are tried at once.
     pub jobs: usize,
-    /// Set to end it.
+    /// Set by the caller to stop the reduction.
     pub host: Host<'a>,
-    /// A function that smaller kernels must still call, if it is known what goes wrong.
+    /// A function that smaller kernels must still call, if it is known to cause the difference.
     pub keeps: Option<&'a str>,
 }
 
-/// A case made smaller.
+/// A reduced case.
 pub struct Smaller {
-    /// The smallest case that differs as the first did.
+    /// The smallest case with the original difference.
     pub reduced: Reduced,
-    /// How large the case was.
+    /// The size of the original case.
     pub before: Size,
-    /// The properties that stayed the same, a line for each engine.
+    /// The properties of the difference that were preserved, a line for each engine.
     pub preserved: Vec<String>,
-    /// The work that was done for it.
+    /// Statistics of the search.
     pub tally: Tally,
-    /// How long it took.
+    /// The duration of the reduction.
     pub took: Duration,
 }
 
-/// Why there is no smaller case.
+/// The reason why there is no smaller case.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreduced {
     /// No engine differs.
     #[error(
-        "nothing differs: the verdict is {0}\n  = help: `--engine ID` names engines to ask; `cerith explain` shows what each gives"
+        "nothing differs: the verdict is {0}\n  = help: `--engine ID` selects the engines; `cerith explain` shows the outcome of each"
     )]
     NoDifference(String),
-    /// The engine that differs answers from records, and cannot run a smaller case.
+    /// The outcome of the engine that differs is recorded, and the engine cannot run a smaller case here.
     #[error(
         "the outcome of {0} comes from its record, and a smaller case has no record\n  = help: reduce it on \
          a machine where {0} runs"
@@ -102,11 +102,11 @@ pub enum Unreduced {
     NoKernel,
     /// The plain form of the case does not differ as the case does.
     #[error(
-        "the difference is gone once the case is written with values in place of expressions\n  = help: this \
+        "the difference disappears if the case has values instead of expressions\n  = help: this \
          is a bug in Cerith, or the engine does not produce the same result twice"
     )]
     Unsteady,
-    /// Cerith failed at the case.
+    /// Cerith failed.
     #[error("{0}")]
     Failed(String),
     /// It was stopped before anything was found.
@@ -114,7 +114,7 @@ pub enum Unreduced {
     Stopped,
 }
 
-/// Makes a case smaller while its differences stay the same: the engine, the kind, what explains it, the message.
+/// Makes a case smaller while the properties of its differences stay the same: engine, kind, explanation and message.
 pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller, Unreduced> {
     let began = Instant::now();
     let trial = match catch_panic(|| try_case(case, panel)) {
@@ -148,7 +148,7 @@ pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Sma
         }
     }
     let start = Candidate::from_case(case).ok_or(Unreduced::NoKernel)?;
-    // Engines that do not differ have nothing to say.
+    // The other engines do not affect the reduction, so they are not run.
     let asked = Panel::new(
         panel.reference().cloned(),
         panel
@@ -184,7 +184,7 @@ pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Sma
     })
 }
 
-/// How a trial without differences ended.
+/// Describes the end of a trial without differences.
 fn describe_verdict(trial: &Trial) -> String {
     let word = trial.verdict.kind.to_string();
     match &trial.verdict.reason {
@@ -194,7 +194,7 @@ fn describe_verdict(trial: &Trial) -> String {
 }
 
 impl Smaller {
-    /// Keeps the case in a folder.
+    /// Writes the case to a folder.
     pub fn keep(&self, folder: &Path) -> io::Result<()> {
         cerith_files::create_folders(folder)?;
         let candidate = &self.reduced.candidate;
@@ -212,7 +212,7 @@ impl Smaller {
         cerith_files::write(folder.join(CASE), yaml)
     }
 
-    /// The result, for people.
+    /// Renders the result for the terminal.
     pub fn render(&self) -> String {
         let after = self.reduced.candidate.size();
         let row = |what: &str, before: usize, after: usize| format!("  {what:<16}{before:>8} {after:>8}\n");
@@ -252,7 +252,7 @@ impl Smaller {
     }
 }
 
-/// Reduces a case of a corpus, and answers with the exit code.
+/// Reduces a case of a corpus, and returns the exit code.
 pub fn reduce(options: &ReduceOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let selected = match Selected::open(options.cases.as_deref(), &options.case) {
@@ -331,7 +331,7 @@ pub fn reduce(options: &ReduceOptions, host: Host<'_>) -> Exit {
     }
 }
 
-/// The one case that is selected, or how the command ends without it.
+/// Finds the one selected case; otherwise returns the exit code.
 fn find_only_case(options: &ReduceOptions, selected: &Selected, console: &dyn Console) -> Result<Case, Exit> {
     let entries: Vec<_> = selected.entries(Shard::ALL).take(2).collect();
     let entry = match (entries.as_slice(), selected.unmatched()) {

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::case_source::CaseSource;
 use crate::recipe::{Recipe, make};
 
-/// The longest name of a folder.
-const LONGEST: usize = 96;
+/// The maximum length of a folder's name.
+const MAX_LENGTH: usize = 96;
 
 /// Operations in every kernel, which do not identify a finding.
 const PLUMBING: [&str; 6] = ["load", "store", "arange", "program_id", "num_programs", "getitem"];
@@ -92,7 +92,7 @@ impl Signature {
         }
     }
 
-    /// The signature of what an engine does with a rule that is broken on purpose.
+    /// The signature of an engine's result for a rule that is broken on purpose.
     pub fn of_breach(engine: String, kind: &str, rule: &str) -> Self {
         Self {
             engine,
@@ -115,8 +115,8 @@ impl Signature {
         }
     }
 
-    /// Whether two reduced findings are one: the same is left of them, the same stage of the compiler is wrong, and they say the same
-    /// where they say something.
+    /// Whether two reduced findings are equal: they have the same remaining operations, the same wrong stage of the compiler, and
+    /// the same message, if any.
     pub fn is_same(&self, other: &Self) -> bool {
         let words = |one: &Self| (one.kind != "memory" && one.kind != "guard").then(|| one.first.clone());
         let kind = |one: &Self| {
@@ -136,14 +136,14 @@ impl Signature {
         let axis = self.axis.as_ref();
         let axis = axis.map_or_else(String::new, |axis| format!("axis{}", axis.replace('-', "minus")));
         let full = build_slug(&format!("{} {} {axis} {}", self.engine, self.kind, self.first));
-        if full.len() <= LONGEST {
+        if full.len() <= MAX_LENGTH {
             return full;
         }
         // The hash keeps signatures distinct if only the removed part differs.
         let hash = full.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        let kept: String = full.chars().take(LONGEST - 9).collect();
+        let kept: String = full.chars().take(MAX_LENGTH - 9).collect();
         format!("{}-{:08x}", kept.trim_end_matches('-'), hash >> 32)
     }
 }
@@ -180,7 +180,7 @@ fn collect_operations(case: &Case, panel: &Panel, rules: Rules) -> Vec<String> {
         .collect()
 }
 
-/// The operation that makes the first value to differ, and the dtypes that it is made of; and its axis.
+/// The operation of the first value that differs, with its operands' dtypes and its axis.
 fn first_operation(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> (String, Option<String>) {
     let every = || {
         let made = make(recipe, number, Detail::Every, folder).ok()?;
@@ -459,7 +459,7 @@ mod tests {
             };
             signature.name()
         };
-        assert!(named("one").len() <= LONGEST);
+        assert!(named("one").len() <= MAX_LENGTH);
         assert_ne!(named("one"), named("other"));
     }
 }

@@ -60,7 +60,7 @@ pub struct Steer {
 }
 
 impl Steer {
-    /// Goes on from what a campaign has seen.
+    /// Continues from the coverage of a campaign.
     pub fn new(seen: CoverageHistory) -> Self {
         let mut known = BTreeMap::new();
         let settled = Coverage::from_counts(seen.settled.clone());

@@ -25,7 +25,7 @@ pub struct TrophiesOptions {
 /// The table's file, beside the corpus.
 const FILE: &str = "reports/findings.md";
 
-/// Writes the table or looks whether it is up to date, and answers with the exit code.
+/// Writes the table or looks whether it is up to date, and returns the exit code.
 pub fn update_trophies(options: &TrophiesOptions, console: &dyn Console) -> Exit {
     let selected = match Selected::open(options.cases.as_deref(), &[]) {
         Ok(selected) => selected,
@@ -118,7 +118,7 @@ fn render_table(corpus: &Corpus) -> String {
     text
 }
 
-/// The engines that have it, each with its versions and what it does.
+/// The engines with the bug, each with its versions and the effect.
 fn describe_engines(file: &CaseFile) -> String {
     let mut engines: Vec<String> = Vec::new();
     for Exception {

@@ -30,7 +30,7 @@ pub struct Compared {
     pub unlike: Option<Unlike>,
 }
 
-/// Why twins cannot be compared.
+/// The reason why twins cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum TwinError {
     /// They cannot be made.

@@ -149,7 +149,7 @@ pub(crate) enum ArchiveSource {
     Memory(Arc<[u8]>),
 }
 
-/// Why an archive, or an entry of it, cannot be used.
+/// The reason why an archive, or an entry of it, cannot be used.
 #[derive(Clone, Debug)]
 struct Refusal {
     code: &'static str,
@@ -218,7 +218,7 @@ impl Archive {
     }
 }
 
-/// Where the entries of an archive are.
+/// The positions of the entries of an archive.
 #[derive(Debug)]
 struct Index {
     entries: HashMap<Box<[u8]>, Slot>,

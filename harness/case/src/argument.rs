@@ -12,7 +12,7 @@ use cerith_expression::Address;
 pub struct Arg {
     /// The argument's value.
     pub value: ArgValue,
-    /// Where it is written.
+    /// Its location.
     pub span: Span,
 }
 
@@ -42,7 +42,7 @@ pub enum ArgValue {
     Address {
         /// The expression: `x.data_ptr() + 8`.
         name: String,
-        /// Which byte.
+        /// The byte at the address.
         address: Address,
     },
     /// A tensor descriptor that Python makes before the launch.

@@ -26,7 +26,7 @@ const MAX_SHOWN: usize = 64;
 pub struct Canonical {
     /// The case's id.
     pub id: String,
-    /// A description of what the case shows.
+    /// A sentence about the case.
     pub about: String,
     /// The module's path in the corpus.
     pub module: String,

@@ -22,9 +22,9 @@ use cerith_module::kernel::{Kernel, Module};
 pub struct Case {
     /// `area/name:variable=value,…`, stable and unique in its corpus.
     pub id: String,
-    /// A description of what the case shows, in a sentence.
+    /// A sentence about the case.
     pub summary: String,
-    /// Where the case comes from: a commit, an issue, a catalogue entry.
+    /// The source of the case: a commit, an issue, a catalogue entry.
     pub origin: Option<String>,
     /// Who found what it shows, where Cerith did.
     pub discovery: Option<Discovery>,
@@ -142,7 +142,7 @@ pub struct Declared {
     pub fill: String,
     /// The source of recorded bytes, if any, and a hash of them that ignores addresses.
     pub recorded: Option<(Source, [u8; 32])>,
-    /// Where it is declared.
+    /// The location of its declaration.
     pub span: Span,
 }
 
@@ -166,7 +166,7 @@ pub struct Launch {
     pub host: Option<Kernel>,
     /// Whether arguments and options were deliberately not checked against the kernel's signature.
     pub unchecked: bool,
-    /// Where the launch is.
+    /// The location of the launch.
     pub span: Span,
 }
 

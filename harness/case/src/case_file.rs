@@ -37,7 +37,7 @@ pub struct CaseFile {
 }
 
 impl CaseFile {
-    /// A description of what its cases show.
+    /// A sentence about its cases.
     pub fn summary(&self) -> &str {
         &self.schema.summary
     }
@@ -75,7 +75,7 @@ impl CaseFile {
         })
     }
 
-    /// Where to look for recorded bytes.
+    /// The location of recorded bytes.
     pub(crate) fn archive_lookup(&self) -> ArchiveLookup<'_> {
         ArchiveLookup {
             archives: &self.archives,
@@ -137,7 +137,7 @@ impl CaseFile {
 pub struct Exception<'a> {
     /// The engine that it applies to.
     pub engine: &'a EnginePattern,
-    /// Which of its versions.
+    /// The version.
     pub versions: &'a VersionRange,
     /// The axes of a sweep, where it is about one.
     pub axes: &'a [Axis],

@@ -43,9 +43,9 @@ pub struct Ignore {
     pub lines: RangeInclusive<u32>,
     /// The codes of these findings.
     pub codes: Vec<String>,
-    /// Why they are hidden.
+    /// The reason why they are hidden.
     pub reason: String,
-    /// Where the comment is.
+    /// The location of the comment.
     pub span: Span,
     /// The line of the comment, from 1.
     pub line: u32,
@@ -60,7 +60,7 @@ pub struct Declarations {
     pub ignores: Vec<Ignore>,
 }
 
-/// Why a promise is not accepted.
+/// The reason why a promise is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BadRequirement {
@@ -72,7 +72,7 @@ pub struct BadRequirement {
     pub help: Option<String>,
 }
 
-/// Why a promise has no value for a launch.
+/// The reason why a promise has no value for a launch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequirementError {
     /// The value is not a bool.

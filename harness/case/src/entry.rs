@@ -14,7 +14,7 @@ use crate::matrix::Point;
 use crate::resolve;
 use crate::variant::{Axis, Layout, Variant};
 
-/// Why a variant does not apply to a case.
+/// The reason why a variant does not apply to a case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotApplicable {
     /// A storage is too large for another layout.
@@ -188,7 +188,7 @@ fn with_option(as_is: &Case, variant: Variant) -> Result<Case, NotApplicable> {
     }
 }
 
-/// Why a launch cannot be given an option, if it cannot.
+/// The reason why a launch cannot be given an option, if it cannot.
 fn find_conflict(launch: &Launch, name: &'static str) -> Option<NotApplicable> {
     let function = launch.kernel.function()?;
     let own = function.parameters.iter().any(|parameter| parameter.name == name);

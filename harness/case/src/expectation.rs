@@ -31,7 +31,7 @@ pub struct Expectation {
     pub reason: String,
     /// A link to more information.
     pub link: Option<String>,
-    /// Where it is written.
+    /// Its location.
     pub span: Span,
 }
 
@@ -224,7 +224,7 @@ pub struct EnginePattern {
     pub torch: bool,
     /// The version after `+numpy`.
     pub numpy: Option<String>,
-    /// Which build of the version: `pr-1234`.
+    /// The build of the version: `pr-1234`.
     pub build: Option<String>,
     /// The target of a compiler, if it is not the GPU that executes: `sm_80`. For Triton's IR, `source` if it comes
     /// straight from the frontend.

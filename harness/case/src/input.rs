@@ -27,7 +27,7 @@ impl Input {
     }
 }
 
-/// Why a file that is there has no content.
+/// The reason why a file that is there has no content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// It cannot be read, for this reason.

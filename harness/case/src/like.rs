@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cerith_module::kernel::Module;
 
-/// Where a reference function is.
+/// The location of a reference function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LikeSource {
     /// A file.
@@ -17,7 +17,7 @@ pub enum LikeSource {
 /// A reference function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Like {
-    /// Where it is.
+    /// Its location.
     pub source: LikeSource,
     /// Its name there.
     pub function: String,

@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::corpus::Corpus;
 use crate::input::Input;
 
-/// Why a case of Cerith's own cannot be loaded: a bug of Cerith.
+/// The reason why a case of Cerith's own cannot be loaded: a bug of Cerith.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the case cannot be loaded: {0}")]
 pub struct LoadError(String);

@@ -415,7 +415,7 @@ impl Matrix {
             .flat_map(|variable| variable.bound().map(move |name| (name, variable.span)))
     }
 
-    /// Where it is written.
+    /// Its location.
     pub fn span(&self) -> Option<Span> {
         self.span
     }

@@ -14,7 +14,7 @@ use crate::input::{Input, MAX_TEXT, Missing};
 /// Folders may nest this deep.
 const MAX_DEPTH: usize = 32;
 
-/// Why a folder is not a corpus.
+/// The reason why a folder is not a corpus.
 #[derive(Debug, thiserror::Error)]
 #[error("read the corpus at {path}: {source}", path = path.display())]
 pub struct ReadError {

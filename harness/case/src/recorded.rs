@@ -39,7 +39,7 @@ pub struct After {
     pub bytes: Vec<u8>,
     /// The offsets of addresses, and their targets.
     pub pointers: Vec<Pointer>,
-    /// Where the bytes come from.
+    /// The source of the bytes.
     pub source: Source,
 }
 

@@ -17,7 +17,7 @@ pub struct Relayout<'a> {
     storages: Vec<Placed>,
 }
 
-/// Where the elements of a storage are, in both layouts.
+/// The positions of the elements of a storage, in both layouts.
 #[derive(Clone, Debug)]
 struct Placed {
     dtype: DType,
@@ -34,7 +34,7 @@ const PADDING: usize = usize::MAX;
 pub struct MovedBack {
     /// In the layout of the case as it is.
     pub memory: Memory,
-    /// Bytes of padding that are not what they were.
+    /// Bytes of padding that have changed.
     pub touched: u64,
 }
 

@@ -20,7 +20,7 @@ use cerith_python::nearest::{find_nearest, suggest_spelling};
 /// Text with placeholders.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
-    /// Where the text is.
+    /// The location of the text.
     pub span: Span,
     text_at: Option<u32>,
     pieces: Vec<Piece>,
@@ -194,7 +194,7 @@ impl ValueTemplate {
         Ok(Self::Expression(expression, template))
     }
 
-    /// Where it is written.
+    /// Its location.
     pub fn span(&self) -> Span {
         match self {
             Self::Constant(_, span) | Self::List(_, span) => *span,

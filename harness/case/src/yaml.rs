@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 32;
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    /// Where it is written.
+    /// Its location.
     pub span: Span,
     /// The start of the text, after any quotes; for scalars that the file has unescaped.
     pub text_at: Option<u32>,
@@ -43,7 +43,7 @@ pub(crate) enum Yaml {
 pub(crate) struct Key {
     /// The text, also of a key that looks like a number.
     pub name: String,
-    /// Where it is written.
+    /// Its location.
     pub span: Span,
 }
 

@@ -31,7 +31,7 @@ use crate::args::{CheckArgs, CheckFormat};
 use crate::interrupt::build_host;
 use crate::terminal::Terminal;
 
-/// Checks, once or again after each change, and answers with the exit code.
+/// Checks, once or again after each change, and returns the exit code.
 pub fn check(args: &CheckArgs, terminal: &Terminal) -> Exit {
     if args.watch {
         watch::watch(args, terminal)

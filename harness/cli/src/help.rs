@@ -17,7 +17,7 @@ const CASES: &str = "cases";
 /// The widest line of a paragraph, in characters.
 const WIDTH: usize = 100;
 
-/// Prints, and answers with the exit code.
+/// Prints, and returns the exit code.
 pub fn help(args: &HelpArgs) -> Exit {
     let terminal = Terminal::new();
     let mut root = Cli::command();

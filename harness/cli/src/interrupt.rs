@@ -6,7 +6,7 @@ static INTERRUPT: Interrupt = Interrupt::new();
 
 /// Listens for Ctrl-C and for `SIGTERM`.
 pub fn listen() {
-    // Without a handler Ctrl-C ends the process at once, which is what it does anyway.
+    // Without a handler, Ctrl-C ends the process at once, which is an acceptable result.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPT.request() {
             std::process::exit(130);

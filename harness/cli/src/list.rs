@@ -8,7 +8,7 @@ use cerith_runner::corpus::Selected;
 use crate::args::ListArgs;
 use crate::terminal::Terminal;
 
-/// Lists, and answers with the exit code.
+/// Lists, and returns the exit code.
 pub fn list(args: &ListArgs) -> Exit {
     let terminal = Terminal::new();
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {

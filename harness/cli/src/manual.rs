@@ -14,14 +14,14 @@ use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::help::{command_of, describe_unknown};
 use crate::terminal::Terminal;
 
-/// Prints a completion script, and answers with the exit code.
+/// Prints a completion script, and returns the exit code.
 pub fn print_completions(args: &CompletionsArgs) -> Exit {
     let mut script = Vec::new();
     generate(args.shell, &mut build_command(), "cerith", &mut script);
     print(&script)
 }
 
-/// Prints one manual page or writes all, and answers with the exit code.
+/// Prints one manual page or writes all, and returns the exit code.
 pub fn print_manual(args: &ManArgs) -> Exit {
     let root = build_command();
     if let Some(folder) = &args.out {
@@ -47,7 +47,7 @@ pub fn print_manual(args: &ManArgs) -> Exit {
     written.map_or(Exit::Wrong, |()| print(&page))
 }
 
-/// Prints the JSON schema of case files, and answers with the exit code.
+/// Prints the JSON schema of case files, and returns the exit code.
 pub fn print_schema() -> Exit {
     print(format!("{:#}\n", json_schema()).as_bytes())
 }

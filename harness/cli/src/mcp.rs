@@ -9,7 +9,7 @@ use cerith_submission::service::JudgeService;
 
 use crate::args::McpArgs;
 
-/// Serves until the client closes the input, and answers with the exit code.
+/// Serves until the client closes the input, and returns the exit code.
 pub fn serve_client(args: &McpArgs, host: Host<'_>) -> Exit {
     // This process may start none once it serves.
     let judge = args

@@ -10,7 +10,7 @@ use crate::args::{ProveArgs, ProveFormat};
 use crate::help::wrap_text;
 use crate::terminal::Terminal;
 
-/// Proves, and answers with the exit code.
+/// Proves, and returns the exit code.
 pub fn prove(args: &ProveArgs, terminal: &Terminal, host: Host<'_>) -> Exit {
     let targets = match find_targets(&args.kernels) {
         Ok(targets) => targets,

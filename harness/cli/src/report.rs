@@ -15,7 +15,7 @@ use cerith_runner::mistyped::describe_read_error;
 use crate::args::{ReportArgs, ReportFormat};
 use crate::terminal::Terminal;
 
-/// Prints, and answers with the exit code: the stored run's own, or 2 when there is no stream to print or it is not whole.
+/// Prints, and returns the exit code: the stored run's own, or 2 when there is no stream to print or it is not whole.
 pub fn report(args: &ReportArgs) -> Exit {
     let mut terminal = Terminal::new();
     let mut joined = Joined::default();

@@ -56,7 +56,7 @@ struct Progress {
 }
 
 impl Terminal {
-    /// Colours where they were asked for, and by themselves where a terminal shows them ([`use_colours`]).
+    /// Uses colours on request, or by default if a terminal shows them ([`use_colours`]).
     pub fn new() -> Self {
         Self {
             palette: Palette {
@@ -157,7 +157,7 @@ impl Terminal {
         self.lines.fetch_add(lines, Ordering::Relaxed);
         let bar = self.progress().bar.clone();
         bar.suspend(|| {
-            // Nothing is left to tell when standard error is gone.
+            // If standard error is closed, there is nowhere to report it.
             let _ = writeln!(io::stderr().lock(), "{text}");
         });
     }

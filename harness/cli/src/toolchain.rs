@@ -13,7 +13,7 @@ use cerith_toolchain::{
 use crate::args::{ToolchainArgs, ToolchainCommand};
 use crate::terminal::Terminal;
 
-/// Does it, and answers with the exit code.
+/// Does it, and returns the exit code.
 pub fn manage_toolchains(args: &ToolchainArgs, host: Host<'_>) -> Exit {
     let mut terminal = Terminal::new();
     let home = match Home::discover() {

@@ -33,8 +33,8 @@ const RETRY_FACTOR: u32 = 4;
 /// Dynamic shared memory that needs no permission.
 const SHARED_FREE: u32 = 48 << 10;
 
-/// Bytes of machine code that stay loaded.
-const LOADED_MOST: usize = 256 << 20;
+/// The maximum size of machine code that stays loaded, in bytes.
+const MAX_LOADED: usize = 256 << 20;
 
 /// A kernel that the child knows.
 #[derive(Debug)]
@@ -293,7 +293,7 @@ impl Device {
     /// A new batch begins: room for its kernels.
     fn begin(&mut self) {
         self.batches += 1;
-        if self.loaded <= LOADED_MOST {
+        if self.loaded <= MAX_LOADED {
             return;
         }
         // Kernels of the last batch are likely to be used again.

@@ -34,7 +34,7 @@ struct Order {
     works: Vec<Work>,
 }
 
-/// Why a child cannot serve. Fits behind "failed to ".
+/// The reason why a child cannot serve. Fits after "failed to ".
 #[derive(Debug, thiserror::Error)]
 enum ChildError {
     #[error("set up its pipes: {0}")]
@@ -215,7 +215,7 @@ fn answer(out: &mut std::fs::File, answer: &Answer, blobs: &[&[u8]]) -> Result<(
     out.write_all(&frame).map_err(ChildError::Answer)
 }
 
-/// The version of the kernel's driver, as it tells it itself.
+/// The version of the driver, as the driver reports it.
 fn driver_version() -> String {
     let text = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
     text.split_whitespace()

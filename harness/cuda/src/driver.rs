@@ -93,7 +93,7 @@ fn check(code: CUresult) -> Result<()> {
     })
 }
 
-/// Why a GPU cannot be opened.
+/// The reason why a GPU cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The machine has no driver.
@@ -207,7 +207,7 @@ impl Gpu {
         Ok(value)
     }
 
-    /// The most dynamic shared memory that a block may ask for, in bytes.
+    /// The maximum dynamic shared memory of a block, in bytes.
     pub fn most_shared(&self) -> Result<u32> {
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
         Ok(self.read_attribute(attribute)?.try_into().unwrap_or_default())
@@ -342,7 +342,7 @@ impl Gpu {
     pub fn launch(&self, function: &Function, shape: &Shape, params: &[Slot]) -> Result<()> {
         use sys::CUlaunchAttributeID as Id;
         let zero = Slot::default();
-        // A driver that cannot tell how many parameters there are reads as many as the kernel has: room for more.
+        // If the driver cannot report the number of parameters, it may read more than were passed. So there is room for more.
         let mut pointers: Vec<*mut c_void> = params
             .iter()
             .chain(std::iter::repeat_n(&zero, 64))
@@ -549,7 +549,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// Whether the function has parameters of these sizes; where the driver can tell.
+    /// Checks that the function has parameters of these sizes, if the driver can report them.
     pub fn check_params(&self, slots: &[Slot]) -> Result<()> {
         let Some(params) = &self.params else { return Ok(()) };
         if slots.iter().map(|slot| slot.len).eq(params.iter().copied()) {
@@ -602,7 +602,7 @@ impl Buffer {
         self.address
     }
 
-    /// Bytes.
+    /// The size in bytes.
     pub fn len(&self) -> usize {
         self.len
     }

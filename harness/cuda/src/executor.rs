@@ -25,7 +25,7 @@ use cerith_toolchain::failure::Exit;
 
 use super::child;
 use super::limits::{
-    BATCH_BYTES, BATCH_LIMIT, BATCH_MOST, IN_FLIGHT, KNOWN_BYTES, LAST_BREATH, SPARES, START_LIMIT,
+    BATCH_BYTES, BATCH_LIMIT, IN_FLIGHT, KNOWN_BYTES, LAST_BREATH, MAX_BATCH, SPARES, START_LIMIT,
     STDERR_KEPT,
 };
 use super::wire::{self, Answer, Batch, GpuHeader, JobHeader, KernelHeader};
@@ -57,7 +57,7 @@ impl Default for Options {
     }
 }
 
-/// Why no GPU can be used here, in one line.
+/// The reason why no GPU can be used here, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
@@ -86,7 +86,7 @@ struct Queue {
     closed: bool,
     /// Feeders that work.
     feeders: usize,
-    /// Why no feeder works any more.
+    /// The reason why no feeder works any more.
     ended: Option<Failure>,
 }
 
@@ -178,13 +178,13 @@ impl Executor {
         mut done: impl FnMut(usize, Ran) -> bool,
     ) -> Result<(), Failure> {
         let (sender, receiver) = channel();
-        let most = BATCH_MOST * (IN_FLIGHT + 2) * self.feeders.len().max(1);
+        let most = MAX_BATCH * (IN_FLIGHT + 2) * self.feeders.len().max(1);
         let mut jobs = jobs.into_iter().enumerate().peekable();
         let mut waiting = 0usize;
         loop {
             // In whole batches: a job at a time would be done a job at a time.
-            while waiting + BATCH_MOST <= most && jobs.peek().is_some() {
-                let batch = jobs.by_ref().take(BATCH_MOST);
+            while waiting + MAX_BATCH <= most && jobs.peek().is_some() {
+                let batch = jobs.by_ref().take(MAX_BATCH);
                 let batch: Vec<_> = batch
                     .map(|(key, job)| self.shared.build_task(key, job, &sender))
                     .collect();
@@ -274,7 +274,7 @@ impl Shared {
         let mut bytes = 0usize;
         while let Some(task) = queue.tasks.front() {
             bytes = bytes.saturating_add(task.job.arena.len().saturating_mul(task.repetitions as usize));
-            let fits = batch.len() < BATCH_MOST && bytes <= BATCH_BYTES;
+            let fits = batch.len() < MAX_BATCH && bytes <= BATCH_BYTES;
             let alike = batch.first().is_none_or(|first| {
                 !first.runs_alone && !task.runs_alone && first.repetitions == task.repetitions
             });
@@ -308,7 +308,7 @@ struct Feeder {
     known_bytes: usize,
     /// Batches sent, oldest first.
     sent: VecDeque<Vec<Task>>,
-    /// When the oldest of them began.
+    /// The start time of the oldest of them.
     since: Instant,
 }
 
@@ -414,7 +414,7 @@ impl Feeder {
         }
     }
 
-    /// When the oldest batch must be answered.
+    /// The deadline of the oldest batch.
     fn deadline(&self) -> Instant {
         let alone = self
             .sent
@@ -567,7 +567,7 @@ fn open(options: &Options, index: usize) -> Result<(Conversation, GpuHeader), Un
         .current_dir("/")
         .args(&options.arguments)
         .arg(index.to_string())
-        // A kernel is loaded when it is asked for, not in the middle of a batch.
+        // A kernel is loaded on request, not in the middle of a batch.
         .env("CUDA_MODULE_LOADING", "EAGER")
         .env("CUDA_CACHE_DISABLE", "1");
     let failed = |reason: String| Unavailable(format!("the child process for a GPU did not start: {reason}"));

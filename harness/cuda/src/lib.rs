@@ -2,8 +2,8 @@
 //! outcome; without a record, it has an outcome only if the compiler rejects the case.
 //!
 //! [`Compiler`] compiles a case into a [`Job`], on any machine with the toolchain. An [`Executor`] runs the job in a child
-//! process that has the GPU. Jobs and their results also travel in [`bundle`]s, and outcomes are kept on the [`record::Shelf`].
-//! [`sweep`] makes jobs of the variants of a case.
+//! process that has the GPU. Jobs and their results also travel in [`bundle`]s, and outcomes are kept on the
+//! [`record::RecordStore`]. [`sweep`] makes jobs of the variants of a case.
 //!
 //! See `cerith-cli` for the choice between the GPU and the record, and `cerith-verdict` for who is right.
 #![warn(missing_docs)]
@@ -31,7 +31,7 @@ use cerith_tile::rules::Rules;
 use cerith_toolchain::ToolchainId;
 use cerith_toolchain::compiled::Target;
 
-use self::record::{Missing, Release, Shelf, ShelfError};
+use self::record::{Missing, RecordStore, Release, StoreError};
 use cerith_engine::compile::{Compiler, Compiling, list_capabilities};
 use cerith_engine::job::{Job, Ran};
 use cerith_engine::stats::CompileStats;
@@ -57,7 +57,7 @@ enum Source {
         compiler: Box<Compiler>,
         executor: Arc<Executor>,
     },
-    /// From the shelf.
+    /// From a store.
     Recorded(OnRecord),
 }
 
@@ -66,7 +66,7 @@ enum Source {
 struct OnRecord {
     /// The compiler's release; `None` for a build, because only releases have records.
     release: Option<Release>,
-    shelf: Arc<Shelf>,
+    store: Arc<RecordStore>,
     /// The GPU that executed.
     gpu: Target,
     /// Compiles cases without a record, if its toolchain is installed.
@@ -81,7 +81,7 @@ impl Cuda {
         toolchain: &ToolchainId,
         target: Option<Target>,
         gpu: Target,
-        shelf: Arc<Shelf>,
+        store: Arc<RecordStore>,
         compiler: Option<Compiler>,
     ) -> Self {
         let release = Release::new(toolchain.triton(), target, gpu);
@@ -93,7 +93,7 @@ impl Cuda {
             capabilities: list_capabilities(release.triton, false),
             source: Source::Recorded(OnRecord {
                 release: toolchain.build().is_none().then_some(release),
-                shelf,
+                store,
                 gpu,
                 compiler: compiler.map(Box::new),
             }),
@@ -129,7 +129,7 @@ impl Engine for Cuda {
     fn recall_agreement(&self, case: &Case) -> Option<Remembered> {
         match &self.source {
             Source::Live { .. } => None,
-            Source::Recorded(on) => on.shelf.recall_agreement(on.release?, on.gpu, case),
+            Source::Recorded(on) => on.store.recall_agreement(on.release?, on.gpu, case),
         }
     }
 
@@ -188,13 +188,13 @@ impl OnRecord {
     /// Returns the recorded outcome. Without one, compiles the case, and returns an outcome if the compiler rejects the case,
     /// nothing is launched, or the same machine code has a record.
     fn find_outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
-        let damaged = |error: ShelfError| {
+        let damaged = |error: StoreError| {
             let mend = "bring the file back from version control, or write it again with `cerith accept`";
             let complaint = Complaint::new(DAMAGED_RECORDING, format!("failed to {error}; {mend}"));
             Ok(Outcome::Unavailable(Box::new(complaint)))
         };
         let found = self.release.map_or(Ok(Err(Missing::Absent)), |release| {
-            self.shelf.find(release, self.gpu, case)
+            self.store.find(release, self.gpu, case)
         });
         let found = match found {
             Ok(found) => found,
@@ -235,13 +235,13 @@ impl OnRecord {
                 }
                 Compiling::Ready(job) => {
                     let kernels = &job.compiled.kernels;
-                    let same = self.shelf.find_made(self.gpu, case, kernels);
+                    let same = self.store.find_made(self.gpu, case, kernels);
                     match same {
                         Ok(Some(outcome)) => return Ok(outcome),
                         Ok(None) => {}
                         Err(error) => return damaged(error),
                     }
-                    if kind == NO_RECORDING && self.shelf.has_executed(self.gpu, case) {
+                    if kind == NO_RECORDING && self.store.has_executed(self.gpu, case) {
                         kind = OTHER_CODE;
                     }
                     "it compiles to machine code without a record, and there is no GPU to execute it: `cerith bundle` and \

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Jobs of a batch.
-pub(super) const BATCH_MOST: usize = 256;
+/// The maximum number of jobs in a batch.
+pub(super) const MAX_BATCH: usize = 256;
 
 /// Bytes of a batch's arenas, repetitions counted.
 pub(super) const BATCH_BYTES: usize = 64 << 20;

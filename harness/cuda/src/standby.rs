@@ -9,7 +9,7 @@ use cerith_case::Case;
 use cerith_tile::rules::{Rules, Version};
 use cerith_toolchain::compiled::Target;
 
-use crate::record::Shelf;
+use crate::record::RecordStore;
 use cerith_engine::EngineId;
 use cerith_engine::stats::CompileStats;
 use cerith_engine::{Capabilities, Engine, Failure, Preparation, Remembered};
@@ -20,17 +20,17 @@ pub struct Standby {
     engine: Arc<dyn Engine>,
     release: Version,
     gpu: Target,
-    shelf: Arc<Shelf>,
+    store: Arc<RecordStore>,
 }
 
 impl Standby {
     /// Has `engine` stand in for the records of a release.
-    pub fn new(engine: Arc<dyn Engine>, release: Version, gpu: Target, shelf: Arc<Shelf>) -> Self {
+    pub fn new(engine: Arc<dyn Engine>, release: Version, gpu: Target, store: Arc<RecordStore>) -> Self {
         Self {
             engine,
             release,
             gpu,
-            shelf,
+            store,
         }
     }
 }
@@ -53,7 +53,7 @@ impl Engine for Standby {
     }
 
     fn runs_case(&self, case: &Case) -> bool {
-        !self.shelf.has(self.release, self.gpu, &case.id)
+        !self.store.has(self.release, self.gpu, &case.id)
     }
 
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure> {

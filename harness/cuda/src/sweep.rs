@@ -139,7 +139,7 @@ fn is_same_job(left: &Job, right: &Job) -> bool {
         && kernels(left) == kernels(right)
 }
 
-/// Why a variant's outcome is not evidence about the compiler, if that is so.
+/// The reason why a variant's outcome is not evidence about the compiler, if that is so.
 fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<String> {
     let complaint = outcome.complaint()?;
     let kind = complaint.kind.rsplit('.').next().unwrap_or_default();
@@ -194,7 +194,7 @@ pub fn not_executable(ran: &Ran) -> Option<String> {
 struct LayoutFilter<'a> {
     as_is: &'a Case,
     rules: Rules,
-    /// The reference, and what it leaves of the case as it is, when it is asked for the first time.
+    /// The reference, and its result for the unchanged case, computed on first use.
     reference: Option<&'a Reference>,
     expected: std::cell::OnceCell<Result<Memory, NotExecuted>>,
 }
@@ -209,7 +209,7 @@ impl<'a> LayoutFilter<'a> {
         }
     }
 
-    /// Why the case's kernels do not take the layout of `case`, if they do not.
+    /// The reason why the case's kernels do not take the layout of `case`, if they do not.
     fn find_refusal(&self, case: &Case) -> Result<Option<String>, Failure> {
         let Some(reference) = self.reference else {
             return Ok(Some(

@@ -1,6 +1,6 @@
 //! Cerith in a program of your own: case files in, verdicts out.
 //!
-//! A [`Corpus`] is read from texts or from a folder. A [`Panel`] is made of the [`reference`](fn@reference) and of other engines
+//! A [`Corpus`] is read from texts or from a folder. A [`Panel`] consists of the [`reference`](fn@reference) and other engines
 //! ([`interpreter`]). [`judge`] runs every case through the panel and hands out [`Event`]s, which [`Human`] prints as
 //! `cerith run` does.
 //!
@@ -48,7 +48,7 @@ pub use cerith_case::{Corpus, Input};
 pub use cerith_report::{Event, Human, Summary};
 pub use cerith_verdict::{Panel, Stopped};
 
-/// Why there is no interpreter. Fits behind "failed to ".
+/// The reason why there is no interpreter. Fits after "failed to ".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoInterpreter {
@@ -57,7 +57,7 @@ pub enum NoInterpreter {
     Version {
         /// The version as given.
         version: String,
-        /// Why it is not a version.
+        /// The reason why it is not a version.
         problem: String,
     },
     /// The toolchains cannot be listed.

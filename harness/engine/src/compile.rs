@@ -79,7 +79,7 @@ impl Compiler {
         self.compilers.toolchain().triton()
     }
 
-    /// Which Triton.
+    /// The version of Triton.
     pub const fn toolchain(&self) -> &ToolchainId {
         &self.compilers.toolchain().id
     }
@@ -94,7 +94,7 @@ impl Compiler {
         self.target
     }
 
-    /// The most cases that are compiled at once.
+    /// The maximum number of cases that are compiled at once.
     pub const fn size(&self) -> usize {
         self.compilers.size()
     }

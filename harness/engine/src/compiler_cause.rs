@@ -1,10 +1,10 @@
 //! The part of a compiler's output that names the cause of a failure: its pipeline, the failed pass, the assertion, and
 //! LLVM's message. Records keep it, because signatures of known bugs match it (`cerith_tile::quirk::signature`).
 
-/// The most lines of a cause.
+/// The maximum number of lines of a cause.
 const MAX_LINES: usize = 8;
 
-/// The most bytes of a line. An assertion in a template of C++ names its types.
+/// The maximum number of bytes of a line. An assertion in a template of C++ names its types.
 const MAX_BYTES: usize = 1000;
 
 /// The lines of a traceback and of messages on stderr that name the cause, without repetitions. `None` if no line does.

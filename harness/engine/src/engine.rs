@@ -67,7 +67,7 @@ impl Capabilities {
     }
 }
 
-/// Cerith failed, not the program and not the engine under test. Fits behind "failed to ".
+/// Cerith failed, not the program and not the engine under test. Fits after "failed to ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The run was stopped while the engine worked.

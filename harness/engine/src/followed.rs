@@ -498,7 +498,7 @@ impl Reference {
         Ok(executed.into_iter().collect())
     }
 
-    /// Whether programs of a case's launches may meet at an atomic operation.
+    /// Whether programs of a case's launches may share the address of an atomic operation.
     pub fn has_atomics(&self, case: &Case, rules: Rules) -> Result<bool, Failure> {
         let executed = self.list_executed(case, rules)?;
         Ok(executed.iter().any(|name| name.starts_with("atomic")))

@@ -19,7 +19,7 @@ pub enum EngineId {
     Reference,
     /// Triton's interpreter of one toolchain.
     Interpret {
-        /// Which Triton with which NumPy.
+        /// The versions of Triton and NumPy.
         toolchain: ToolchainId,
         /// Whether arguments are CPU tensors instead of behaving as CUDA tensors.
         host: bool,
@@ -28,14 +28,14 @@ pub enum EngineId {
     },
     /// Triton's compiler for CUDA.
     Cuda {
-        /// Which Triton, or which build of it; no NumPy.
+        /// The version or build of Triton. It has no NumPy.
         toolchain: ToolchainId,
         /// The GPU that it compiles for, `:sm_80`; `None` for the GPU that executes.
         target: Option<Target>,
     },
     /// Triton's compiler, its PTX executed without a GPU.
     Ptx {
-        /// Which Triton, or which build of it; no NumPy.
+        /// The version or build of Triton. It has no NumPy.
         toolchain: ToolchainId,
         /// The GPU that it compiles for: [`Target::AMPERE`], or [`Target::HOPPER`] for `:sm_90a`.
         target: Target,
@@ -47,7 +47,7 @@ pub enum EngineId {
     },
     /// Triton's IR at a stage of its compiler, executed by the reference's interpreter.
     Ttir {
-        /// Which Triton, or which build of it; no NumPy.
+        /// The version or build of Triton. It has no NumPy.
         toolchain: ToolchainId,
         /// The stage: `ttir@V:source`, `ttir@V`, `ttgir@V`.
         stage: Stage,
@@ -194,7 +194,7 @@ impl EngineId {
         }
     }
 
-    /// Whether two engines share no code, so that what they agree on has two witnesses.
+    /// Whether two engines share no code, so that their agreement has two witnesses.
     pub fn is_independent_of(&self, other: &Self) -> bool {
         self.families()
             .iter()
@@ -246,7 +246,7 @@ impl fmt::Display for EngineId {
 pub struct BadEngineId {
     /// The given text.
     pub text: String,
-    /// Why it is not an engine.
+    /// The reason why it is not an engine.
     pub reason: String,
     /// A likely correction, to be typed instead.
     pub suggestion: Option<String>,

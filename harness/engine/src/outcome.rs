@@ -42,7 +42,7 @@ pub struct Position {
     pub text: String,
 }
 
-/// Why an engine did not finish, or not wholly.
+/// The reason why an engine did not finish, or not wholly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// A stable name of the kind: a diagnostic's code (`out-of-bounds`) or a Python exception's type
@@ -54,7 +54,7 @@ pub struct Complaint {
     pub position: Option<Position>,
     /// More for a reader: the rendered diagnostic or the traceback.
     pub detail: Option<String>,
-    /// Which of the case's launches it was, from 0, where known.
+    /// The launch of the case, from 0, if it is known.
     pub launch: Option<usize>,
     /// For a Python exception, the file of Triton's that raised it, from the folder that holds the package
     /// (`triton/language/semantic.py`). It is empty if no file of Triton's raised it, and `None` if unknown.
@@ -147,7 +147,7 @@ pub struct Tracked {
     pub stored: u64,
     /// Bytes of those whose value is undefined.
     pub poisoned: u64,
-    /// Whether nothing that was written has a defined value in the end.
+    /// Whether no written byte has a defined value in the end.
     pub vacuous: bool,
     /// Whether another order of programs may give another result.
     pub order_dependent: bool,
@@ -155,7 +155,7 @@ pub struct Tracked {
     pub endangered: StorageSet,
 }
 
-/// Why a trap ends the program.
+/// The reason why a trap ends the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trap {
     /// The program has no defined answer: no engine is blamed.
@@ -175,7 +175,7 @@ pub enum Outcome {
     Rejected(Box<Complaint>),
     /// Undefined behaviour, an assert, a fault or an exception.
     Trapped(Trap, Box<Complaint>),
-    /// The engine does not do this, and says so.
+    /// The engine reports that it does not support this.
     Unsupported(Box<Complaint>),
     /// Out of time, memory or fuel.
     Exhausted(Box<Complaint>),
@@ -199,7 +199,7 @@ impl Outcome {
         }
     }
 
-    /// Why it did not finish, or a remark about its result.
+    /// The reason why it did not finish, or a remark about its result.
     pub fn complaint(&self) -> Option<&Complaint> {
         match self {
             Self::Finished(finished) => finished.remark.as_deref(),

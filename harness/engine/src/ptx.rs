@@ -34,7 +34,7 @@ use crate::{Complaint, EngineId, Execution, Finished, Outcome, Position, Trap, w
 use lines::{Lines, Recompiler};
 use schedules::try_schedules;
 
-/// The most time that the launches of a case take in one schedule.
+/// The maximum time that the launches of a case take in one schedule.
 const TIME: Duration = Duration::from_secs(20);
 
 /// The code of PTX that the parser rejects.
@@ -480,7 +480,7 @@ fn translate_outcome(
     })
 }
 
-/// Why a kernel cannot be launched.
+/// The reason why a kernel cannot be launched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum LaunchError {
     #[error("there is no storage {0}")]

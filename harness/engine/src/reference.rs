@@ -151,7 +151,7 @@ impl Reference {
         self.schedules
     }
 
-    /// Whether it was told to stop: its failures since then are for that reason.
+    /// Whether a caller stopped it. If so, its later failures have no other cause.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }

@@ -2,7 +2,7 @@
 //!
 //! Triton's interpreter and Triton's compiler execute with different code, but share some Python: `triton/language` (with every
 //! library function that is itself written in Triton), `runtime/jit.py`, `runtime/autotuner.py`, `tools`. An outcome of that
-//! shared code has one witness, however many engines give it.
+//! shared code has one witness, for any number of engines.
 //!
 //! - An exception came from it if it was raised there: the worker says in which of Triton's files. So did an exception that the
 //!   user's own Python raised outside of a kernel, because that calls nothing else.
@@ -40,7 +40,7 @@ impl Families {
         self.0 & 1 << family as u8 != 0
     }
 
-    /// Whether two outcomes share no code, so that what they agree on has two witnesses.
+    /// Whether two outcomes share no code, so that their agreement has two witnesses.
     pub const fn is_independent_of(self, other: Self) -> bool {
         self.0 & other.0 == 0
     }

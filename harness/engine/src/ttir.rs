@@ -130,7 +130,7 @@ impl Ttir {
         let mut said = build_complaint(&refused.diagnostic, &refused.sources, 0);
         said.launch = None;
         if !verifies(text) {
-            // Its first pass would say so, unless it removes what is wrong.
+            // Triton's first pass would reject it, unless it removes the invalid part.
             INVALID_IR.clone_into(&mut said.kind);
             said.message = format!("IR that MLIR's verifier does not take: {}", said.message);
             return Ok(Err(Outcome::Rejected(Box::new(said))));
@@ -245,7 +245,7 @@ impl Prepared for Ready {
     }
 }
 
-/// Why the arguments of a launch do not fit a program's parameters: a bug of ours.
+/// The reason why the arguments of a launch do not fit a program's parameters: a bug of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum ArgumentError {
     #[error("{actual} values are passed, and it has {expected} parameters")]

@@ -1,4 +1,4 @@
-//! The arguments of a call, matched to parameter names, and their conversion to what a parameter takes.
+//! Matches the arguments of a call to parameter names, and converts them to the types of the parameters.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ impl Arguments {
         ExprError::new(self.range.clone(), message)
     }
 
-    /// The argument of each parameter. Every parameter may be left out here; see [`Parameter`] for what then.
+    /// The argument of each parameter. Every parameter may be omitted here. See [`Parameter`] for defaults.
     pub fn bind<const N: usize>(self, parameters: [&'static str; N]) -> Result<[Parameter; N], ExprError> {
         let call = self.range.clone();
         self.bind_all(&parameters)?

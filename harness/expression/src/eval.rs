@@ -224,7 +224,7 @@ impl<'a> Evaluator<'a> {
             let Some(expr) = expr else { return Ok(None) };
             match self.evaluate(expr)? {
                 Value::None => Ok(None),
-                // Python clamps the bounds of slices to what a machine holds.
+                // Python clamps the bounds of slices to machine integers.
                 Value::Int(int) => Ok(Some(i64::try_from(int).unwrap_or(if int < 0 {
                     i64::MIN
                 } else {

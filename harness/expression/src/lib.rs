@@ -41,7 +41,7 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// The longest text that [`Self::parse`] takes, in bytes.
+    /// The maximum length of a text that [`Self::parse`] takes, in bytes.
     pub const MAX_LEN: usize = 4096;
 
     /// The deepest tree that [`Self::parse`] takes: a chain of 50 method calls is one of 100.

@@ -18,7 +18,7 @@ static DISTRUSTED: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 /// Entries that a checkout has at its root.
 const MARKERS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
-/// The most folders above one that are looked at.
+/// The maximum number of parent folders that are searched.
 const MAX_DEPTH: usize = 1000;
 
 /// Says that a folder and everything in it may hold links that the user did not make. A folder that does not exist is ignored.

@@ -14,7 +14,7 @@ use crate::obstacle::Obstacle;
 use crate::open::{self, Walk};
 use crate::partial::Partial;
 
-/// The most folders inside of each other that are removed.
+/// The maximum number of folders inside of each other that are removed.
 const MAX_DEPTH: usize = 200;
 
 /// A folder that was opened without following links. Whatever is renamed or linked later, its files are written into this folder.

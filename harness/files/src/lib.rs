@@ -28,7 +28,7 @@ pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()
     folder.write(name, content)
 }
 
-/// The most bytes of a file that Cerith itself wrote, such as a record or a campaign.
+/// The maximum number of bytes of a file that Cerith itself wrote, such as a record or a campaign.
 pub const MAX_FILE: u64 = 1 << 28;
 
 /// Opens a file to read it. Links are followed, inside the folder that [`confine_reads`] was called for. Anything other than a regular file is an error: a pipe may have no writer, and

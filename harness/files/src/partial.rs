@@ -73,7 +73,7 @@ impl Write for Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.is_kept {
-            // Half a file is of no use; if it cannot be removed, its name says what it is.
+            // Half a file is useless. If it cannot be removed, its name shows that it is partial.
             let _ = self.folder.remove_file(&self.written);
         }
     }

@@ -1,9 +1,10 @@
-//! Random cases: a kernel as a person would write it for Triton, storages, views, scalars, a grid and options.
+//! Random cases: a Triton kernel in the style of a person, with storages, views, scalars, a grid and options.
 //!
-//! Every engine runs the kernel's text. It is generated top down with types: the dtype and shape of every expression are known, so
-//! that Triton accepts nearly all kernels. Most have defined results, as far as that is cheap: divisors are at least 1, shifts are
-//! shorter than the type, indices are masked to their range, a float is clamped before it becomes an integer, and programs write
-//! to separate addresses. The reference finds the kernels that are still undefined.
+//! Every engine runs the text of the kernel. The text is generated top down with types: the dtype and shape of every expression
+//! are known, so that Triton accepts nearly all kernels. Most kernels have defined results, because the generator avoids
+//! undefined behaviour if that is cheap: divisors are at least 1, shifts are shorter than the type, indices are masked to their
+//! range, a float is clamped before it becomes an integer, and programs write to separate addresses. The reference finds the
+//! kernels that are still undefined.
 //!
 //! With [`Detail::Every`], the same bytes generate the same kernel, but it stores every value when it is computed. Then the first
 //! storage in which two engines differ names the operation.

@@ -278,7 +278,7 @@ impl Kernel {
     }
 }
 
-/// Storages of one dtype each, with what a launch needs around them.
+/// Storages of one dtype each, with the other inputs of a launch.
 #[derive(Default)]
 pub struct World {
     storages: Storages,

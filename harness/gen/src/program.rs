@@ -19,7 +19,7 @@ use crate::kernel::{Kernel, World};
 pub const ELEMENTS: usize = 64;
 /// Their types.
 pub(crate) const DTYPES: [DType; 3] = [DType::F32, DType::I32, DType::F16];
-/// The most operations that are chosen.
+/// The maximum number of operations that are chosen.
 const MAX_OPERATIONS: usize = 64;
 
 /// The design of a random program: its operations, and the number of programs in a launch.

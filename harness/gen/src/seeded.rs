@@ -1,6 +1,6 @@
 //! The bytes that a numbered case is made from: the same on every machine. Fuzzing engines make their own bytes.
 
-/// The most bytes that a case is made from.
+/// The maximum number of bytes that a case is made from.
 const BYTES: usize = 4096;
 
 /// The bytes of a case: splitmix64, from a state that seed and number give.

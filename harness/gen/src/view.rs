@@ -14,10 +14,10 @@ use cerith_tile::DType;
 use self::model::Expected;
 use crate::{Ended, Fault, TrialResult, ensure};
 
-/// The most elements of a tensor that is looked at one by one.
+/// The maximum number of elements of a tensor that is checked element by element.
 pub const MAX_ELEMENTS: i64 = 4096;
-/// The most operations of a chain.
-const LONGEST: usize = 12;
+/// The maximum number of operations in a chain.
+const MAX_LENGTH: usize = 12;
 
 /// An operation with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,7 +200,7 @@ impl<'a> Arbitrary<'a> for Chain {
             .map(|_| u.int_in_range(0..=4))
             .collect::<arbitrary::Result<_>>()?;
         let mut ops = Vec::new();
-        while ops.len() < LONGEST && !u.is_empty() {
+        while ops.len() < MAX_LENGTH && !u.is_empty() {
             ops.push(u.arbitrary()?);
         }
         Ok(Self { dtype, shape, ops })

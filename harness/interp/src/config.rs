@@ -104,15 +104,15 @@ pub struct Config<'w> {
     pub unaligned: bool,
     /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
     pub device_asserts: bool,
-    /// The most work of a launch: one for each operation and each lane of it, and what each program takes besides.
+    /// The maximum work of a launch: one unit for each operation and lane, and a constant for each program.
     pub fuel: u64,
-    /// The most work of one program. A loop that never ends is found by it whatever the grid is.
+    /// The maximum work of one program. It ends an endless loop, for any grid.
     pub program_fuel: u64,
-    /// The most bytes of values that may live at a time.
+    /// The maximum number of bytes of values that may live at a time.
     pub memory_limit: usize,
-    /// The most bytes that `tl.device_print` may write.
+    /// The maximum number of bytes that `tl.device_print` may write.
     pub print_limit: usize,
-    /// In how many threads programs may run, where they cannot meet. It changes nothing but the time.
+    /// The number of threads for programs that share no byte. It affects only the time.
     pub threads: u32,
     /// The least work, in units of fuel, of a launch that is shared out among threads: threads take time to start, and
     /// each has its own copy of the memory. With 0, every launch is that can be.

@@ -132,7 +132,7 @@ pub enum TrapKind {
     EndlessWait,
     /// An overflow check (`sanitize_overflow`) that may fail or not.
     OverflowCheck,
-    /// `tl.device_assert` of something false. Defined: the program says so itself.
+    /// A failed `tl.device_assert`. This is a defined result.
     AssertionFailed,
 }
 

@@ -37,7 +37,7 @@ pub struct State {
     /// For each slot that is a pointer to elements which follow each other and may be accessed: where they begin in the
     /// arena, for the program that runs.
     pub straight: Vec<Option<usize>>,
-    /// For each slot, whether it is a pointer to storages in which programs cannot meet.
+    /// For each slot, whether it is a pointer to storages in which no two programs share a byte.
     pub(crate) disjoint: Vec<bool>,
     /// For each slot, whether it is a pointer to bytes that are defined whatever the launch does.
     pub defined: Vec<bool>,

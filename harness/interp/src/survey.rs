@@ -94,7 +94,7 @@ pub struct Survey<'a> {
     pub trailing_cost: u64,
     /// Values that follow from the program's id.
     pub rules: Vec<Rule>,
-    /// For each slot, whether it is a pointer to storages in which programs cannot meet.
+    /// For each slot, whether it is a pointer to storages in which no two programs share a byte.
     pub(crate) disjoint: Vec<bool>,
     /// Whether all pointers are.
     pub(crate) all_disjoint: bool,
@@ -227,7 +227,7 @@ struct Meeting<'a> {
 }
 
 impl Meeting<'_> {
-    /// Whether no two programs can meet in a byte that this reaches, one of them writing.
+    /// Whether no two programs can access one byte through this pointer, with at least one write.
     fn is_disjoint(&self, all: &[Self]) -> bool {
         let meets = |other: &&Self| match (self.storage, other.storage) {
             (Some(own), Some(other)) => own == other,

@@ -1,4 +1,4 @@
-//! Programs of one launch in several threads, where the survey knows that no two of them meet in memory.
+//! Runs programs of one launch in several threads, if the survey shows that no two of them share a byte of memory.
 //!
 //! Each thread runs a sequence of programs on its own copy of the memory, and the changes of all copies are merged in the
 //! end; so nothing is shared while programs run. The result is the same as in one thread: if anything stops (a trap, a

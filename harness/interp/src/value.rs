@@ -47,7 +47,7 @@ pub struct Pool {
     live: usize,
     /// Bytes of the free ones.
     free_bytes: usize,
-    /// The most bytes that may be taken at a time.
+    /// The maximum number of bytes that may be taken at a time.
     limit: usize,
 }
 

@@ -14,12 +14,12 @@ pub const FUEL: u64 = 1 << 17;
 pub struct Watch<'w> {
     /// Ends the launch with [`InternalError::Stopped`] once it is set.
     pub stop: Option<&'w AtomicBool>,
-    /// When the launch is out of time, and how much it was given.
+    /// The deadline of the launch, and its time limit.
     pub deadline: Option<(Instant, Duration)>,
 }
 
 impl Watch<'_> {
-    /// Sees whether the launch goes on.
+    /// Checks whether the launch may continue.
     #[cold]
     pub fn look(&self) -> Result<(), Stop> {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {

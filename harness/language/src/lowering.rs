@@ -29,7 +29,7 @@ const FUEL: u64 = 2_000_000;
 const MAX_DEPTH: usize = 4000;
 /// Operations that a trace may make, those that are thrown away included.
 const MAX_OPERATIONS: usize = 250_000;
-/// The most lanes that a block may have.
+/// The maximum number of lanes that a block may have.
 pub(crate) const MAX_NUMEL: i128 = 1 << 20;
 
 /// Uses of Triton's language: the module of a name, the name, and on which dtype.
@@ -339,7 +339,7 @@ impl Lowering {
         Ok(())
     }
 
-    /// Goes out of what [`Lowering::descend`] went into.
+    /// Leaves the scope that [`Lowering::descend`] entered.
     pub fn ascend(&mut self) {
         self.depth -= 1;
     }

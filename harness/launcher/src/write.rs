@@ -256,7 +256,7 @@ fn write_fill(
 enum ValueError {
     #[error("a tensor without a storage")]
     NoStorage,
-    #[error("{0} is not an argument of kernels")]
+    #[error("{0} cannot be a kernel argument")]
     Kind(&'static str),
     /// The value is unknown, for this reason.
     #[error("{0}")]

@@ -23,7 +23,7 @@ fn main() {
     divan::main();
 }
 
-/// Which kernels.
+/// The kernels to measure.
 #[derive(Clone, Copy, Debug)]
 enum Kernels {
     Small,

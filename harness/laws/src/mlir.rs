@@ -9,7 +9,7 @@ use cerith_ttir::{Origin, lower, parse};
 
 use crate::{check_message, ensure};
 
-/// The largest text that is looked at.
+/// The maximum size of a text that is checked.
 const MAX_TEXT_BYTES: usize = 1 << 16;
 
 /// Bytes of the storage that every pointer points to.

@@ -56,7 +56,7 @@ fn check_archive(bytes: &[u8]) -> TrialResult {
     })
 }
 
-/// How many cases are made of a part file; what is made has no problem.
+/// Counts the cases that a part file yields, and checks that none has a problem.
 fn collect_cases(file: &[u8]) -> Result<u64, Fault> {
     let io = |error: std::io::Error| Fault(format!("a folder cannot be used: {error}"));
     let folder = tempfile::tempdir().map_err(io)?;

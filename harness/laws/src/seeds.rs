@@ -109,7 +109,7 @@ pub fn build_seeds(target: &str, corpus: &[Seed]) -> Option<Vec<Seed>> {
     })
 }
 
-/// PTX with what Triton's has.
+/// PTX with the constructs of Triton's PTX.
 fn build_ptx() -> Vec<Seed> {
     let named = crate::ptx::SEEDS.iter().enumerate();
     named

@@ -13,7 +13,7 @@ pub fn confine(folder: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// Why a client may not name a file.
+/// The reason why a client may not name a file.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// It is not in the folder.

@@ -19,7 +19,7 @@ use crate::message_line::{Line, MAX_MESSAGE, read_line};
 /// How many messages wait while one is handled.
 const MAX_WAITING: usize = 64;
 
-/// How often the end of requests is looked at after the end of the input.
+/// The interval between two checks for running requests after the end of the input.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// JSON-RPC's code for text that is not JSON.

@@ -22,13 +22,13 @@ use self::confinement::confine;
 use self::frames::Frames;
 use self::server::Server;
 
-/// How often a request of the user to stop is looked at.
+/// The interval between two checks for the user's request to stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Options of the server.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// The most time for a request.
+    /// The maximum time for a request.
     pub timeout: Duration,
     /// How many launches of a request run at once.
     pub jobs: Option<u16>,
@@ -45,7 +45,7 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Why there is no server.
+/// The reason why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The folder cannot be opened.

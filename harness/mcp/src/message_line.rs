@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// The most bytes of a message.
+/// The maximum number of bytes of a message.
 pub const MAX_MESSAGE: usize = 4 << 20;
 
-/// The most bytes of a message that is too long that are looked at for its id.
+/// The number of bytes that are searched for the id of a message that is too long.
 const MAX_SCANNED: u64 = 64 << 20;
 
 /// One line of the input.

@@ -32,7 +32,7 @@ const MAX_THREADS: usize = 6;
 /// How many calls wait for others.
 const MAX_QUEUED: usize = 32;
 
-/// How long a call may go on after its limit, to return what it has.
+/// The time that a call gets after its limit, to return its results.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Bytes of stack of a call: kernels are nested text, and walking them is recursive.

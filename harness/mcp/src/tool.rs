@@ -44,7 +44,7 @@ pub struct Request<'a> {
     pub root: &'a Path,
     /// The console for messages, and the request to stop.
     pub host: Host<'a>,
-    /// When the call must end.
+    /// The deadline of the call.
     pub deadline: Instant,
     /// How many launches run at once.
     pub jobs: Option<u16>,

@@ -6,7 +6,7 @@ use cerith_report::Palette;
 use cerith_runner::Console;
 use cerith_toolchain::Event;
 
-/// The most bytes that are kept.
+/// The maximum number of bytes that are kept.
 const MAX_TEXT: usize = 16 << 10;
 
 /// The text of one request.

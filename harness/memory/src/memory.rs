@@ -34,7 +34,7 @@ pub struct StorageByte {
     pub offset: usize,
 }
 
-/// Why bytes at an address cannot be accessed.
+/// The reason why bytes at an address cannot be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// The access begins in the guard zone before a storage, `distance` bytes before its first byte.
@@ -268,7 +268,7 @@ impl Memory {
         self.find_region(id).map_or("", |region| &region.name)
     }
 
-    /// Where a storage held addresses when it was laid out.
+    /// The positions of addresses in a storage when it was laid out.
     pub fn pointers(&self, id: StorageId) -> &[Pointer] {
         self.find_region(id).map_or(&[], |region| &region.pointers)
     }

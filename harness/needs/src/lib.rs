@@ -71,10 +71,10 @@ pub fn find_toolchain(name: &str) -> Toolchain {
     home.find(&id).expect("a test that needs a toolchain says so")
 }
 
-/// Whether a machine meets a test's requirement.
+/// Whether a machine satisfies a test's requirement.
 enum Availability<T> {
     Here(T),
-    /// Why the test is ignored.
+    /// The reason why the test is ignored.
     Missing(String),
     /// The reason for a failure: the environment requires it.
     Required(String),

@@ -129,7 +129,7 @@ impl Condition {
         }
     }
 
-    /// Whether it says anything that a proof can use.
+    /// Whether a proof can use it.
     pub fn is_known(&self) -> bool {
         match self {
             Self::Unknown => false,

@@ -70,7 +70,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Where an assumption comes from. The later, the weaker.
+/// The source of an assumption, from the strongest to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The kernel's file declares it.

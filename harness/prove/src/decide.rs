@@ -73,7 +73,7 @@ impl<'a> Decider<'a> {
         self.decide(&case, context, 0)
     }
 
-    /// Whether the ranges of the symbols alone say so. They are not multiplied with other facts, and here they are.
+    /// Whether the ranges of the symbols alone prove the goal. Unlike the facts of the linear program, ranges are multiplied here.
     fn has_range_above(&self, goal: &Polynomial, context: &Context) -> bool {
         let (low, _) = self.symbols.find_range(goal, &context.shape);
         low.is_some_and(|low| low >= 0)

@@ -67,7 +67,7 @@ pub enum Answer {
     Unknown(Reason),
 }
 
-/// Why something is unknown.
+/// The reason why something is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The address isn't that of a parameter plus an integer.
@@ -362,7 +362,7 @@ impl Prover<'_> {
             .map_or(1, |pointee| pointee.size().max(1) as i128)
     }
 
-    /// Why an offset in bytes has no bound: an unknown in it, or the offset itself.
+    /// The reason why an offset in bytes has no bound: an unknown in it, or the offset itself.
     fn explain(&self, offset: &Polynomial, reason: impl Fn(&str) -> Reason, size: i128) -> Reason {
         let mut queue: Vec<_> = offset.symbols().into_iter().collect();
         let mut seen = std::collections::BTreeSet::new();

@@ -111,7 +111,7 @@ pub trait Trial {
     fn replay(&mut self, wrap: &Wrap) -> bool;
 }
 
-/// Looks for launches in which integers wrap. Returns the number of integers that were not looked at.
+/// Looks for launches in which integers wrap. Returns the number of integers that were not searched.
 pub fn find_wraps(
     function: &Function,
     contract: &Contract,

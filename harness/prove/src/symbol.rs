@@ -28,7 +28,7 @@ pub enum Origin {
     Moved(SymbolId, Vec<Polynomial>),
 }
 
-/// Why a value has no facts.
+/// The reason why a value has no facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// It was loaded from memory.

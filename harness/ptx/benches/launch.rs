@@ -114,7 +114,7 @@ fn wgmma_100(bencher: Bencher<'_, '_>) {
 
 /// `c = a @ b` by TMA and `wgmma`, one program of 128 x 128 elements of the result.
 const HOPPER: &[u8] = include_bytes!("../tests/golden/hopper/mm_host-3.9.0.ptx.gz");
-/// The same with a warp that loads and a group that multiplies, for 64 x 64 elements.
+/// `c = a @ b` for 64 x 64 elements, with one warp that loads and a warp group that multiplies.
 const SPECIALISED: &[u8] = include_bytes!("../tests/golden/hopper/mm_ws-3.9.0.ptx.gz");
 
 /// A kernel that multiplies matrices through tensor maps, and the size of its launch.

@@ -6,7 +6,7 @@ use crate::clock::Component;
 use crate::outcome::Thread;
 use crate::tensor::copy::Transfer;
 
-/// What waits for a copy.
+/// The object that tracks the completion of a copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     /// The `mbarrier` at an offset, in each block that receives bytes, in its phase when the copy started.

@@ -33,10 +33,10 @@ struct Barrier {
 #[derive(Debug)]
 pub(crate) struct Barriers {
     all: Vec<Barrier>,
-    /// Threads that can arrive, and those of them that have exited.
+    /// The number of threads that can arrive, and how many of them have exited.
     threads: u32,
     exited: u32,
-    /// Warps that a barrier has released, with what it told them.
+    /// Warps that a barrier has released, with the knowledge that it passed to them.
     released: Vec<(u16, SharedKnowledge)>,
 }
 

@@ -83,9 +83,9 @@ impl Block {
         if blocks.len() > 1 {
             // The first block is the current one; its slot is unused.
             machine
-                .others
+                .other_blocks
                 .resize_with(blocks.len(), || (Cta::new([0; 3], 0), Shared::default()));
-            for (&block, (cta, shared)) in blocks.iter().zip(&mut machine.others).skip(1) {
+            for (&block, (cta, shared)) in blocks.iter().zip(&mut machine.other_blocks).skip(1) {
                 *cta = Cta::new(block, self.threads);
                 shared.reset(self.shared, fill);
             }
@@ -298,7 +298,7 @@ impl Machine<'_> {
     /// Drops records of pasts that no byte has any more.
     fn tidy(&mut self) {
         self.shared.tidy();
-        for (_, shared) in &mut self.others {
+        for (_, shared) in &mut self.other_blocks {
             shared.tidy();
         }
         if let Some(global) = &mut self.global {

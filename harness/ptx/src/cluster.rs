@@ -32,7 +32,7 @@ impl Machine<'_> {
 
     /// Exchanges the state of the current block with that in its slot.
     fn swap_current(&mut self) {
-        if let Some((cta, shared)) = self.others.get_mut(usize::from(self.rank)) {
+        if let Some((cta, shared)) = self.other_blocks.get_mut(usize::from(self.rank)) {
             std::mem::swap(&mut self.cta, cta);
             std::mem::swap(&mut self.shared, shared);
         }
@@ -43,14 +43,16 @@ impl Machine<'_> {
         if rank == self.rank {
             return Some(&mut self.shared);
         }
-        self.others.get_mut(usize::from(rank)).map(|(_, shared)| shared)
+        self.other_blocks
+            .get_mut(usize::from(rank))
+            .map(|(_, shared)| shared)
     }
 
     pub(crate) fn cta_of(&mut self, rank: u16) -> Option<&mut Cta> {
         if rank == self.rank {
             return Some(&mut self.cta);
         }
-        self.others.get_mut(usize::from(rank)).map(|(cta, _)| cta)
+        self.other_blocks.get_mut(usize::from(rank)).map(|(cta, _)| cta)
     }
 
     /// The `mbarrier` at an offset in the shared memory of a block.
@@ -60,7 +62,7 @@ impl Machine<'_> {
 
     /// Number of blocks of the cluster.
     pub(crate) fn blocks(&self) -> u32 {
-        self.others.len().max(1) as u32
+        self.other_blocks.len().max(1) as u32
     }
 
     /// The offset of an address in the shared memory of the executing block.
@@ -151,7 +153,7 @@ impl Machine<'_> {
             .filter(|access| !warp.knowledge.ordered.knows(access.component, access.time))
             .copied()
             .collect();
-        // Another warp of the block may know of the access, and exit after it.
+        // Another warp of the block may be ordered after the access, and exit after it.
         self.cta.remote = later;
         if self.cta.running == 0 {
             for access in std::mem::take(&mut self.cta.remote) {
@@ -187,10 +189,11 @@ impl Machine<'_> {
         warp.put(to, lanes, &values, known);
     }
 
-    /// `barrier.cluster.arrive`. `tells`: whether it releases; otherwise it tells what fences released.
-    pub(crate) fn arrive_at_cluster(&mut self, warp: &mut Warp, tells: bool) {
+    /// Executes `barrier.cluster.arrive`. If it `releases`, it publishes all accesses of the warp, otherwise only those that a
+    /// fence released.
+    pub(crate) fn arrive_at_cluster(&mut self, warp: &mut Warp, releases: bool) {
         let threads = warp.running.count_ones();
-        let knowledge = if tells { &warp.knowledge } else { &warp.released };
+        let knowledge = if releases { &warp.knowledge } else { &warp.released };
         warp.cluster_phase = self.cluster.arrive(threads, knowledge);
         let epoch = self.new_epoch();
         warp.advance(epoch);

@@ -49,7 +49,7 @@ codes! {
     DivergentBarrier = "divergent-barrier",
     /// No warp can continue.
     Deadlock = "deadlock",
-    /// An operation on an `mbarrier` without a meaning.
+    /// An invalid operation on an `mbarrier`.
     BadMbarrier = "bad-mbarrier",
     /// A collective instruction that not all its lanes reach.
     InactiveLanes = "inactive-lanes",
@@ -62,7 +62,7 @@ codes! {
 }
 
 impl FindingCode {
-    /// Whether it is of accesses or waits that nothing orders, so that results on a GPU may depend on timing.
+    /// Whether it is about unordered accesses or waits, so that results on a GPU may depend on timing.
     pub const fn is_race(self) -> bool {
         matches!(
             self,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::schedule::Schedule;
 
-/// Where the scratch memory of a launch begins.
+/// The address of the scratch memory of a launch.
 pub const SCRATCH_WINDOW: u64 = 0x0500_0000_0000;
 
 /// The dimensions and arguments of a launch.

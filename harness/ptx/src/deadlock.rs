@@ -20,7 +20,7 @@ pub struct Wait {
     pub warps: Vec<u32>,
     /// The instruction.
     pub instruction: Option<InstructionLocation>,
-    /// What they wait for.
+    /// The barrier, phase or object that they wait for.
     pub target: WaitTarget,
 }
 
@@ -135,7 +135,7 @@ impl fmt::Display for PhaseWait {
         match (*pending, *bytes) {
             (0, bytes) if bytes > 0 => write!(f, "lacks {bytes} bytes")?,
             (0, 0) => f.write_str("has just begun")?,
-            (0, bytes) => write!(f, "was not told of {} copied bytes", -bytes)?,
+            (0, bytes) => write!(f, "did not expect {} copied bytes", -bytes)?,
             (pending, 0) => write_arrivals(f, pending)?,
             (pending, bytes) => {
                 write_arrivals(f, pending)?;

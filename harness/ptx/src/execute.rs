@@ -12,7 +12,7 @@ use crate::outcome::TrapKind;
 use crate::synchronise::Wait;
 use crate::warp::Warp;
 
-/// Why a warp paused.
+/// The reason why a warp paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// It waits at a barrier.

@@ -11,14 +11,14 @@ use crate::syntax::{Instruction, Module, Special};
 
 /// Start of the generic addresses of a block's shared memory.
 pub(crate) const SHARED_WINDOW: u64 = 0x0100_0000_0000;
-/// Start of the generic addresses of a thread's own memory, the same for all threads.
+/// Start of the generic addresses of a thread's local memory, the same for all threads.
 pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000;
 /// Start of the generic addresses of the launch's parameters.
 pub(crate) const PARAMETER_WINDOW: u64 = 0x0300_0000_0000;
 /// Start of the generic addresses of the module's variables.
 pub(crate) const MODULE_WINDOW: u64 = 0x0400_0000_0000;
 
-/// Why a kernel cannot be executed.
+/// The reason why a kernel cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// There is no kernel of this name.
@@ -55,7 +55,7 @@ pub struct Parameter {
     pub name: String,
     /// Its offset in the parameters' bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
 }
 
@@ -65,23 +65,23 @@ pub struct Kernel {
     pub(crate) module: Arc<Module>,
     pub(crate) name: String,
     pub(crate) steps: Vec<Step>,
-    /// For every step, the function and the instruction that it is of.
+    /// For every step, its function and its instruction.
     pub(crate) origins: Vec<(u32, u32)>,
     pub(crate) registers: usize,
     pub(crate) predicates: usize,
     pub(crate) presets: Vec<(Slot, Preset)>,
     pub(crate) parameters: Vec<Parameter>,
-    /// Bytes of a thread's own memory.
+    /// Size of a thread's local memory in bytes.
     pub(crate) private: u64,
-    /// Bytes of the module's shared memory; dynamic shared memory follows.
+    /// Size of the module's shared memory in bytes. Dynamic shared memory follows it.
     pub(crate) shared: u64,
     /// The module's variables.
     pub(crate) globals: Vec<u8>,
-    /// Whether it has products that run beside the threads (`wgmma`).
+    /// Whether it has asynchronous matrix products (`wgmma`).
     pub(crate) has_products: bool,
-    /// Whether it has copies or products that run beside the threads.
+    /// Whether it has asynchronous copies or products.
     pub(crate) is_asynchronous: bool,
-    /// For every step, its registers, and whether it writes them; only if it has products.
+    /// For every step, its registers, and whether it writes them; only if the kernel has asynchronous products.
     pub(crate) touched: Vec<StepRegisters>,
     /// Blocks of a cluster along each axis, if declared.
     pub(crate) cluster: Option<[u32; 3]>,
@@ -101,7 +101,7 @@ impl Kernel {
         &self.parameters
     }
 
-    /// The module that it is of.
+    /// Its module.
     pub fn module(&self) -> &Module {
         &self.module
     }
@@ -111,12 +111,12 @@ impl Kernel {
         self.cluster
     }
 
-    /// The registers of a step; `None` if they are not known.
+    /// The registers of a step; `None` if the kernel does not record them.
     pub(crate) fn registers_of(&self, step: u32) -> Option<&[(Slot, bool)]> {
         self.touched.get(step as usize).map(SmallVec::as_slice)
     }
 
-    /// Number of steps, about one for each instruction.
+    /// The number of steps. Most instructions are one step.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
@@ -126,7 +126,7 @@ impl Kernel {
         self.steps.is_empty()
     }
 
-    /// The instruction that a step is of.
+    /// The instruction of a step.
     pub(crate) fn instruction(&self, step: u32) -> Option<&Instruction> {
         let &(function, at) = self.origins.get(step as usize)?;
         self.module

@@ -85,7 +85,7 @@ pub(crate) struct Machine<'l> {
     pub(crate) rank: u16,
     pub(crate) cta: Cta,
     /// The states of the other blocks of the cluster, by rank. The slot of the current block is unused.
-    pub(crate) others: Vec<(Cta, Shared)>,
+    pub(crate) other_blocks: Vec<(Cta, Shared)>,
     pub(crate) cluster: ClusterBarrier,
     /// Bulk copies that have not completed.
     pub(crate) flights: Vec<Flight>,

@@ -33,9 +33,9 @@ pub(crate) struct Object {
     pub(crate) bytes: i64,
     /// The number of the current phase.
     pub(crate) phase: u32,
-    /// What arrivals have told so far.
+    /// The knowledge that arrivals of the current phase have published.
     gathered: Knowledge,
-    /// What a wait for the last completed phase learns.
+    /// The knowledge that a wait for the last completed phase learns.
     completed: SharedKnowledge,
     /// The component of the copies that it counts. At time `n`, those of the first `n` phases have completed.
     pub(crate) component: Component,
@@ -88,12 +88,12 @@ impl Object {
         u64::from(self.phase) << 32 | u64::from(self.pending)
     }
 
-    /// Arrives, after `bytes` more are expected. `tells`: what waits learn, unless the arrival is relaxed.
+    /// Arrives `count` times. Waits for the phase learn the `published` knowledge, if the arrival publishes any.
     pub(crate) fn arrive(
         &mut self,
         count: u32,
         event: Event,
-        tells: Option<&Knowledge>,
+        published: Option<&Knowledge>,
         drops: bool,
     ) -> Result<Progress, Misuse> {
         if count > self.pending {
@@ -103,7 +103,7 @@ impl Object {
             self.expected = self.expected.saturating_sub(count);
         }
         self.pending -= count;
-        if let Some(knowledge) = tells {
+        if let Some(knowledge) = published {
             self.gathered.join(knowledge);
         }
         let is_same = |other: &Event| (other.step, other.warp) == (event.step, event.warp);

@@ -64,7 +64,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Returns whether all warps of the group have arrived at a warp's product. It then knows of their waits for phases.
+    /// Whether all warps of the group have arrived at a warp's product. If so, the warp also learns of their waits for phases.
     pub(crate) fn has_met(&mut self, warp: &mut Warp) -> bool {
         let size = self.group_size(warp);
         let meeting = self.meetings.find(warp);

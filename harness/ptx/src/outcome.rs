@@ -297,7 +297,7 @@ pub enum TrapKind {
     OutOfBounds {
         /// The address.
         address: u64,
-        /// Bytes.
+        /// The size in bytes.
         bytes: u64,
         /// The nearest storage.
         fault: Fault,

@@ -1,4 +1,4 @@
-//! The products of a warp group (`wgmma`) as agents: what they access from their start to the wait for them. They are
+//! The products of a warp group (`wgmma`) as agents, with their accesses from the start to the wait. They are
 //! computed when they start.
 //!
 //! Each warp computes its 16 rows by itself, from registers and from shared memory. A product is not ordered with the

@@ -95,7 +95,7 @@ pub(crate) enum Content {
 struct State {
     write: Mark,
     content: Content,
-    /// Reads since the write, of which none is known to have happened before another.
+    /// Reads since the write, except reads that are ordered before another one in the list.
     reads: SmallVec<[Mark; 2]>,
 }
 

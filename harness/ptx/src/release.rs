@@ -25,7 +25,7 @@ struct MapChange {
     step: u32,
 }
 
-/// What warps of a cluster told through memory.
+/// The knowledge that warps of a cluster published through memory.
 #[derive(Debug, Default)]
 pub(crate) struct Releases {
     locations: FxHashMap<Target, Release>,

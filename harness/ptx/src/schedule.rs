@@ -110,7 +110,7 @@ impl Scheduler {
         }
     }
 
-    /// Which of `count` copies in flight completes before the next turn, if any.
+    /// Chooses which of `count` copies in flight completes before the next turn, if any.
     pub(crate) fn choose_completion(&mut self, count: usize) -> Option<usize> {
         if count == 0 || !matches!(self.schedule, Schedule::Random(_)) || self.next().is_multiple_of(2) {
             return None;

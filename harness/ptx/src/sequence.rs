@@ -86,7 +86,7 @@ impl<'l> Sequence<'l> {
             block: [0; 3],
             rank: 0,
             cta: Cta::new([0; 3], threads),
-            others: Vec::new(),
+            other_blocks: Vec::new(),
             cluster: ClusterBarrier::new(threads),
             flights: Vec::new(),
             components: Components::default(),

@@ -214,14 +214,14 @@ impl Machine<'_> {
                 }
                 // A release for the block does not cover a waiter of another one.
                 let is_covered = rank == warp.rank || arrival.scope != Scope::Block;
-                let tells = match (arrival.order.releases(), is_covered) {
+                let published = match (arrival.order.releases(), is_covered) {
                     (true, true) => Some(&warp.knowledge),
                     (false, true) => Some(&warp.released),
                     (_, false) => None,
                 };
                 let count = arrival.count.map_or(1, |slot| value(warp, slot));
                 let phase = object.phase;
-                let progress = object.arrive(count, event, tells, arrival.drops);
+                let progress = object.arrive(count, event, published, arrival.drops);
                 if arrival.must_not_complete && object.phase != phase {
                     return Err(TrapKind::BadMbarrier {
                         offset,
@@ -244,7 +244,7 @@ impl Machine<'_> {
         Ok(before)
     }
 
-    /// Records an initialisation, as a write of an agent of its own: `fence.mbarrier_init` tells of nothing else.
+    /// Records an initialisation as a write of its own agent, because `fence.mbarrier_init` publishes nothing else.
     fn record_init(&mut self, warp: &mut Warp, lane: usize, (rank, at): (u16, usize)) {
         let (component, count) = match warp.inits {
             Some((component, count)) => (component, count.saturating_add(1)),

@@ -183,7 +183,7 @@ pub enum Special {
     TotalShared,
 }
 
-/// Which lanes a `%lanemask` names.
+/// The lanes that a `%lanemask` register has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MaskOf {
     /// This lane.

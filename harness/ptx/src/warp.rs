@@ -107,9 +107,9 @@ pub(crate) struct Warp {
     pub(crate) knowledge: Knowledge,
     /// Identifies `knowledge`.
     pub(crate) epoch: u32,
-    /// What its fences let relaxed operations tell.
+    /// The knowledge that its fences released, so that relaxed operations publish it.
     pub(crate) released: Knowledge,
-    /// What relaxed waits were told. The next fence acquires it.
+    /// The knowledge that relaxed waits received. The next fence acquires it.
     pub(crate) unacquired: Knowledge,
     /// The component of the `mbarrier` objects that it initialised, and their number.
     pub(crate) inits: Option<(Component, u32)>,
@@ -324,7 +324,7 @@ impl Warp {
         };
     }
 
-    /// Advances its time: what it did so far is told apart from what it does next.
+    /// Advances its time, to separate its earlier accesses from its later ones.
     pub(crate) fn advance(&mut self, epoch: u32) {
         self.time = self.time.saturating_add(1);
         self.knowledge.ordered.advance_to(self.component, self.time);

@@ -136,7 +136,7 @@ impl Widening {
         ops.push(op);
     }
 
-    /// Where 64 bits begin.
+    /// Widens an operation whose result the engine computes in 64 bits, although its operands are narrower.
     fn widen_origin(&mut self, op: Operation, ops: &mut Vec<Operation>) {
         let results = op.results.clone();
         let of = op.operands.clone();

@@ -13,8 +13,8 @@ use zip::{CompressionMethod, ZipWriter};
 use crate::part::Payload;
 
 /// Entries and bytes that one file gets; a reader takes more, but not many times more.
-const ENTRIES_MOST: usize = 100_000;
-const BYTES_MOST: u64 = 1 << 30;
+const MAX_ENTRIES: usize = 100_000;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The locations of contents in part files.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub enum Content {
     Lost(ContentError),
 }
 
-/// Why the bytes of a hash are not available.
+/// The reason why the bytes of a hash are not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContentError {
     /// They were not recorded.
@@ -155,7 +155,7 @@ impl<'c> Archive<'c> {
     }
 
     fn write(&mut self, hash: &str, bytes: &[u8]) -> io::Result<String> {
-        let full = |open: &Open| open.entries >= ENTRIES_MOST || open.unpacked >= BYTES_MOST;
+        let full = |open: &Open| open.entries >= MAX_ENTRIES || open.unpacked >= MAX_BYTES;
         if self.open.as_ref().is_some_and(full) {
             self.close()?;
         }

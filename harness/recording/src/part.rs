@@ -29,10 +29,10 @@ use serde_json::Value as Json;
 pub const FORMAT: u32 = 2;
 
 /// More than any header has.
-const HEADER_MOST: u32 = 64 << 20;
+const MAX_HEADER: u32 = 64 << 20;
 
 /// More than a storage's compressed bytes can be.
-const PAYLOAD_MOST: u64 = 1 << 30;
+const MAX_PAYLOAD: u64 = 1 << 30;
 
 /// A Python that began with a recorder in it, or imported Triton.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -132,7 +132,7 @@ pub struct EndedFrame {
     pub after: Vec<Option<String>>,
     /// The exception that the launch ended with.
     pub raised: Option<Raised>,
-    /// Why it cannot become a case after all.
+    /// The reason why it cannot become a case after all.
     pub left_out: Option<String>,
     /// The undefined behaviour, if the launch was judged before it ran, and therefore did not run.
     pub refused: Option<String>,
@@ -193,7 +193,7 @@ pub struct End {
     pub kept: u64,
     /// Launches that were left out because one like them was already written.
     pub repeated: u64,
-    /// Launches of kernels that were not asked for.
+    /// Launches of kernels that the filter excludes.
     pub filtered: u64,
     /// The names of those kernels.
     #[serde(default)]
@@ -230,7 +230,7 @@ pub struct Payload {
 pub enum Frame {
     /// A Python began, or imported Triton.
     Python(PythonFrame),
-    /// Which process.
+    /// The process that records.
     Process(Process),
     /// A kernel.
     Kernel(KernelFrame),
@@ -308,7 +308,7 @@ impl<R: Read> Part<R> {
         let (header, payload) = lengths.split_at(4);
         let header = u32::from_le_bytes(header.try_into().unwrap_or_default());
         let payload = u64::from_le_bytes(payload.try_into().unwrap_or_default());
-        if header > HEADER_MOST || payload > PAYLOAD_MOST {
+        if header > MAX_HEADER || payload > MAX_PAYLOAD {
             let reason = format!("a frame of {header} and {payload} bytes is longer than any");
             return Err(damaged(begin, reason));
         }

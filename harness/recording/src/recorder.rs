@@ -164,9 +164,9 @@ pub const SITECUSTOMIZE: &str = include_str!("../python/inject/sitecustomize.py"
 pub struct Rules {
     /// Patterns of kernel names; none means all.
     pub filter: Vec<String>,
-    /// The most bytes of one storage that are kept.
+    /// The maximum number of bytes of one storage that are kept.
     pub max_bytes: u64,
-    /// The most bytes that one process writes, after which storages are no longer kept.
+    /// The maximum number of bytes that one process writes, after which storages are no longer kept.
     pub max_size: u64,
     /// Which launches of a kernel are kept: `layout`, `data`, `every`, or a number.
     pub sample: String,

@@ -36,7 +36,7 @@ pub enum BaselineError {
     /// A line is wrong.
     #[error("read line {line} of the baseline: {reason}")]
     Line {
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// Why.
         reason: String,

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::event::{Event, SEALED, Seal, Start, Summary, Verdict};
 
-/// The most cases that are named as doubled.
+/// The maximum number of cases that are named as doubled.
 const MAX_NAMED: usize = 3;
 
 /// Counts and hashes the lines of a run.
@@ -69,7 +69,7 @@ pub struct StreamEnd {
 }
 
 impl StreamEnd {
-    /// Why the stream is not whole, in words that follow its name; `None` if it is.
+    /// The reason why the stream is not whole, in words that follow its name; `None` if it is.
     pub fn fault(&self) -> Option<String> {
         if self.runs == 0 {
             Some("holds no run".to_owned())

@@ -14,8 +14,8 @@ pub const LONGEST: usize = 65_535;
 /// Bytes that are reserved for the closing lines, which count the omitted cases.
 const CLOSING: usize = 2_000;
 
-/// The most that one problem, error or verdict takes.
-const LONGEST_BLOCK: usize = 6_000;
+/// The maximum length of one problem, error or verdict, in bytes.
+const MAX_BLOCK: usize = 6_000;
 
 /// A page of bounded length.
 struct Page(String);
@@ -252,7 +252,7 @@ fn expected_difference(verdict: &Verdict) -> String {
 /// Text as it is, in a fence that nothing in it ends.
 fn fence_text(text: &str) -> String {
     let text = safe::escape_lines(text.trim_end());
-    let (text, rest) = match text.char_indices().find(|(at, _)| *at >= LONGEST_BLOCK) {
+    let (text, rest) = match text.char_indices().find(|(at, _)| *at >= MAX_BLOCK) {
         Some((at, _)) => (&text[..at], text.len() - at),
         None => (&*text, 0),
     };

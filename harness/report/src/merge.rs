@@ -19,7 +19,7 @@ use self::source::{Source, Turned};
 use crate::event::{Deduplicator, Event, Position, Problem, Severity, Start, Summary};
 use crate::stream;
 
-/// The most cases and shards that a message names.
+/// The maximum number of cases and shards that a message names.
 const MAX_NAMED: usize = 8;
 
 /// Up to this many streams, each is read by a thread of its own.

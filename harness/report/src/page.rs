@@ -16,7 +16,7 @@ const PAGE: &str = include_str!("templates/case_page.html");
 /// A case of a page.
 #[derive(Clone, Debug)]
 pub struct PageCase {
-    /// Its verdict, with what a report shows of it.
+    /// Its verdict, with the data for a report.
     pub verdict: Verdict,
     /// The IR of its launches, each with a heading. `None` unless requested.
     pub ir: Vec<(String, String)>,

@@ -7,7 +7,7 @@ use crate::completeness::{Check, Sealer, StreamEnd};
 use crate::event::Event;
 use crate::safe;
 
-/// The most bytes of a line. An event holds a case's texts and a few of its bytes.
+/// The maximum number of bytes of a line. An event holds a case's texts and a few of its bytes.
 const MAX_LINE: u64 = 1 << 28;
 
 /// Writes events, each as one whole line with one call, so that only whole lines remain, however the process ends. The summary

@@ -17,7 +17,7 @@ pub struct Tile {
     pub tensor: String,
     /// Its dtype and shape, as Python writes a shape.
     pub tensor_type: String,
-    /// Elements that a cell stands for, downward and to the right.
+    /// The number of elements in a cell, downward and to the right.
     pub cell: [usize; 2],
     /// How many elements, or rows of elements, one row of cells is further than the one above it.
     pub step: usize,
@@ -43,7 +43,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The character that stands for it.
+    /// Its character in the picture.
     pub const fn letter(self) -> char {
         match self {
             Self::Same => '.',
@@ -122,7 +122,7 @@ impl<'e> Layout<'e> {
     }
 }
 
-/// The pictures of what two engines left: of each tensor that shows a difference, or else of the storage.
+/// The pictures of two engines' memory: of each tensor with a difference, or otherwise of the storage.
 pub fn build_tiles(exhibit: &Exhibit, baseline: &str, engine: &str) -> Vec<Tile> {
     let of_pair = |differs: &&Differs| differs.baseline == baseline && differs.engine == engine;
     let mut tiles = Vec::new();
@@ -153,7 +153,7 @@ pub fn build_tiles(exhibit: &Exhibit, baseline: &str, engine: &str) -> Vec<Tile>
     tiles
 }
 
-/// Elements that are looked at for one picture.
+/// The maximum number of elements that are compared for one picture.
 const MAX_ELEMENTS: usize = 1 << 22;
 
 fn build_tile(layout: &Layout<'_>, differs: &Differs, contents: Option<&Contents>) -> Option<Tile> {

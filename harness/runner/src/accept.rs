@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cerith_case::{Case, Entry, Shard};
 use cerith_cuda::build_outcome;
 use cerith_cuda::bundle::{BundleError, Label, Opening, Reader};
-use cerith_cuda::record::{Filed, Provenance, Record, Release, Shelf};
+use cerith_cuda::record::{Filed, Provenance, Record, RecordStore, Release};
 use cerith_engine::{
     Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, Remembered, catch_panic,
 };
@@ -36,7 +36,7 @@ pub struct AcceptOptions {
 /// Most ids that are named in one message.
 const MAX_NAMED_IDS: usize = 10;
 
-/// Accepts, and answers with the exit code.
+/// Accepts, and returns the exit code.
 pub fn accept(options: &AcceptOptions, console: &dyn Console) -> Exit {
     let selected = match Selected::open(options.cases.as_deref(), &[]) {
         Ok(selected) => selected,
@@ -72,12 +72,12 @@ pub fn accept(options: &AcceptOptions, console: &dyn Console) -> Exit {
             files.entry(ids).or_default().push(id);
         }
     }
-    let folder = selected.shelf();
-    let shelf = Shelf::new(&folder);
+    let folder = selected.records_folder();
+    let store = RecordStore::new(&folder);
     let mut counts: BTreeMap<String, [Vec<String>; 3]> = BTreeMap::new();
     for ((release, gpu, file), records) in pile.records {
         let cases = files.get(file.as_str()).map_or(&[][..], Vec::as_slice);
-        match shelf.accept(release, gpu, records, cases, options.replace) {
+        match store.accept(release, gpu, records, cases, options.replace) {
             Ok(answers) => {
                 let counts = counts.entry(format!("cuda@{release} {gpu}")).or_default();
                 for (case, answer) in answers {

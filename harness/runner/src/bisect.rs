@@ -32,7 +32,7 @@ pub struct BisectOptions {
     pub from: Option<String>,
     /// The last version to try; with --git, the last commit.
     pub to: Option<String>,
-    /// Which part of Triton is tried.
+    /// The part of Triton to test.
     pub engine: TritonPart,
     /// Search the releases of NumPy, with this Triton.
     pub numpy: Option<ToolchainId>,
@@ -48,7 +48,7 @@ pub struct BisectOptions {
     pub offline: bool,
 }
 
-/// Why there is nothing to search.
+/// The reason why there is nothing to search.
 #[derive(Debug, thiserror::Error)]
 enum BisectError {
     #[error(transparent)]
@@ -82,7 +82,7 @@ enum BisectError {
 /// Releases of NumPy that Triton's interpreter was run with: the last patch of each minor. Source: `pip index versions numpy`.
 const NUMPYS: [&str; 6] = ["1.26.4", "2.0.2", "2.1.3", "2.2.6", "2.3.5", "2.4.4"];
 
-/// Searches, and answers with the exit code.
+/// Searches, and returns the exit code.
 pub fn bisect(options: &BisectOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match run_bisection(options, host) {

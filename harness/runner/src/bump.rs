@@ -48,9 +48,9 @@ pub struct BumpOptions {
     pub old: Side,
     /// The new Triton, named as the old one.
     pub new: Side,
-    /// Which cases.
+    /// The selected cases.
     pub selection: Selection,
-    /// Which part of Triton is compared.
+    /// The part of Triton to compare.
     pub engines: Vec<TritonPart>,
     /// How much the figures of compiled kernels may change by chance.
     pub noise: Noise,
@@ -64,15 +64,15 @@ pub struct BumpOptions {
     pub format: BumpFormat,
     /// The folder of the stream and the reports of the run.
     pub out: Option<PathBuf>,
-    /// How many cases to run at once.
+    /// The number of cases to run at once.
     pub jobs: Option<u16>,
-    /// Do not install toolchains; use those that are installed.
+    /// Use only installed toolchains.
     pub offline: bool,
     /// Name all cases of each group.
     pub verbose: bool,
 }
 
-/// Why two versions cannot be compared.
+/// The reason why two versions cannot be compared.
 #[derive(Debug, thiserror::Error)]
 enum BumpError {
     #[error(transparent)]
@@ -89,7 +89,7 @@ enum BumpError {
     Stream(#[from] StreamError),
 }
 
-/// Why the toolchain of a side cannot be used.
+/// The reason why the toolchain of a side cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
     /// The toolchains cannot be listed.
@@ -107,7 +107,7 @@ pub enum SideError {
     NoBuild(String),
 }
 
-/// Why the stream of a stored run cannot be used.
+/// The reason why the stream of a stored run cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum StreamError {
     #[error(
@@ -138,7 +138,7 @@ enum StreamError {
     },
 }
 
-/// Runs both sides, and answers with the exit code.
+/// Runs both sides, and returns the exit code.
 pub fn bump(options: &BumpOptions, host: Host<'_>) -> Exit {
     match run_bump(options, host) {
         Ok(exit) => exit,

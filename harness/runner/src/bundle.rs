@@ -32,7 +32,7 @@ use cerith_toolchain::compiled::Target;
 /// Options for compiling a bundle.
 #[derive(Clone, Debug)]
 pub struct BundleOptions {
-    /// Which cases.
+    /// The selected cases.
     pub selection: Selection,
     /// A compiler: `cuda@3.9.0`.
     pub engines: Vec<EngineId>,
@@ -40,17 +40,17 @@ pub struct BundleOptions {
     pub target: Target,
     /// Bundle the variants of every case, for `cerith sweep --results`.
     pub sweep: bool,
-    /// Which axes.
+    /// The axes of the variants.
     pub axes: Vec<String>,
     /// The path of the bundle.
     pub out: PathBuf,
     /// How many cases to compile at once.
     pub jobs: Option<u16>,
-    /// Do not install toolchains; use those that are installed.
+    /// Use only installed toolchains.
     pub offline: bool,
 }
 
-/// Compiles, and answers with the exit code.
+/// Compiles, and returns the exit code.
 pub fn bundle(options: &BundleOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match write_bundle(options, host) {
@@ -63,7 +63,7 @@ pub fn bundle(options: &BundleOptions, host: Host<'_>) -> Exit {
     }
 }
 
-/// Why there is no bundle. Fits after "failed to ".
+/// The reason why there is no bundle. Fits after "failed to ".
 #[derive(Debug, thiserror::Error)]
 enum BundleFailure {
     #[error(transparent)]
@@ -90,7 +90,7 @@ pub enum CompileResult {
     Failed(String),
 }
 
-/// Why a case ended when it was compiled, with the message of the compiler or of `ptxas`.
+/// The reason why a case ended when it was compiled, with the message of the compiler or of `ptxas`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CompilerMessage {
     outcome: &'static str,

@@ -28,11 +28,11 @@ pub struct CompareOptions {
     pub left: EngineId,
     /// The second engine.
     pub right: EngineId,
-    /// Which cases.
+    /// The selected cases.
     pub selection: Selection,
-    /// Do not install toolchains; use those that are installed.
+    /// Use only installed toolchains.
     pub offline: bool,
-    /// How many cases to run at once.
+    /// The number of cases to run at once.
     pub jobs: Option<u16>,
     /// Output format: text for people, or a line of JSON for every case.
     pub format: PrintFormat,
@@ -53,7 +53,7 @@ struct Compared {
     /// The reason that the program has no defined answer; only determined if the engines differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     undefined: Option<String>,
-    /// Why the case's file expects of one of them what it does not expect of the other.
+    /// The reason why the case's file expects of one of them what it does not expect of the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     foreseen: Option<String>,
 }
@@ -76,7 +76,7 @@ struct Counts {
     seconds: f64,
 }
 
-/// Why a case cannot be compared.
+/// The reason why a case cannot be compared.
 #[derive(Debug, thiserror::Error)]
 enum CaseError {
     #[error("error: the case file of `{0}` has errors; `cerith run` shows them")]
@@ -91,7 +91,7 @@ enum CaseError {
     },
 }
 
-/// Compares, and answers with the exit code.
+/// Compares, and returns the exit code.
 pub fn compare(options: &CompareOptions, host: Host<'_>) -> Exit {
     let began = Instant::now();
     let console = host.console;
@@ -242,7 +242,7 @@ fn choose_rules(engine: &dyn Engine, case: &Case) -> Rules {
         .map_or_else(Rules::default, Rules::from_version)
 }
 
-/// Why the case's file expects something of one engine that it does not expect of the other.
+/// The reason why the case's file expects something of one engine that it does not expect of the other.
 fn explain_expected(case: &Case, engines: [&dyn Engine; 2]) -> Option<String> {
     let all = &case.expectations;
     let speaks = |expectation: &Expectation, engine: &dyn Engine| {

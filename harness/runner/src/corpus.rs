@@ -11,7 +11,7 @@ use cerith_report::event::{Problem, Severity};
 use crate::mistyped::find_similar;
 use crate::worker_files::Readable;
 
-/// Why there is no corpus to work on.
+/// The reason why there is no corpus to work on.
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
     /// A filter cannot be read.
@@ -311,7 +311,7 @@ impl Selected {
     }
 
     /// The folder of recorded outcomes of GPUs.
-    pub fn shelf(&self) -> PathBuf {
+    pub fn records_folder(&self) -> PathBuf {
         self.parent_folder().join("snapshots").join("cuda")
     }
 

@@ -43,7 +43,7 @@ pub enum CoverageFormat {
     Json,
 }
 
-/// Why there is no table.
+/// The reason why there is no table.
 #[derive(Debug, thiserror::Error)]
 enum CoverageError {
     #[error(transparent)]
@@ -95,7 +95,7 @@ struct Counts {
     dtypes: HashMap<(String, DType), usize>,
 }
 
-/// Prints the table, and answers with the exit code.
+/// Prints the table, and returns the exit code.
 pub fn print_coverage(options: &CoverageOptions, console: &dyn Console) -> Exit {
     match build_rows(options, console) {
         Ok(rows) => {
@@ -299,7 +299,7 @@ fn render_table(rows: &[&Row], palette: Palette) -> String {
     text
 }
 
-/// Why something is not known, each reason once.
+/// The reason why something is not known, each reason once.
 fn collect_reasons(row: &Row) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for (_, answer) in &row.answers {

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use cerith_case::Shard;
-use cerith_cuda::record::Shelf;
+use cerith_cuda::record::RecordStore;
 use cerith_cuda::{Cuda, Standby};
 use cerith_cuda::{Executor, Options};
 use cerith_engine::compile::Compiler;
@@ -34,7 +34,7 @@ pub struct Setup {
     pub panel: Panel,
     /// Engines that would have run by default but cannot.
     pub left_out: Vec<LeftOut>,
-    /// The engines among these that answer from records, or with what their compiler rejects.
+    /// The engines among these whose outcomes come from records, or from a rejection by their compiler.
     pub recorded: Vec<String>,
     /// Requested engines that cannot run, with the reason.
     pub failed: Vec<LeftOut>,
@@ -78,7 +78,7 @@ pub fn set_up(
         jobs,
         corpus: selected.readable(),
         host,
-        shelf: Arc::new(Shelf::new(selected.shelf())),
+        store: Arc::new(RecordStore::new(selected.records_folder())),
         gpus: OnceCell::new(),
     };
     let wanted = if wanted.is_empty() {
@@ -143,7 +143,7 @@ struct Opener<'a> {
     jobs: usize,
     corpus: &'a Readable,
     host: Host<'a>,
-    shelf: Arc<Shelf>,
+    store: Arc<RecordStore>,
     /// Looked up once, by the first engine that needs a GPU.
     gpus: OnceCell<Option<Arc<Executor>>>,
 }
@@ -155,10 +155,10 @@ impl Opener<'_> {
         defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
         defaults.push(EngineId::interpreter(ToolchainId::from_triton(Version::NEWEST)));
         let has_gpu = self.gpus().is_some();
-        if has_gpu || self.shelf.holds(Version::NEWEST, Target::HOPPER) {
+        if has_gpu || self.store.holds(Version::NEWEST, Target::HOPPER) {
             defaults.push(EngineId::cuda(Version::NEWEST));
         }
-        let on_record = |case: &str| self.shelf.has(Version::NEWEST, Target::HOPPER, case);
+        let on_record = |case: &str| self.store.has(Version::NEWEST, Target::HOPPER, case);
         if !has_gpu && selected.entries(Shard::ALL).any(|entry| !on_record(&entry.id)) {
             defaults.push(EngineId::Ptx {
                 toolchain: ToolchainId::from_triton(Version::NEWEST),
@@ -240,12 +240,12 @@ impl Opener<'_> {
         if !self.by_default {
             return Ok(ptx);
         }
-        let shelf = Arc::clone(&self.shelf);
+        let store = Arc::clone(&self.store);
         Ok(Arc::new(Standby::new(
             ptx,
             Version::NEWEST,
             Target::HOPPER,
-            shelf,
+            store,
         )))
     }
 
@@ -272,7 +272,7 @@ impl Opener<'_> {
                     let live = Cuda::from_executor(compiler, Arc::clone(executor));
                     return Ok(Opened::Engines(vec![Arc::new(live)]));
                 }
-                Err(why) if !self.by_default || !self.shelf.holds(toolchain.triton(), Target::HOPPER) => {
+                Err(why) if !self.by_default || !self.store.holds(toolchain.triton(), Target::HOPPER) => {
                     return Err(why);
                 }
                 Err(_) => {}
@@ -282,8 +282,8 @@ impl Opener<'_> {
         let gpu = Target::HOPPER;
         let compiler = open_compiler(id, gpu, true, self.jobs, self.corpus, self.host).ok();
         let compiles = compiler.is_some();
-        let shelf = Arc::clone(&self.shelf);
-        let engine = Arc::new(Cuda::from_records(toolchain, target, gpu, shelf, compiler));
+        let store = Arc::clone(&self.store);
+        let engine = Arc::new(Cuda::from_records(toolchain, target, gpu, store, compiler));
         Ok(Opened::OnRecord { engine, compiles })
     }
 }

@@ -30,7 +30,7 @@ pub struct ExecOptions {
     pub time_limit: Duration,
 }
 
-/// Executes, and answers with the exit code.
+/// Executes, and returns the exit code.
 pub fn exec(options: &ExecOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match execute_bundle(options, host) {
@@ -46,7 +46,7 @@ pub fn exec(options: &ExecOptions, host: Host<'_>) -> Exit {
     }
 }
 
-/// Why there are no results.
+/// The reason why there are no results.
 #[derive(Debug, thiserror::Error)]
 enum ExecError {
     #[error("error: failed to {0}")]

@@ -25,7 +25,7 @@ use crate::part::{Part, PartError};
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug)]
 pub struct ExpectOptions {
-    /// Which cases.
+    /// The cases to review.
     pub selection: Selection,
     /// The folder with the reports of the run.
     pub out: Option<PathBuf>,
@@ -33,17 +33,17 @@ pub struct ExpectOptions {
     pub accept: bool,
     /// Remove every expectation that no longer happens and can be removed.
     pub prune: bool,
-    /// Show what there is to do, and change nothing.
+    /// List the proposals, and change nothing.
     pub list: bool,
-    /// As --list, and exit with 1 if there is something to do.
+    /// Like `--list`, and exit with 1 if there is a proposal.
     pub check: bool,
-    /// Review even if standard input is not a terminal: it has one line for each difference, with one of the letters.
+    /// Review even if standard input is not a terminal. Each line of the input is the letter for one proposal.
     pub review: bool,
-    /// The reason to write.
+    /// The reason that new expectations get.
     pub why: Option<String>,
 }
 
-/// Why there is nothing to review.
+/// The reason why there is nothing to review.
 #[derive(Debug, thiserror::Error)]
 enum ExpectError {
     #[error(transparent)]
@@ -78,7 +78,7 @@ const HELP: &str = "  = help: `cerith run` writes it; `--out DIR` names the fold
 /// Lines of a file that are shown above a change.
 const CONTEXT: usize = 1;
 
-/// Reviews, and answers with the exit code.
+/// Runs the review, and returns the exit code.
 pub fn expect(options: &ExpectOptions, console: &dyn Console) -> Exit {
     match review_expectations(options, console) {
         Ok(exit) => exit,
@@ -206,7 +206,7 @@ fn describe_count(count: &Count, pending: usize, mode: Mode, corpus: &str) -> St
     format!("{}{next}\n", parts.join(", "))
 }
 
-/// The last run.
+/// The run under review.
 struct Run {
     verdicts: Vec<Verdict>,
     failed: HashSet<String>,
@@ -296,7 +296,7 @@ impl OneFile<'_> {
                 Change::Add(one) => (std::slice::from_ref(one), None),
                 Change::Remove(line) => (&[][..], Some(*line)),
             };
-            // Alone first: what cannot be written takes nothing else with it.
+            // Each proposal is tried alone first, so that one that cannot be written does not prevent the others.
             let edited = match self.file.edit_expectations(&text, one_new, one_gone.as_slice()) {
                 Ok(edited) => edited,
                 Err(error) => {
@@ -338,7 +338,7 @@ impl OneFile<'_> {
         }
         if proposal.example.unconfirmed {
             self.console
-                .print("  only the reference says so: find out who is wrong\n");
+                .print("  only the reference disagrees: find out which engine is wrong\n");
         }
         let mut shown = format!(
             "{}\n",
@@ -357,7 +357,7 @@ impl OneFile<'_> {
         self.console.print(&shown);
     }
 
-    /// Asks what to do. The end of the input is `q`.
+    /// Asks whether to accept a proposal. The end of the input counts as `q`.
     fn ask(&mut self, nth: usize, all: usize) -> bool {
         loop {
             self.console.print(&format!(
@@ -384,7 +384,7 @@ impl OneFile<'_> {
         }
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     fn write(&mut self, before: &str, new: &[NewExpectation], gone: &[u32]) {
         let edited = match self.file.edit_expectations(before, new, gone) {
             Ok(edited) => edited,

@@ -32,7 +32,7 @@ pub struct ExplainOptions {
     pub case: Vec<String>,
     /// The folder of case files.
     pub cases: Option<PathBuf>,
-    /// Which engines.
+    /// The selected engines.
     pub engines: EngineChoice,
     /// Whether a lane that a load masks off without `other` holds zero, and not an undefined value.
     pub masked_zero: bool,
@@ -51,7 +51,7 @@ pub struct ExplainOptions {
 /// More cases than this are listed instead of explained.
 const MAX_CASES: usize = 5;
 
-/// Explains, and answers with the exit code.
+/// Explains, and returns the exit code.
 pub fn explain(options: &ExplainOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let palette = console.palette();

@@ -35,7 +35,7 @@ pub struct BaselineOptions {
     pub output: Option<PathBuf>,
 }
 
-/// Why a baseline, or the run before, cannot be used.
+/// The reason why a baseline, or the run before, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
     /// The run would overwrite its baseline.
@@ -125,7 +125,7 @@ const BASELINE_HELP: &str =
 const BEFORE_HELP: &str =
     "  = help: run once without `--last-failed`, or name the folder of that run's reports: `--out DIR`";
 
-/// The most cases that a message names.
+/// The maximum number of cases that a message names.
 const MAX_NAMED_CASES: usize = 8;
 
 /// The criteria by which a run passes.
@@ -329,7 +329,7 @@ impl PreviousRun {
     }
 }
 
-/// `cerith report baseline`: prints or writes one, and answers with the exit code.
+/// `cerith report baseline`: prints or writes one, and returns the exit code.
 pub fn write_baseline(options: &BaselineOptions, console: &dyn Console) -> Exit {
     let made = match build_baseline(options) {
         Ok(made) => made,

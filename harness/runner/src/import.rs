@@ -28,7 +28,7 @@ pub struct ImportOptions {
     pub out: Option<PathBuf>,
 }
 
-/// Why no case file is written.
+/// The reason why no case file is written.
 #[derive(Debug, thiserror::Error)]
 enum ImportError {
     #[error(transparent)]
@@ -71,7 +71,7 @@ enum ImportError {
     Broken(String),
 }
 
-/// Imports, and answers with the exit code.
+/// Imports, and returns the exit code.
 pub fn import(options: &ImportOptions, console: &dyn Console) -> Exit {
     match write_case_file(options) {
         Ok(written) => {

@@ -19,7 +19,7 @@ use crate::judge::{CaseResult, Judge};
 use crate::output::Output;
 use crate::pipeline;
 
-/// A verdict, with what the case's kernels use of the language.
+/// A verdict, with the language features that the case's kernels use.
 pub struct Judged {
     place: usize,
     /// The verdict.

@@ -7,7 +7,7 @@ use cerith_tile::source::{SourceFile, Sources};
 
 use crate::corpus::{CorpusError, Selected};
 
-/// Why a file names no kernel.
+/// The reason why a file names no kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The case file cannot be read.

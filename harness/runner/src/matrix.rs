@@ -39,21 +39,21 @@ pub struct MatrixOptions {
     pub builds: Vec<Side>,
     /// The folder of case files, as in `cerith run`.
     pub cases: Option<PathBuf>,
-    /// Which part of Triton is tried.
+    /// The part of Triton to test.
     pub engine: TritonPart,
     /// Output format.
     pub format: MatrixFormat,
     /// The folder of the stream and the reports of the run.
     pub out: Option<PathBuf>,
-    /// How many cases to run at once.
+    /// The number of cases to run at once.
     pub jobs: Option<u16>,
-    /// Do not install toolchains; use those that are installed.
+    /// Use only installed toolchains.
     pub offline: bool,
     /// Show every case that is not the same in all versions.
     pub verbose: bool,
 }
 
-/// Why there is no matrix.
+/// The reason why there is no matrix.
 #[derive(Debug, thiserror::Error)]
 enum MatrixError {
     #[error(transparent)]
@@ -74,7 +74,7 @@ enum MatrixError {
     Blocked(#[from] Blocked),
 }
 
-/// Runs all versions, and answers with the exit code.
+/// Runs all versions, and returns the exit code.
 pub fn run_matrix(options: &MatrixOptions, host: Host<'_>) -> Exit {
     match compare_versions(options, host) {
         Ok(exit) => exit,

@@ -31,7 +31,7 @@ pub struct MergeOptions {
 /// How much is printed at once.
 const PRINTED: usize = 1 << 16;
 
-/// Why the merged stream cannot be written. Fits after "failed to ".
+/// The reason why the merged stream cannot be written. Fits after "failed to ".
 #[derive(Debug, thiserror::Error)]
 enum MergeError {
     #[error(transparent)]
@@ -40,7 +40,7 @@ enum MergeError {
     Print(io::Error),
 }
 
-/// Merges, and answers with the exit code.
+/// Merges, and returns the exit code.
 pub fn merge(options: &MergeOptions, console: &dyn Console) -> Exit {
     if let Some(lost) = find_overwritten(options) {
         console.note(&format!(

@@ -6,7 +6,7 @@ use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::{AddError, Damage, HomeError, ToolchainId, WorkerFailure};
 
-/// Why an engine cannot run.
+/// The reason why an engine cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Workers must not read the corpus.
@@ -57,7 +57,7 @@ pub enum OpenError {
     /// Its environment cannot be made again.
     #[error("{reason} (failed to {error})")]
     Renew {
-        /// Why it cannot be used.
+        /// The reason why it cannot be used.
         reason: String,
         /// The cause.
         error: Box<AddError>,

@@ -6,7 +6,7 @@ use cerith_engine::{EngineId, Ptx};
 use cerith_report::KnownDetail;
 use cerith_toolchain::ToolchainId;
 
-/// Which corpus, and which part of it.
+/// The corpus, and the selected part of it.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Areas, case files, ids or patterns. Without any, all cases.
@@ -15,7 +15,7 @@ pub struct Selection {
     pub cases: Option<PathBuf>,
 }
 
-/// Which engines.
+/// The selected engines.
 #[derive(Clone, Debug, Default)]
 pub struct EngineChoice {
     /// The engines. Without any, the default ones of the corpus.

@@ -245,7 +245,7 @@ impl<'a> Output<'a> {
         store.give_up();
     }
 
-    /// Ends the stream, writes the reports, and answers with the exit code. The summary is shown last, when all is written.
+    /// Ends the stream, writes the reports, and returns the exit code. The summary is shown last, when all is written.
     pub fn finish(self, began: Instant, interrupted: bool) -> Exit {
         self.finish_after(began.elapsed().as_secs_f64(), interrupted)
     }

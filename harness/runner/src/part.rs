@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cerith_files::Partial;
 
-/// Why a file cannot be written. Fits after "failed to ".
+/// The reason why a file cannot be written. Fits after "failed to ".
 #[derive(Debug, thiserror::Error)]
 pub enum PartError {
     /// It cannot be created.

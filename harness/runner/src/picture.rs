@@ -60,7 +60,7 @@ pub fn draw_storage(storage: StorageId, bytes: usize, tensors: &[NamedTensor]) -
     text
 }
 
-/// Which bytes a tensor covers.
+/// The bytes that a tensor covers.
 fn cover(tensor: &Tensor, bytes: usize) -> Vec<bool> {
     let mut covered = vec![false; bytes];
     let size = tensor.element_size();

@@ -29,9 +29,9 @@ pub struct RecordOptions {
     pub max_bytes: u64,
     /// The most that each process writes, compressed.
     pub max_size: u64,
-    /// Which launches of a kernel are kept.
+    /// The launches of a kernel to keep.
     pub sample: String,
-    /// Which configuration an autotuner takes if there is no GPU to measure them with.
+    /// The configuration that an autotuner uses if there is no GPU to measure them.
     pub config: u32,
     /// Judge each launch that is kept before it runs.
     pub preflight: bool,
@@ -47,7 +47,7 @@ pub struct RecordOptions {
 /// it is not part of a corpus.
 const PARTS: &str = ".parts";
 
-/// Why a program cannot be recorded.
+/// The reason why a program cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 enum RecordError {
     #[error("error: failed to make a recording: {error}{}", describe_collect_help(error))]
@@ -90,7 +90,7 @@ fn describe_start_help(error: &io::Error) -> &'static str {
     }
 }
 
-/// Records, and answers with the exit code: the program's own, if it is not 0.
+/// Records, and returns the exit code: the program's own, if it is not 0.
 pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let fail = |error: &RecordError| {

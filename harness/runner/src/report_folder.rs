@@ -63,7 +63,7 @@ pub enum Blocked {
     Obstacle(Obstacle),
 }
 
-/// Why there is no stream on disk.
+/// The reason why there is no stream on disk.
 #[derive(Debug)]
 pub enum NoStore {
     /// The run must not start.
@@ -81,7 +81,7 @@ impl From<io::Error> for NoStore {
     }
 }
 
-/// Why reports cannot be written.
+/// The reason why reports cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// A file cannot be read or moved.

@@ -27,11 +27,11 @@ use cerith_interp::Checks;
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Which cases.
+    /// The selected cases.
     pub selection: Selection,
-    /// Which engines.
+    /// The selected engines.
     pub engines: EngineChoice,
-    /// How many cases to run at once.
+    /// The number of cases to run at once.
     pub jobs: Option<u16>,
     /// Run one part of N: `2/8` is every eighth case beginning with the second.
     pub shard: Option<Shard>,
@@ -57,7 +57,7 @@ pub struct RunOptions {
     pub reports: ReportOptions,
 }
 
-/// Why a run cannot begin.
+/// The reason why a run cannot begin.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     #[error(transparent)]
@@ -75,7 +75,7 @@ enum RunError {
     Schedules,
 }
 
-/// Runs, and answers with the exit code.
+/// Runs, and returns the exit code.
 pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
     let began = Instant::now();
     let console = host.console;

@@ -77,7 +77,7 @@ impl<'a> Blaming<'a> {
         Ok(())
     }
 
-    /// Which stage is wrong of each compiled one among these engines.
+    /// Finds the wrong stage of each compiled engine among these.
     ///
     /// # Errors
     /// Cerith was told to stop.
@@ -263,7 +263,7 @@ impl Stages {
         })
     }
 
-    /// Which Triton, and for what GPU: `Triton 3.6.0 for sm_80`.
+    /// The Triton and its target: `Triton 3.6.0 for sm_80`.
     pub fn describe(&self) -> String {
         format!("Triton {} for {}", self.toolchain, self.target)
     }

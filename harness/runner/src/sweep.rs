@@ -35,23 +35,23 @@ use crate::pipeline;
 /// Options of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepOptions {
-    /// Which cases.
+    /// The cases to sweep.
     pub selection: Selection,
     /// A compiler: `cuda@3.9.0`, or `ptx@3.9.0`, which needs no GPU.
     pub engines: Vec<EngineId>,
-    /// Which axes.
+    /// The axes of the variants, such as `num_warps`.
     pub axes: Vec<String>,
-    /// Judge what `cerith exec` wrote for a bundle made with `cerith bundle --sweep`.
+    /// Files that `cerith exec` wrote for a bundle of `cerith bundle --sweep`. They are judged, and nothing is executed.
     pub results: Vec<PathBuf>,
-    /// How many cases to work on at once.
+    /// The number of cases to process at once.
     pub jobs: Option<u16>,
-    /// Do not install toolchains; use those that are installed.
+    /// Use only installed toolchains.
     pub offline: bool,
     /// Output format, and the folder of reports.
     pub reports: ReportOptions,
 }
 
-/// Sweeps, and answers with the exit code.
+/// Runs the sweep, and returns the exit code.
 pub fn sweep(options: &SweepOptions, host: Host<'_>) -> Exit {
     let began = Instant::now();
     let console = host.console;
@@ -150,7 +150,7 @@ pub fn parse_axes(axes: &[String]) -> Result<Axes, AxesError> {
 #[error("error: --axis: {0}")]
 pub struct AxesError(#[from] BadVariant);
 
-/// Why there is nothing to sweep.
+/// The reason why there is nothing to sweep.
 #[derive(Debug, thiserror::Error)]
 enum SweepError {
     #[error(
@@ -177,17 +177,17 @@ impl SweepError {
 
 /// The source of outcomes.
 enum Source {
-    /// From compilers of this machine.
+    /// Compilers of this machine.
     Live { axes: Axes, makers: Vec<Maker> },
-    /// From files.
+    /// Files of results.
     Results(Pile),
 }
 
-/// A compiler, and who executes what it makes.
+/// A compiler, with the executor of its code.
 enum Maker {
-    /// GPUs.
+    /// Executes machine code on the GPUs of this machine.
     Gpu(EngineId, Box<Compiler>, Arc<Executor>),
-    /// This machine, as PTX.
+    /// Executes PTX, without a GPU.
     Here(Ptx),
 }
 
@@ -224,7 +224,7 @@ impl Maker {
     }
 }
 
-/// The GPUs of this machine.
+/// Starts the executor for the GPUs of this machine.
 fn start_executor() -> Result<Arc<Executor>, SweepError> {
     Executor::start(Options::default())
         .map(Arc::new)
@@ -276,7 +276,7 @@ impl Source {
         }
     }
 
-    /// The engines, by number, with results of a case.
+    /// The numbers of the engines that have results of a case.
     fn engines_of(&self, case: &str) -> Vec<usize> {
         match self {
             Self::Live { makers, .. } => (0..makers.len()).collect(),
@@ -322,14 +322,14 @@ impl Source {
     }
 }
 
-/// Whether the reference says that a case has no defined answer: then there is nothing to sweep.
+/// Whether a case has undefined behaviour, so that its variants may differ.
 pub fn is_undefined(case: &Case, version: Version, reference: &Reference) -> Result<bool, Failure> {
     use cerith_engine::Trap;
     let run = reference.run(case, cerith_tile::rules::Rules::from_version(version))?;
     Ok(matches!(run.outcome, Outcome::Trapped(Trap::Undefined, _)))
 }
 
-/// Why the variants of a case cannot be judged.
+/// The reason why the variants of a case cannot be judged.
 enum Trouble {
     /// The input does not fit.
     Given(Box<Problem>),
@@ -343,7 +343,7 @@ impl From<Failure> for Trouble {
     }
 }
 
-/// Executes what can be executed.
+/// Executes the variants that compiled.
 fn execute_on_gpu(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<Samples, Failure> {
     let jobs: Vec<Arc<Job>> = compiled
         .iter()
@@ -379,7 +379,7 @@ fn execute_on_gpu(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> 
     Ok(samples)
 }
 
-/// Executes the PTX of the variants that can be executed.
+/// Executes the PTX of the variants that compiled.
 fn execute_ptx(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Samples, Failure> {
     let mut samples = Samples::default();
     for Compiled {
@@ -409,7 +409,7 @@ fn execute_ptx(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Sample
         };
         let outcome = ptx.execute_varied(&varied, variant, job.compiled)?;
         if let Outcome::Unsupported(complaint) | Outcome::Exhausted(complaint) = &outcome {
-            // Nothing that a GPU could not do.
+            // It may still run on a GPU.
             let why = format!("not executed here: {}", complaint.message);
             samples.not_applicable.push((variant, why));
             continue;
@@ -446,7 +446,7 @@ fn add_sample(
     Ok(())
 }
 
-/// Judges a case; nothing if the run was stopped.
+/// Judges a case; `None` if the run was stopped.
 fn judge_entry(
     entry: &Entry,
     engine: usize,

@@ -19,7 +19,7 @@ pub struct Readable {
 }
 
 impl Readable {
-    /// The modules of a corpus, and what they import from beside them.
+    /// The modules of a corpus, and the modules beside them that they import.
     pub fn new(corpus: &Corpus, root: &Path) -> Self {
         let sources = corpus.sources();
         let modules = (0..).map_while(|number| sources.get(SourceId(number)));

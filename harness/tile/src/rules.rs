@@ -92,7 +92,7 @@ rules! {
     /// A Python scalar operand takes the dtype of the tensor beside it when the kinds fit.
     WeakPythonScalars: since (3, 2, 0), "triton#4613, commit e14ee2d70e";
     /// A module's `X: tl.constexpr = 1` no longer makes `X` a constexpr; only `X = tl.constexpr(1)` does.
-    AnnotatedGlobalsAreNoConstexprs: since (3, 3, 0), "wheels 3.2.0 and 3.3.1, code_generator.py";
+    AnnotatedGlobalsAreNotConstexprs: since (3, 3, 0), "wheels 3.2.0 and 3.3.1, code_generator.py";
     /// Parameters annotated with float types, `int` or `float` have that type; before, only integer widths and `bool`.
     FloatAnnotationsAreTypes: since (3, 4, 0), "wheels 3.3.1 and 3.4.0, runtime/jit.py";
     /// A constexpr that a `@triton.jit` function returns stays a constexpr; before, it became a tensor.

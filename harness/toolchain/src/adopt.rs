@@ -17,7 +17,7 @@ use crate::probe::{ProbeError, probe};
 use crate::request::Device;
 use crate::uncontained;
 
-/// A Python cannot be adopted. Fits behind "failed to ".
+/// A Python cannot be adopted. Fits after "failed to ".
 #[derive(Debug, thiserror::Error)]
 pub enum AdoptError {
     /// There is no such program.

@@ -31,7 +31,7 @@ pub struct Cache {
     states: States,
 }
 
-/// The name of a kept compilation: its toolchain's folder, and the hash of what decides it.
+/// The name of a cached compilation: its toolchain's folder, and the hash of its inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     toolchain: String,

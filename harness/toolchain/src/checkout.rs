@@ -98,7 +98,7 @@ fn resolve_links(path: &Path) -> PathBuf {
     }
 }
 
-/// Why the index of a work tree cannot be read.
+/// The reason why the index of a work tree cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum IndexError {
     #[error(transparent)]

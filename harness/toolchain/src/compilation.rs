@@ -61,7 +61,7 @@ pub struct Compilation {
     pub configs: usize,
     /// The module's printed text.
     pub stdout: String,
-    /// The end of what the compiler said on stderr, where MLIR and LLVM complain.
+    /// The end of the compiler's stderr, which has the errors of MLIR and LLVM.
     pub stderr: String,
     /// Time in the worker, without the transport.
     pub seconds: Duration,

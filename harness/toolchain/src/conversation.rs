@@ -33,7 +33,7 @@ const BURIAL: Duration = Duration::from_mins(1);
 /// The interval of checks whether a process is gone.
 const LOOKED_EVERY: Duration = Duration::from_millis(2);
 
-/// Which bytes of standard error are kept.
+/// The part of standard error that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StderrPart {
     /// So many from the beginning: what failed first.
@@ -42,7 +42,7 @@ pub enum StderrPart {
     Last(usize),
 }
 
-/// Why a frame did not come, or could not be sent.
+/// The reason why a frame did not come, or could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// The process closed its pipe.

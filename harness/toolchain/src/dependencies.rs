@@ -47,7 +47,7 @@ pub(crate) enum DependencyKind {
 pub(crate) struct Dependencies {
     /// When the process started that runs user code, in nanoseconds since 1970. A file that changed later may not be what it read.
     since: i64,
-    /// Why the files are not all that the compilation depends on.
+    /// The reason why the files are not all that the compilation depends on.
     untracked: Option<String>,
     files: Vec<(DependencyKind, PathBuf)>,
 }

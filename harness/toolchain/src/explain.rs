@@ -78,8 +78,8 @@ pub enum AddError {
     },
     /// The package index cannot be reached.
     #[error(
-        "reach the package index: there seems to be no network ({reason}); `cerith toolchain adopt PYTHON` takes a Python that \
-         has Triton, and `--offline` asks for no network"
+        "reach the package index: the network seems to be down ({reason}); `cerith toolchain adopt PYTHON` uses a Python that \
+         has Triton, and `--offline` needs no network"
     )]
     NoNetwork {
         /// The installer's words.
@@ -216,7 +216,7 @@ pub(crate) fn explain_output(
                 package,
                 version,
                 hint: format!(
-                    "there is no wheel of it for this Python on {}; `cerith toolchain adopt PYTHON` takes a Python that has Triton",
+                    "there is no wheel of it for this Python on {}; `cerith toolchain adopt PYTHON` uses a Python that has Triton",
                     std::env::consts::ARCH
                 ),
             };
@@ -301,8 +301,8 @@ ERROR: No matching distribution found for torch==2.9.1",
              establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/triton/
 ERROR: Could not find a version that satisfies the requirement triton==3.1.0 (from versions: none)
 ERROR: No matching distribution found for triton==3.1.0",
-            "reach the package index: there seems to be no network (Temporary failure in name resolution); `cerith toolchain \
-             adopt PYTHON` takes a Python that has Triton, and `--offline` asks for no network",
+            "reach the package index: the network seems to be down (Temporary failure in name resolution); `cerith toolchain \
+             adopt PYTHON` uses a Python that has Triton, and `--offline` needs no network",
         );
         check(
             "3.9.0",
@@ -330,7 +330,7 @@ ERROR: No matching distribution found for triton==3.9.0",
 ERROR: No matching distribution found for triton==3.1.0",
             &format!(
                 "find triton 3.1.0 in the package index: there is no wheel of it for this Python on {}; `cerith toolchain adopt \
-                 PYTHON` takes a Python that has Triton",
+                 PYTHON` uses a Python that has Triton",
                 std::env::consts::ARCH
             ),
         );

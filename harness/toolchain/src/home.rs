@@ -51,7 +51,7 @@ pub enum HomeError {
         home: PathBuf,
         /// The work tree that it lies in.
         tree: PathBuf,
-        /// Why its index can't be read.
+        /// The reason why its index can't be read.
         reason: String,
     },
     /// A file system error.
@@ -172,7 +172,7 @@ impl Home {
         found
     }
 
-    /// Why the toolchain of this name cannot be used, with a fix; `None` if it can, or is not installed.
+    /// The reason why the toolchain of this name cannot be used, with a fix; `None` if it can, or is not installed.
     pub fn why_broken(&self, id: &ToolchainId) -> Option<String> {
         if let Some(toolchain) = self.find(id) {
             return toolchain.explain_missing();

@@ -43,7 +43,7 @@ pub struct InductorRequest {
 /// A launch that the generated wrapper makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emitted {
-    /// Which of the runs, from 0.
+    /// The number of the run, from 0.
     pub run: usize,
     /// Index into [`InductorRequest::modes`].
     pub mode: usize,

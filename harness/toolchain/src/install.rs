@@ -404,7 +404,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Has the new toolchain say what it holds, and a worker of it run a kernel.
+    /// Queries the new toolchain for its contents, and runs a kernel in one of its workers.
     fn verify(&self) -> Result<Contents, AddError> {
         self.step("trying it".to_owned());
         let broken = |reason: String| AddError::Broken {

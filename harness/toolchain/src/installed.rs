@@ -108,7 +108,7 @@ impl Toolchain {
         )
     }
 
-    /// Why it cannot be used, if its Python is gone, and how to fix it.
+    /// The reason why it cannot be used, if its Python is gone, and how to fix it.
     pub fn explain_missing(&self) -> Option<String> {
         let python = self.python();
         let id = &self.contents.id;

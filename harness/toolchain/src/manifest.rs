@@ -301,7 +301,7 @@ fn list_files(root: &Path) -> BTreeMap<String, Stamp> {
 fn visit(root: &Path, folder: &str, depth: usize, found: &mut BTreeMap<String, Stamp>) {
     for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
         let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-        // Links count as what they lead to, and one that leads nowhere as nothing.
+        // A link counts as its target, and a dangling link does not count.
         let metadata = match entry.file_type() {
             Ok(kind) if !kind.is_symlink() => entry.metadata(),
             _ => fs::metadata(entry.path()),

@@ -10,7 +10,7 @@ use crate::{Pool, Request, WorkerFailure};
 /// Names of functions, types and constants, in order, by where a kernel finds them: `tl`, `tl.math`, `tensor`, ….
 pub type PublicNames = BTreeMap<String, Vec<String>>;
 
-/// Why there is no list.
+/// The reason why there is no list.
 #[derive(Debug)]
 pub enum NamesError {
     /// The worker did not answer.

@@ -18,7 +18,7 @@ const PREFIX: &str = "cerith-python-";
 const USED: &str = "used";
 
 /// The folders of other versions of Cerith are removed if they were not used for this time.
-const UNUSED_MOST: Duration = Duration::from_hours(24 * 30);
+const MAX_UNUSED: Duration = Duration::from_hours(24 * 30);
 
 /// The folder of these packages in `run`, which only this user writes. It is made if it is missing. `None` if it cannot be made, or has
 /// other contents.
@@ -95,7 +95,7 @@ fn remove_unused(run: &Path, own: &str) {
         let age = used
             .and_then(|data| data.modified())
             .map(|at| SystemTime::now().duration_since(at));
-        if is_other && age.is_ok_and(|age| age.is_ok_and(|age| age > UNUSED_MOST)) {
+        if is_other && age.is_ok_and(|age| age.is_ok_and(|age| age > MAX_UNUSED)) {
             let _ = scratch::remove(&path);
         }
     }
@@ -160,7 +160,7 @@ mod tests {
             .write(true)
             .open(old.join(USED))
             .expect("open");
-        used.set_modified(SystemTime::now() - 2 * UNUSED_MOST)
+        used.set_modified(SystemTime::now() - 2 * MAX_UNUSED)
             .expect("set");
         let new = find_kept(run.path(), &[("three", &[("a.py", "")])]).expect("made");
         assert_eq!(

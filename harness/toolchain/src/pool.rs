@@ -40,7 +40,7 @@ pub struct Pool {
     files: Vec<PathBuf>,
     /// These folders, and those that the files are in.
     roots: Vec<PathBuf>,
-    /// Which requests may share a process.
+    /// The rule for requests that may share a process.
     group: Group,
     /// Folders that workers may read because of the toolchain, once known.
     toolchain_reach: Arc<Mutex<Option<Vec<PathBuf>>>>,
@@ -369,7 +369,7 @@ impl Pool {
         }
     }
 
-    /// Why no worker started: because the toolchain is damaged, if it is.
+    /// The reason why no worker started: because the toolchain is damaged, if it is.
     fn explain(&self, failure: WorkerFailure) -> WorkerFailure {
         let WorkerFailure::Start { toolchain, reason } = failure else {
             return failure;

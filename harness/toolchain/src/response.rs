@@ -66,7 +66,7 @@ pub struct Raised {
 }
 
 impl Raised {
-    /// The exception at the end of the chain: what went wrong, without what it was wrapped in.
+    /// The exception at the end of the chain, without the exceptions that wrap it.
     pub fn root(&self) -> &PythonError {
         static NONE: PythonError = PythonError {
             kind: String::new(),

@@ -111,12 +111,12 @@ enum GridHeader<'a> {
     Global(&'a str),
 }
 
-/// Which requests may be done in the same process.
+/// The rule for requests that may share a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// Those of the same files, as far as they don't ask for a process of their own.
+    /// Requests with the same files share a process, unless one requires its own.
     File,
-    /// All: Cerith generated the files.
+    /// All requests share a process, because Cerith generated the files.
     Generated,
 }
 

@@ -39,27 +39,27 @@ const STDERR_KEPT: usize = 16 * 1024;
 /// The interval of checks of a worker's usage.
 const WATCHED_EVERY: Duration = Duration::from_millis(100);
 
-/// Bytes of files that a worker may have: in its folder, and open without a name.
-const FILES_MOST: u64 = 1 << 30;
+/// The maximum size of all files of a worker, in its folder or open without a name, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Bytes of one file.
-const FILE_MOST: u64 = 256 << 20;
+/// The maximum size of one file, in bytes.
+const MAX_FILE: u64 = 256 << 20;
 
-/// Files, links and folders in a worker's folder.
-const ENTRIES_MOST: usize = 20_000;
+/// The maximum number of files, links and folders in a worker's folder.
+const MAX_ENTRIES: usize = 20_000;
 
-/// Processes and threads of a worker and of those that it starts.
-const PROCESSES_MOST: usize = 64;
-const THREADS_MOST: u64 = 512;
+/// The maximum numbers of processes and threads of a worker, including the processes that it starts.
+const MAX_PROCESSES: usize = 64;
+const MAX_THREADS: u64 = 512;
 
-/// Open files of each.
-const OPEN_MOST: u64 = 1024;
+/// The maximum number of open files of each process.
+const MAX_OPEN: u64 = 1024;
 
-/// Growth after which a worker is replaced. What grows is in Triton and NumPy, or in modules of the user's.
-const GROWTH_MOST: u64 = 1 << 30;
+/// The growth of memory, in bytes, after which a worker is replaced. Triton, NumPy or the user's modules cause it.
+const MAX_GROWTH: u64 = 1 << 30;
 const GROWTH_EVERY: u32 = 64;
 
-/// More than any answer has.
+/// Limits that no valid answer reaches.
 const LIMITS: FrameLimits = FrameLimits {
     header: 64 << 20,
     blobs: 1 << 46,
@@ -70,7 +70,7 @@ const TWICE: &str = "more than one answer";
 
 /// The maximum length of an answer: a multiple of the request's, and additional bytes.
 const ANSWER_TIMES: u64 = 16;
-const ANSWER_MOST: u64 = 256 << 20;
+const MAX_ANSWER: u64 = 256 << 20;
 
 /// The setup of a new worker.
 #[derive(Debug)]
@@ -110,12 +110,12 @@ pub(crate) struct Worker {
     /// Whose files the last request was of, where that matters.
     source: Option<Hash>,
     /// Bytes that an answer may have.
-    answer_most: u64,
+    max_answer: u64,
     /// Whether processes that it forks one after the other could leave each other something.
     is_shared: bool,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum Stop {
     /// The process is gone, or late, or sends no frames.
     Silence(Silence),
@@ -236,18 +236,14 @@ impl Worker {
             answered_requests: 0,
             watched: Instant::now(),
             source: None,
-            answer_most: ANSWER_MOST,
+            max_answer: MAX_ANSWER,
             is_shared: false,
         };
         if let Some(pid) = worker.group() {
             let kept = mode.has_gpu();
             limit(pid, Resource::Core, 0)?;
-            limit(pid, Resource::Fsize, FILE_MOST)?;
-            limit(
-                pid,
-                Resource::Nofile,
-                if kept { 4 * OPEN_MOST } else { OPEN_MOST },
-            )?;
+            limit(pid, Resource::Fsize, MAX_FILE)?;
+            limit(pid, Resource::Nofile, if kept { 4 * MAX_OPEN } else { MAX_OPEN })?;
         }
         Ok(worker)
     }
@@ -301,7 +297,7 @@ impl Worker {
         let now = self
             .group()
             .map(|pid| usage::measure_group(pid, self.scratch.path()).resident);
-        now.is_some_and(|touched| touched.saturating_sub(self.at_start.1) > GROWTH_MOST)
+        now.is_some_and(|touched| touched.saturating_sub(self.at_start.1) > MAX_GROWTH)
     }
 
     /// Ends what executed the files of the last request, and removes what was left for others of those files, where the next
@@ -334,10 +330,10 @@ impl Worker {
     /// Sees that it uses no more than it may.
     fn excess(&self) -> Result<(), Stop> {
         let excess = |most: String| Err(Stop::Excess(most));
-        let contents = self.scratch.measure(ENTRIES_MOST);
+        let contents = self.scratch.measure(MAX_ENTRIES);
         if contents.cut {
             return excess(format!(
-                "{ENTRIES_MOST} files, or folders in each other without end"
+                "{MAX_ENTRIES} files, or folders in each other without end"
             ));
         }
         let usage = self
@@ -354,12 +350,12 @@ impl Worker {
         let shares = self.group().filter(|_| usage.processes > 1);
         let has_touched_more =
             || usage.resident > most && shares.is_none_or(|pid| usage::shared_out(pid) > most);
-        if contents.bytes + usage.nameless > FILES_MOST {
-            excess(format!("{FILES_MOST} bytes of files"))
-        } else if usage.processes > PROCESSES_MOST {
-            excess(format!("{PROCESSES_MOST} processes"))
-        } else if usage.threads > THREADS_MOST {
-            excess(format!("{THREADS_MOST} threads"))
+        if contents.bytes + usage.nameless > MAX_FILE_BYTES {
+            excess(format!("{MAX_FILE_BYTES} bytes of files"))
+        } else if usage.processes > MAX_PROCESSES {
+            excess(format!("{MAX_PROCESSES} processes"))
+        } else if usage.threads > MAX_THREADS {
+            excess(format!("{MAX_THREADS} threads"))
         } else if self.at_start.1 > 0 && has_touched_more() {
             Err(Stop::Memory)
         } else {
@@ -384,7 +380,7 @@ impl Worker {
         read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<(A, bool), WorkerFailure> {
         self.conversation.forget_said();
-        self.answer_most = (frame.len() as u64).saturating_mul(ANSWER_TIMES) + ANSWER_MOST;
+        self.max_answer = (frame.len() as u64).saturating_mul(ANSWER_TIMES) + MAX_ANSWER;
         let deadline = Instant::now() + limits.time + GRACE;
         let limited = self.limit_memory(limits.memory);
         limited.map_err(|error| WorkerFailure::Protocol(format!("its memory cannot be limited: {error}")))?;
@@ -481,7 +477,7 @@ impl Worker {
     }
 
     fn send(&mut self, frame: &[u8], deadline: Instant) -> Result<(), Stop> {
-        let (mut rest, most) = (frame, self.answer_most);
+        let (mut rest, most) = (frame, self.max_answer);
         self.wait_in_slices(deadline, |conversation, slice| {
             conversation.send(&mut rest, most, slice)
         })
@@ -489,7 +485,7 @@ impl Worker {
 
     /// The next frame; an error if a second one came with it, because a worker waits for each answer.
     fn receive(&mut self, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Stop> {
-        let most = self.answer_most;
+        let most = self.max_answer;
         let frame = self.wait_in_slices(deadline, |conversation, slice| conversation.receive(most, slice))?;
         if self.conversation.has_more() {
             return Err(Stop::Twice);
@@ -522,7 +518,7 @@ impl Worker {
         excess
     }
 
-    /// Sees the process off, whose pipe is closed: how it ended, or what it was killed with.
+    /// Waits for a process with a closed pipe, and returns how it ended, or the signal that killed it.
     fn end(&mut self) -> Exit {
         let killed = Exit::Signal(Signal::KILL.as_raw());
         self.conversation.end(LAST_BREATH).unwrap_or(killed)

@@ -85,8 +85,8 @@ launches:
   - { grid: [1], args: { out: out } }
 ";
 
-/// Runs these launches with the interpreters of a panel. Removes interpreters with other results than the known ones from the
-/// panel, and returns them with a description of the wrong result.
+/// Runs these launches with the interpreters of a panel. If the results of an interpreter differ from the known ones,
+/// removes it from the panel. Returns the removed interpreters with a description of the wrong result.
 pub fn run_canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
     let tried = panel.other_engines().iter();
     let wrong: Vec<(EngineId, String)> = tried

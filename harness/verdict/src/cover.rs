@@ -9,7 +9,7 @@ use cerith_tile::DType;
 
 /// A view of a storage, and how its elements lie.
 struct StorageView<'a> {
-    /// Which of all views.
+    /// The number of the view among all views.
     nth: usize,
     tensor: &'a Tensor,
     layout: ViewLayout,

@@ -14,12 +14,12 @@ use crate::difference::Spans;
 use crate::expectation::{Assessment, Testimony, has_happened};
 use crate::verdict::{Standing, Verdict};
 
-/// Which engines fail a case by giving no answer.
+/// The engines that must have an outcome in every case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// Engines that were asked for by name.
+    /// Engines that the user named.
     pub named_engines: Vec<EngineId>,
-    /// Whether silent engines are let through.
+    /// Whether the named engines may lack an outcome.
     pub silence_allowed: bool,
 }
 

@@ -47,7 +47,7 @@ pub trait Tolerance {
         Vec::new()
     }
 
-    /// Why it is [`Accepted::Unknown`], if more is known.
+    /// The reason why it is [`Accepted::Unknown`], if more is known.
     fn unknown_reason(&self) -> Option<String> {
         None
     }
@@ -85,7 +85,7 @@ pub struct Element {
     pub zone: Zone,
     /// First byte, from the start of the zone.
     pub byte: usize,
-    /// Bytes.
+    /// The size in bytes.
     pub size: usize,
     /// The dtype in which the bytes are seen; `None` for bytes that no tensor shows.
     pub dtype: Option<DType>,
@@ -576,7 +576,7 @@ fn compare_guards(result: &mut Comparison, left: &Memory, right: &Memory, id: St
         (Zone::Before, left_before, right_before),
         (Zone::Behind, left_behind, right_behind),
     ] {
-        // An engine may keep less guard zone than the layout has; what it has is compared.
+        // An engine may keep a smaller guard zone than the layout has; only that part is compared.
         let len = a.len().min(b.len());
         let mut at = 0;
         while at < len {

@@ -1,4 +1,4 @@
-//! Compares the reference with what the case file gives ([`Case::given`]).
+//! Compares the reference with the contents that the case file gives ([`Case::given`]).
 //!
 //! All engines get a case's tensors, layouts and arguments from the same code of ours. If that code is wrong, they may all agree.
 //! The contents in a case file come from elsewhere, so a reference with other contents is wrong, no matter which engines agree

@@ -17,7 +17,7 @@ pub struct LeftOut {
     pub undefined_tensors: Vec<String>,
 }
 
-/// The undefined bytes of what the reference left, storage by storage, without those that have none.
+/// The undefined bytes in the reference's memory, by storage. Storages without such bytes are omitted.
 pub(crate) fn left_out(memory: &Memory) -> Vec<LeftOut> {
     memory
         .ids()

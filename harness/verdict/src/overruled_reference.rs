@@ -1,5 +1,5 @@
 //! Decides whether to suspect the reference: engines may overrule it, or its own answer may contradict the case file or a record.
-//! A note names the engines that do not overrule it only because they share code.
+//! If engines fail to overrule it only because they share code, the verdict gets a note that names them.
 //!
 //! See [`crate::trial`] for the rest of a trial.
 
@@ -18,7 +18,8 @@ use crate::witness::{Undefined, Witness, count_independent, join_names};
 type Suspicion<'w> = (String, Vec<(Witness<'w>, Kind, Option<Comparison>)>);
 
 impl<'a> Hearing<'a, '_> {
-    /// The reason to suspect a reference from which the witnesses `rest` differ, if any.
+    /// Finds a reason to suspect the reference, from which the witnesses `rest` differ: a record that used to agree differs now, or
+    /// only engines that should differ agree.
     pub(crate) fn find_suspicion(
         &self,
         rest: &Dissenters<'_>,
@@ -36,8 +37,8 @@ impl<'a> Hearing<'a, '_> {
                 .collect();
             if !changed.is_empty() {
                 return Some(format!(
-                    "the outcome of {} is recorded, and {said} the reference when it was accepted; a record does not change, \
-                     so the reference has, or the trial",
+                    "the recorded outcome of {} {said} the reference when it was accepted, but differs now; records do not \
+                     change, so the reference or the trial has changed",
                     join_names(changed)
                 ));
             }
@@ -47,7 +48,7 @@ impl<'a> Hearing<'a, '_> {
             return None;
         }
         Some(format!(
-            "only {} confirms it, which is expected to differ here: its agreement now is evidence against the reference",
+            "it is confirmed only by {}, which should differ here: this is evidence against the reference",
             join_names(
                 offenders
                     .iter()
@@ -57,10 +58,10 @@ impl<'a> Hearing<'a, '_> {
         ))
     }
 
-    /// The reason to suspect a reference without an answer, if any, with the witnesses against it: records that agreed with an
-    /// earlier answer. If the case file lists engines that differ from the reference, then the reference had an answer. If the file
-    /// expects exactly this `undefined`, a user has confirmed it.
-    pub(crate) fn lost_answer(&self, reference: Witness<'_>) -> Option<Suspicion<'a>> {
+    /// Finds a reason to suspect a reference without a result. The witnesses against it are records that agreed with an earlier
+    /// result. If the case file lists engines that differ from the reference, then the reference had a result. If the file expects
+    /// exactly this `undefined`, a user has confirmed it, so there is no suspicion.
+    pub(crate) fn find_lost_answer(&self, reference: Witness<'_>) -> Option<Suspicion<'a>> {
         let bench = self.bench;
         let known = &bench.engine_facts;
         let says = match reference.outcome {
@@ -70,7 +71,7 @@ impl<'a> Hearing<'a, '_> {
             _ => return None,
         };
         if known.undefined == Undefined::Otherwise && matches!(reference.outcome, Outcome::Trapped(..)) {
-            let why = format!("the case file has a message other than \"{says}\" for its missing answer");
+            let why = format!("it has no result, but the case file expects a message other than \"{says}\"");
             return Some((why, Vec::new()));
         }
         if known.undefined != Undefined::Unforeseen {
@@ -82,41 +83,41 @@ impl<'a> Hearing<'a, '_> {
             .map(|witness| (*witness, Kind::Trap, None))
             .collect();
         if against.is_empty() {
-            // An engine can only differ from an answer.
+            // An engine can only differ from a result.
             return (!known.offenders.is_empty()).then(|| {
                 let why = format!(
-                    "it has no answer now (\"{says}\"), and the case file says that {} differs from the one that it had",
+                    "it has no result now (\"{says}\"), but the case file says that {} differs from its result",
                     join_names(&known.offenders)
                 );
                 (why, against)
             });
         }
         let why = format!(
-            "it had an answer that the record of {} agreed with, and has none now (\"{says}\"); a record does not change, so the \
-             reference has, or the trial",
+            "the record of {} agreed with its result, but it has none now (\"{says}\"); records do not change, so the reference or \
+             the trial has changed",
             join_names(against.iter().map(|(witness, ..)| witness.id))
         );
         Some((why, against))
     }
 
-    /// The reason to suspect a reference whose results all have undefined values, if any: records in `camp` that agreed with
-    /// defined values of an earlier answer.
-    pub(crate) fn empty_answer(&self, camp: &[Witness<'_>]) -> Option<String> {
+    /// Finds a reason to suspect a reference without any defined value: records in `camp` that agreed with defined values of an
+    /// earlier result.
+    pub(crate) fn find_empty_answer(&self, camp: &[Witness<'_>]) -> Option<String> {
         let known = &self.bench.engine_facts;
         let agreed = camp.iter().map(|witness| witness.id);
         let agreed: Vec<&EngineId> = agreed.filter(|id| known.agreed.contains(id)).collect();
         (known.undefined == Undefined::Unforeseen && !agreed.is_empty()).then(|| {
             format!(
-                "none of its results has a defined value now, and the record of {} agreed with more of them",
+                "it has no defined values now, but the record of {} agreed with defined values of an earlier result",
                 join_names(agreed)
             )
         })
     }
 
-    /// The reason to suspect a reference with an answer, if any: the case file expects none. With such an expectation, no engine
-    /// is blamed for its results. If all engines agree and there is no record, the program may have changed instead: then only
-    /// the expectation is stale.
-    pub(crate) fn found_answer(&self, reference: Witness<'_>, all_agree: bool) -> Option<String> {
+    /// Finds a reason to suspect a reference with a result: the case file expects none. With such an expectation, no engine is
+    /// blamed for its results. If all engines agree and there is no record, the program may have changed instead: then only the
+    /// expectation is stale.
+    pub(crate) fn find_unexpected_answer(&self, reference: Witness<'_>, all_agree: bool) -> Option<String> {
         let doubts = reference.outcome.complaint().is_some_and(Complaint::doubts);
         let foreseen = matches!(
             self.bench.engine_facts.undefined,
@@ -124,13 +125,13 @@ impl<'a> Hearing<'a, '_> {
         );
         let known = &self.bench.engine_facts;
         (foreseen && !doubts && (known.on_record || !all_agree)).then(|| {
-            "the case file says that the program has no answer: now the reference has one, so it is suspect, or the \
-             file is out of date"
+            "the case file says that the program has no result, but the reference has one now: the reference is wrong, or \
+             the file is out of date"
                 .to_owned()
         })
     }
 
-    /// Blames the reference, and of the other engines only those that were expected to differ.
+    /// Blames the reference, and the other engines only if they were expected to differ.
     pub(crate) fn suspect_reference(
         &mut self,
         reference: Witness<'_>,
@@ -185,7 +186,8 @@ impl<'a> Hearing<'a, '_> {
         self.group_witnesses(others)
     }
 
-    /// Among the engines that differ from a lone reference, a camp of two that are independent of it and of each other.
+    /// Finds a camp that overrules a lone reference: at least two engines that agree with each other and share no code, neither
+    /// with the reference nor with each other.
     pub(crate) fn find_overruling(&mut self, rest: &Dissenters<'_>) -> Vec<EngineId> {
         self.find_opposing(rest)
             .iter()
@@ -196,8 +198,8 @@ impl<'a> Hearing<'a, '_> {
             })
     }
 
-    /// Notes why a camp of several engines does not overrule the reference, if different code executed but the outcome came from
-    /// code that they share.
+    /// Notes why a camp of several engines does not overrule the reference: different code executed the kernel, but its outcome
+    /// came from Python code that the engines share.
     pub(crate) fn note_one_witness(&mut self, rest: &Dissenters<'_>) {
         for camp in self.find_opposing(rest) {
             let apart: Vec<&Witness<'_>> = camp.iter().filter(|witness| witness.is_apart()).collect();
@@ -216,7 +218,7 @@ impl<'a> Hearing<'a, '_> {
                     _ => String::new(),
                 };
                 self.verdict.notes.push(format!(
-                    "{} say the same, out of Python that they share{through}: they are one witness",
+                    "{} agree, but through Python code that they share{through}, so they count as one witness",
                     join_names(apart.iter().map(|witness| witness.id))
                 ));
             }

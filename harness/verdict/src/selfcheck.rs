@@ -349,7 +349,7 @@ pub fn run_selfcheck() -> Vec<String> {
         .collect()
 }
 
-/// Why a trial with a known verdict fails: a bug of ours.
+/// The reason why a trial with a known verdict fails: a bug of ours.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 enum TrialError {
     #[error(transparent)]

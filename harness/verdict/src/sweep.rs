@@ -92,7 +92,7 @@ pub struct SweepVerdict {
     pub axes: Vec<(Axis, VerdictKind)>,
     /// Who differs from whom, one pair for each camp and for each variant that differs from itself.
     pub differences: Vec<Unequal>,
-    /// Why it is undefined or inconclusive.
+    /// The reason why it is undefined or inconclusive.
     pub reason: Option<String>,
     /// The bytes of all pairs, counted by result.
     pub bytes: Bytes,

@@ -239,7 +239,7 @@ impl Hearing<'_, '_> {
         }) = reference
         {
             if let Some(reference) = reference
-                && let Some((why, rest)) = self.lost_answer(reference)
+                && let Some((why, rest)) = self.find_lost_answer(reference)
             {
                 return self.suspect_reference(reference, &[], rest, why);
             }
@@ -251,7 +251,7 @@ impl Hearing<'_, '_> {
         }
         match reference {
             Some(reference) if reference.outcome.speaks() => self.by_reference(reference),
-            Some(reference) => match self.lost_answer(reference) {
+            Some(reference) => match self.find_lost_answer(reference) {
                 Some((why, rest)) => self.suspect_reference(reference, &[], rest, why),
                 None => self.by_majority(),
             },
@@ -291,8 +291,8 @@ impl Hearing<'_, '_> {
         let empty = std::mem::replace(&mut self.verdict.vacuous, vacuous);
         self.verdict.vacuous |= empty;
         if let Some(why) = self
-            .found_answer(reference, rest.is_empty())
-            .or_else(|| self.empty_answer(&camp).filter(|_| empty && rest.is_empty()))
+            .find_unexpected_answer(reference, rest.is_empty())
+            .or_else(|| self.find_empty_answer(&camp).filter(|_| empty && rest.is_empty()))
         {
             return self.suspect_reference(reference, &camp, rest, why);
         }

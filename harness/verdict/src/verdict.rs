@@ -109,7 +109,7 @@ pub struct Verdict {
     pub standings: Vec<(EngineId, Standing)>,
     /// Who differs from whom, and how.
     pub differences: Vec<Difference>,
-    /// Why it is undefined or inconclusive.
+    /// The reason why it is undefined or inconclusive.
     pub reason: Option<String>,
     /// Whether the trial compared nothing that the program computed.
     pub vacuous: bool,
@@ -128,7 +128,7 @@ impl Verdict {
             .map(|&(_, standing)| standing)
     }
 
-    /// The known bugs that explain an engine's differences; none if some of them are new.
+    /// The known bugs that explain an engine's differences. Empty if a difference is new.
     pub fn collect_quirks(&self, id: &EngineId) -> Quirks {
         let mut differences = self.differences.iter().filter(|one| one.engine == *id).peekable();
         if differences.peek().is_none() || differences.clone().any(|one| one.explained.is_empty()) {

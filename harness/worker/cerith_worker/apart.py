@@ -54,8 +54,8 @@ class ForkedWorker:
     def __init__(
         self, pipes: tuple[BinaryIO, BinaryIO], served: Served, folders: tuple[_Folders, _Folders] | None
     ) -> None:
-        """`pipes` are those to the other side, which the child does not have. `folders` are the known ones
-        and those of libraries, for `tracked.Reporter`, or None if files are not reported."""
+        """`pipes` lead to the parent, and the child does not have them. `folders` has the known folders and
+        the folders of libraries, for `tracked.Reporter`. It is None if files are not reported."""
         self._pipes = pipes
         self._served = served
         self._folders = folders

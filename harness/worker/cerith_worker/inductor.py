@@ -90,7 +90,7 @@ class Inductor:
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
-        # The fields of the run in a launch frame, or None if launches execute nothing.
+        # The fields of the run in a launch frame. None while launches execute nothing.
         self._run: dict[str, Any] | None = None
         self._launches = 0
         self._written: dict[str, str] = {}

@@ -1,6 +1,6 @@
 //! The Python package `cerith_worker`, as text: what runs inside a toolchain, next to Triton.
 //!
-//! Its modules say what they are for. `cerith-toolchain` starts it and talks to it.
+//! The docstrings of its modules explain them. `cerith-toolchain` starts it and talks to it.
 //!
 //! Invariants: the package needs only Triton and NumPy, and torch or a GPU only for `inductor.py` and `real.py` in workers
 //! started for them; its protocol is [`PROTOCOL`]; this crate does no IO.

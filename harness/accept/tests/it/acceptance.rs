@@ -1,5 +1,4 @@
-//! The values that conforming implementations may store: each of them is accepted, and the range is no wider than
-//! necessary.
+//! Accepted values: every value that a conforming implementation may store is accepted, and the range is not wider than necessary.
 
 use crate::kernels::{self, F32, Kernel, World};
 use cerith_accept::{Acceptance, AcceptanceMap, Accepted};
@@ -107,7 +106,7 @@ fn functions_are_within_a_few_ulp() {
         k.add_binary(BinaryOp::Div, x, y)
     }));
     assert!((4..=6).contains(&count_ulps(low, high)), "{low} {high}");
-    // Too small to be normal: taken and given as zero, or not.
+    // Subnormal operands and results may be flushed to zero.
     let (low, high) = expect_range(accept_result(-100.0, 0.0, |k, x, _| k.add_unary(UnaryOp::Exp, x)));
     assert!(low == 0.0 && high > (-100f32).exp());
     let (low, high) = expect_range(accept_result(1e-40, 0.0, |k, x, _| k.add_unary(UnaryOp::Log, x)));
@@ -124,8 +123,8 @@ fn functions_are_within_a_few_ulp() {
 }
 
 #[test]
-fn signs_that_nobody_promises() {
-    // That of a NaN, and that of a zero that a rounded function gave.
+fn any_unspecified_sign_is_accepted() {
+    // The sign of a NaN, and of a zero that a function with an error returned.
     let result = accept_result(3.0, -1.0, |k, x, y| {
         let nan = k.add_unary(UnaryOp::Log, y);
         k.add_binary(BinaryOp::CopySign, x, nan)
@@ -188,11 +187,11 @@ fn sums_of_small_whole_numbers_are_exact() {
     let values: Vec<f32> = (0..64).map(|i| (i * 37 % 101) as f32 / 4.0).collect();
     assert_eq!(sum(&values), Accepted::Exact);
     assert_eq!(sum(&[1.0, f32::INFINITY, 3.0, 0.1]), Accepted::Exact);
-    // Too far apart to be exact in every order.
+    // These magnitudes are too different for the sum to be exact in every order.
     assert!(matches!(sum(&[1.0, 1e8, -1e8, 1.0]), Accepted::Within { .. }));
 }
 
-/// The sum of 64 products of a number with itself.
+/// Executes a dot: the sum of 64 products of a number with itself.
 fn dot_of(dtype: DType, bits: u64, precision: InputPrecision, max_imprecise: u32) -> (f32, Accepted) {
     let mut k = Kernel::new("kernel\n");
     let out = k.add_pointer_param("out", DType::F32);
@@ -238,7 +237,7 @@ fn dots_are_as_loose_as_their_precision() {
         assert!(high - low >= last, "{precision:?}");
         last = high - low;
     }
-    // A tenth as tf32, the nearest and the one cut off.
+    // A tenth as tf32: rounded, and truncated.
     let (low, high) = expect_range(dot(InputPrecision::Tf32, 0.1));
     for bits in [0x3dcc_c000u32, 0x3dcc_e000] {
         let tenth = f32::from_bits(bits);
@@ -278,7 +277,7 @@ fn a_tf32_dot_cuts_its_operands_off_and_may_round_them() {
 
 #[test]
 fn fewer_imprecise_products_of_fp8_are_less_loose() {
-    // 416 squared has 8 bits, 64 of it more than Hopper keeps.
+    // 416 squared has 8 significant bits, and the sum of 64 products has more than Hopper keeps.
     let width = |most: u32| {
         let (low, high) = expect_range(dot_of(DType::F8E4NV, 0x7d, InputPrecision::Tf32, most).1);
         high - low
@@ -351,7 +350,7 @@ fn find_widest(
     let (function, mut memory, args) = build_kernel(x, y, f);
     let program = Program::prepare(function).expect("verified");
     let mut map = AcceptanceMap::with_book();
-    // In the second launch, whose values have other numbers.
+    // The second launch is checked: its values have numbers other than those of the first.
     for _ in 0..2 {
         cerith_accept::accept(
             &program,
@@ -369,25 +368,25 @@ fn find_widest(
 }
 
 #[test]
-fn the_operation_that_widens_most_is_told() {
-    // Every operand is exact, and the function alone leaves room.
+fn the_operation_that_widens_most_is_reported() {
+    // Every operand is exact, so only the function widens the result.
     assert_eq!(
         find_widest(1.1, 0.3, |k, x, _| k.add_unary(UnaryOp::Exp, x)),
         Some("exp")
     );
-    // Adding another number does not widen it, ...
+    // Adding another number does not widen it more, ...
     let moved = |k: &mut Kernel, x, y| {
         let root = k.add_unary(UnaryOp::Sqrt, x);
         k.add_binary(BinaryOp::Add, root, y)
     };
     assert_eq!(find_widest(1.1, 0.3, moved), Some("sqrt"));
-    // ... but a subtraction that leaves next to nothing does.
+    // ... but a subtraction with cancellation does.
     let cancelled = |k: &mut Kernel, x, y| {
         let root = k.add_unary(UnaryOp::Sqrt, x);
         k.add_binary(BinaryOp::Sub, root, y)
     };
     assert_eq!(find_widest(1.1, 1.048_808_8, cancelled), Some("sub"));
-    // Nothing leaves room.
+    // No operation widens the result.
     assert_eq!(
         find_widest(1.1, 0.3, |k, x, y| k.add_binary(BinaryOp::Mul, x, y)),
         None
@@ -497,7 +496,7 @@ fn what_is_written_between_atomic_adds_counts() {
     let (end, map) = accept(&function, [1, 1, 1], &args, &mut memory);
     assert_eq!(end, Acceptance::Known);
     assert_eq!(map.accepted_at(StorageId(0), 0).1, Accepted::Exact);
-    // -3 + 2, raised to 2, + 2, exchanged for 2, + 2.
+    // -3 + 2, the maximum with 2, + 2, exchanged for 2, + 2.
     assert_eq!(memory.bytes(StorageId(0)), 4f32.to_le_bytes());
 }
 
@@ -559,9 +558,9 @@ fn library_functions_are_as_close_as_documented() {
 }
 
 #[test]
-fn library_functions_take_what_is_not_exact() {
+fn library_functions_take_intervals() {
     let exp = |k: &mut Kernel, x| k.apply_op(OpKind::Unary(UnaryOp::Exp), &[x]);
-    // A monotone function is as wide as its operand, and its own error.
+    // The range of a monotone function is that of its operand, widened by the function's error.
     let (low, high) = expect_range(accept_result(1.0, 2.0, |k, x, _| {
         let x = exp(k, x);
         call_library(k, "cbrt", &[x])
@@ -574,7 +573,7 @@ fn library_functions_take_what_is_not_exact() {
         call_library(k, "fma_ru", &[x, y, y])
     }));
     assert!(low < high && count_ulps(low, high) < 16, "{low} to {high}");
-    // One with a pole has no bound across it.
+    // A function with a pole in its operand's interval has no bound.
     let accepted = accept_result(1.0, 1.0, |k, x, y| {
         let (x, y) = (exp(k, x), exp(k, y));
         let zero = k.add_binary(BinaryOp::Sub, x, y);

@@ -47,7 +47,7 @@ fn run(function: Function, programs: u32) -> [Vec<Accepted>; 2] {
         [OUT, OTHER_STORAGE].map(|id| (0..4).map(|nth| map.accepted_at(id, nth * 4).1).collect())
     };
     let [out, other] = accepted(AcceptanceMap::default());
-    // Keeping book of what widens changes nothing of it.
+    // Recording the causes of widening does not change the result.
     assert_eq!(
         [&out, &other],
         accepted(AcceptanceMap::with_book()).each_ref(),

@@ -1,4 +1,4 @@
-//! Finds the wrong stage of Triton's compiler for the findings in compiled engines. See `cerith_runner::stages` for running the
+//! Finds the stage of Triton's compiler that causes a finding of a compiled engine. See `cerith_runner::stages` for running the
 //! stages.
 
 use std::io;
@@ -33,7 +33,7 @@ impl Hunt<'_> {
 }
 
 /// Runs the stages on the finding of a folder, writes the result into the folder, and describes it in a line. `None` if there are
-/// no stages to run, or they ran already.
+/// no stages to run, or if a result is recorded.
 ///
 /// # Errors
 /// The result cannot be written.

@@ -1,4 +1,4 @@
-//! Reduces a case by what the reference alone reports: undefined behaviour, or a rejection. No other engine runs, so no process
+//! Reduces a case with undefined behaviour or a rejection, which the reference alone reports. No other engine runs, so no process
 //! starts. See `candidate_tester` for differences between engines.
 
 use std::cell::Cell;

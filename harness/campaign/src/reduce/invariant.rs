@@ -158,7 +158,7 @@ impl Appearance {
     }
 }
 
-/// Why the launches of an outcome did not finish.
+/// The reason why the launches of an outcome did not finish.
 fn find_complaint(outcome: &Outcome) -> Option<&Complaint> {
     outcome.complaint().filter(|_| outcome.finished().is_none())
 }

@@ -121,7 +121,7 @@ impl Random {
         )
     }
 
-    /// Elements from the `first` on. One in four is an edge value when those are asked for.
+    /// Elements from the `first` on. With edge values, one element in four is one.
     pub(super) fn fill(&self, bytes: &mut Vec<u8>, first: u64, count: usize) {
         match &self.range {
             Some((Value::Int(low), Value::Int(high))) => {

@@ -23,7 +23,7 @@ pub(crate) struct RecordedBytes {
     addresses: Vec<(u64, Span, ValueTemplate)>,
 }
 
-/// Where the archives are that a case file names.
+/// The location of the archives that a case file names.
 #[derive(Clone, Copy)]
 pub(crate) struct ArchiveLookup<'a> {
     pub archives: &'a Archives,
@@ -101,7 +101,7 @@ impl RecordedBytes {
         beside.archives.find(beside.from, &text, self.source.span)
     }
 
-    /// Where the bytes are. Nothing is opened.
+    /// The location of the bytes. This opens no file.
     pub fn find_source(&self, names: &Names, beside: ArchiveLookup<'_>) -> Result<Source, Diagnostic> {
         Ok(self.find(names, beside)?.into_source())
     }

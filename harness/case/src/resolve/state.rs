@@ -16,7 +16,7 @@ use cerith_expression::{Names, Value};
 /// The parts resolved so far, and their problems.
 pub(super) struct Resolver<'a> {
     pub(super) names: Names,
-    /// Where to look for recorded bytes.
+    /// The location of recorded bytes.
     pub(super) archive_lookup: ArchiveLookup<'a>,
     pub(super) layout: Option<Layout>,
     pub(super) storages: Storages,

@@ -53,7 +53,7 @@ pub(crate) const DESCRIPTOR_KEYS: [&str; 6] = [
 ];
 
 impl ArgumentSchema {
-    /// Where it is written.
+    /// Its location.
     pub fn span(&self) -> Span {
         match self {
             Self::Value(value) => value.span(),

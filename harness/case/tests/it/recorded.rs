@@ -345,7 +345,7 @@ fn patch_entry(name: &str, at: usize, bytes: &[u8]) -> Vec<u8> {
     archive
 }
 
-/// Where the central directory's entry of a name is.
+/// The position of a name's entry in the central directory.
 fn find_central_entry(archive: &[u8], name: &str) -> usize {
     (0..archive.len() - 46)
         .find(|&at| {

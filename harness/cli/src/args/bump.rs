@@ -45,11 +45,11 @@ pub struct BumpArgs {
     #[arg(value_name = "NEW")]
     pub new: Side,
 
-    /// Which cases.
+    /// The selected cases.
     #[command(flatten)]
     pub selection: Selection,
 
-    /// Which part of Triton is compared. Repeat for more. Without it, the interpreters.
+    /// The part of Triton to compare. Repeat for more. Without it, the interpreters.
     #[arg(long = "engine", value_name = "KIND", value_enum)]
     pub engines: Vec<BumpEngine>,
 
@@ -114,7 +114,7 @@ pub struct MatrixArgs {
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
-    /// Which part of Triton is tried.
+    /// The part of Triton to test.
     #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
     pub engine: BumpEngine,
 
@@ -176,7 +176,7 @@ pub struct BisectArgs {
     #[arg(value_name = "TO")]
     pub to: Option<String>,
 
-    /// Which part of Triton is tried.
+    /// The part of Triton to test.
     #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
     pub engine: BumpEngine,
 
@@ -206,7 +206,7 @@ pub struct BisectArgs {
     pub offline: bool,
 }
 
-/// Which part of Triton is compared.
+/// The part of Triton to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BumpEngine {
     /// Its interpreter.

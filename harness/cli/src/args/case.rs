@@ -16,7 +16,7 @@ use super::selection::{Engines, Schedules, Selection, engine_id};
   cerith list
   cerith list layout/ 'dtype/*:dtype=bf16'")]
 pub struct ListArgs {
-    /// Which cases.
+    /// The selected cases.
     #[command(flatten)]
     pub selection: Selection,
 }
@@ -44,11 +44,11 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
-    /// Which engines.
+    /// The selected engines.
     #[command(flatten)]
     pub engines: Engines,
 
-    /// What a lane holds that a load masks off without `other`.
+    /// The value of a lane that a load masks off without `other`.
     #[arg(long, value_enum, default_value_t = Masked::Undefined)]
     pub masked: Masked,
 
@@ -96,7 +96,7 @@ pub struct CompareArgs {
     #[arg(value_name = "ENGINE", value_parser = engine_id)]
     pub right: EngineId,
 
-    /// Which cases.
+    /// The selected cases.
     #[command(flatten)]
     pub selection: Selection,
 

@@ -62,7 +62,7 @@ pub struct CheckArgs {
     #[arg(value_name = "FILE[:KERNEL]|DIR")]
     pub kernels: Vec<String>,
 
-    /// Which engines.
+    /// The selected engines.
     #[command(flatten)]
     pub engines: Engines,
 

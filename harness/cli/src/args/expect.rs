@@ -25,7 +25,7 @@ the run included every version that it covers.
 Exit codes: 0 nothing failed; 1 --check found something, or an expectation cannot be written; 2 the input is bad, or the output cannot \
 be written.")]
 pub struct ExpectArgs {
-    /// Which cases.
+    /// The selected cases.
     #[command(flatten)]
     pub selection: Selection,
 
@@ -53,7 +53,7 @@ pub struct ExpectArgs {
     #[arg(long, conflicts_with_all = ["accept", "prune", "list", "check"])]
     pub review: bool,
 
-    /// The reason to write. Without it, a description of what the run saw.
+    /// The reason to write. Without it, a description of the difference.
     #[arg(long, value_name = "TEXT")]
     pub why: Option<String>,
 }

@@ -33,7 +33,7 @@ Exit codes: 0 nothing was found; 1 something was found; 2 the input is bad, or t
 engine to compare the reference with; 130 interrupted."
 )]
 pub struct FuzzArgs {
-    /// Which engines.
+    /// The selected engines.
     #[command(flatten)]
     pub engines: Engines,
 
@@ -107,11 +107,11 @@ pub struct KeepArgs {
     #[arg(value_name = "CASES")]
     pub cases: PathBuf,
 
-    /// Which case, if there are several.
+    /// The case, if there are several.
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
 
-    /// Which engines.
+    /// The selected engines.
     #[command(flatten)]
     pub engines: Engines,
 
@@ -139,7 +139,7 @@ pub struct PromoteArgs {
     #[arg(long = "as", value_name = "AREA/NAME")]
     pub name: Option<String>,
 
-    /// What the case shows, in a sentence.
+    /// A sentence about what the case shows.
     #[arg(long, value_name = "TEXT")]
     pub about: Option<String>,
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::output::output_file;
 
-/// What fails a run, and when it ends.
+/// The conditions that fail a run, and that end it early.
 #[derive(Debug, Args)]
 pub struct Gate {
     /// Accept the failures in this baseline: a file that `cerith report baseline` wrote, or the stream of a run. New failures
@@ -56,7 +56,7 @@ pub struct BaselineArgs {
     #[arg(long, value_name = "FILE")]
     pub prune: Option<PathBuf>,
 
-    /// Where the baseline goes. Without it, standard output.
+    /// The file for the baseline. Without it, standard output.
     #[arg(long = "output", short = 'o', value_name = "FILE", value_parser = output_file)]
     pub output: Option<PathBuf>,
 }

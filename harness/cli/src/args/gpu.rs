@@ -21,7 +21,7 @@ use super::sweep::AxisArgs;
 
 No GPU is needed. Copy the bundle and this binary to a machine that has one, and run `cerith exec` there.")]
 pub struct BundleArgs {
-    /// Which cases.
+    /// The selected cases.
     #[command(flatten)]
     pub selection: Selection,
 
@@ -38,11 +38,11 @@ pub struct BundleArgs {
     #[arg(long)]
     pub sweep: bool,
 
-    /// Which axes.
+    /// The axes of the variants.
     #[command(flatten)]
     pub axis_args: AxisArgs,
 
-    /// Where the bundle goes.
+    /// The file for the bundle.
     #[arg(long, short, value_name = "CASES", value_parser = output_file)]
     pub out: PathBuf,
 
@@ -68,7 +68,7 @@ pub struct ExecArgs {
     #[arg(value_name = "CASES")]
     pub cases: PathBuf,
 
-    /// Where the bundle of results goes.
+    /// The file for the bundle of results.
     #[arg(long, short, value_name = "RESULTS", value_parser = output_file)]
     pub out: PathBuf,
 

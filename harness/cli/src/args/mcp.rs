@@ -14,7 +14,7 @@ process starts contained ones. Only messages of the protocol are printed to stan
 Exit codes: 0 the client closed the input; 2 the server cannot start; 130 interrupted."
 )]
 pub struct McpArgs {
-    /// The most seconds for a call of a tool.
+    /// The maximum number of seconds for a call of a tool.
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub timeout: u64,
 

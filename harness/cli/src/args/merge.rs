@@ -34,11 +34,11 @@ pub struct MergeArgs {
     #[arg(required = true, value_name = "STREAM")]
     pub streams: Vec<PathBuf>,
 
-    /// Where the merged stream goes. Without it and --out, standard output.
+    /// The file for the merged stream. Without it and --out, standard output.
     #[arg(short, long = "stream", value_name = "FILE", conflicts_with = "out", value_parser = output_file)]
     pub output: Option<PathBuf>,
 
-    /// A folder for the merged stream and the reports made of it.
+    /// The output folder, for the merged stream and its reports.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -20,8 +20,8 @@ pub enum ProveFormat {
 
 Proves for all sizes that loads, stores and atomics stay inside of their tensors, that no integer that an address or a mask \
 depends on wraps, that divisors and the steps of loops are positive. It assumes the relations that hold in all launches that `cerith check` \
-would try: the arguments that are sizes or strides of tensors, and how the grid follows from sizes. They are listed. What is not \
-proved may still be right.
+would try: the arguments that are sizes or strides of tensors, and how the grid follows from sizes. They are listed. An access that is \
+not proved may still be right.
 
 Exit codes: 0 everything is proved, for tensors of fewer than 2^31 elements at least; 1 something is not; 2 the input is bad; 3 \
 nothing was looked at; 130 interrupted.")]

@@ -42,7 +42,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "RULE", value_parser = sample)]
     pub sample: Option<String>,
 
-    /// Which configuration an autotuner takes if there is no GPU to measure them with.
+    /// The configuration that an autotuner uses if there is no GPU to measure them.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub config: u32,
 

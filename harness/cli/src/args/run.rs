@@ -26,11 +26,11 @@ use super::selection::{Engines, Schedules, Selection};
 
 A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
 pub struct RunArgs {
-    /// Which cases.
+    /// The selected cases.
     #[command(flatten)]
     pub selection: Selection,
 
-    /// Which engines.
+    /// The selected engines.
     #[command(flatten)]
     pub engines: Engines,
 
@@ -42,11 +42,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
 
-    /// What the reference checks.
+    /// The checks of the reference.
     #[arg(long, value_enum, default_value_t = Checks::Full)]
     pub checks: Checks,
 
-    /// What a lane holds that a load masks off without `other`.
+    /// The value of a lane that a load masks off without `other`.
     #[arg(long, value_enum, default_value_t = Masked::Undefined)]
     pub masked: Masked,
 
@@ -75,7 +75,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub allow_unavailable: bool,
 
-    /// What fails the run, and when it ends.
+    /// The conditions that fail the run, and that end it early.
     #[command(flatten)]
     pub gate: Gate,
 
@@ -84,7 +84,7 @@ pub struct RunArgs {
     pub reports: Reports,
 }
 
-/// What the reference checks.
+/// The checks of the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Checks {
     /// Everything.
@@ -95,7 +95,7 @@ pub enum Checks {
     Fast,
 }
 
-/// What a lane holds that a load masks off without `other`.
+/// The value of a lane that a load masks off without `other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Masked {
     /// An undefined value, as Triton's documentation says. Results that depend on it are not compared.
@@ -134,7 +134,7 @@ pub struct Reports {
     pub known_args: KnownArgs,
 }
 
-/// What a run prints.
+/// The output of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RunFormat {
     /// Text for people.

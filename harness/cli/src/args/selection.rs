@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::bad_value::BadValue;
 
-/// Which corpus, and which part of it.
+/// The corpus, and the selected part of it.
 #[derive(Debug, Args)]
 pub struct Selection {
     /// Which cases: an area (`alias` or `alias/`), a case file (`alias/same_twice`), an id
@@ -23,7 +23,7 @@ pub struct Selection {
     pub cases: Option<PathBuf>,
 }
 
-/// Which engines.
+/// The selected engines.
 #[derive(Debug, Args)]
 pub struct Engines {
     /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, with tensors that behave as CUDA's), `interpret@3.9.0+host`

@@ -20,7 +20,7 @@ use super::selection::{Selection, engine_id};
 
 The variants of a case must agree bit for bit, except where the reference says that rounding may differ.")]
 pub struct SweepArgs {
-    /// Which cases.
+    /// The selected cases.
     #[command(flatten)]
     pub selection: Selection,
 
@@ -28,7 +28,7 @@ pub struct SweepArgs {
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 
-    /// Which axes.
+    /// The axes of the variants.
     #[command(flatten)]
     pub axis_args: AxisArgs,
 

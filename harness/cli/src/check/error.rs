@@ -7,7 +7,7 @@ use cerith_check::error::{BaselineError, ConfigError, ConformanceError, SubjectE
 use cerith_report::JunitError;
 use cerith_runner::oracle::NoToolchain;
 
-/// Why a file cannot be checked, or the results cannot be written.
+/// The reason why a file cannot be checked, or the results cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The file cannot be read, or is wrong.
@@ -62,7 +62,7 @@ pub enum CheckError {
     Baseline(#[from] BaselineError),
 }
 
-/// Why the settings of a check are wrong.
+/// The reason why the settings of a check are wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The configuration cannot be read.

@@ -19,10 +19,10 @@ use crate::args::CheckArgs;
 use crate::interrupt::build_host;
 use crate::terminal::Terminal;
 
-/// How often files are looked at.
+/// The interval between two checks of the files.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// How often a request to stop is looked at between two rounds.
+/// The interval between two checks for a request to stop.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The properties of a file that change with its content: the device, the number, the size, and the time of the last change of

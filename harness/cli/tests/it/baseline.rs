@@ -5,7 +5,7 @@ use crate::place::{self, Place, remove_times};
 
 const BASE: &str = "base.jsonl";
 
-/// A place in which three of eleven cases are not as expected, and a baseline that says so.
+/// A folder with eleven cases, and a baseline with the three that are not as expected.
 fn with_baseline() -> Place {
     let place = Place::new_failing();
     place.run(&["--out", "r"]).assert_ends(1, &["3 unexpected"], &[]);

@@ -1,4 +1,4 @@
-//! The `cerith` binary as a user meets it: what it prints, what it writes, how it ends.
+//! The `cerith` binary from a user's view: its output, its files, its exit codes.
 
 use std::fs;
 use std::path::PathBuf;

@@ -189,7 +189,7 @@ fn a_child_of_a_gpu_inherits_no_files() {
     let place = Place::new(&[]);
     place.write("secret", "secret");
     let secret = fs::File::open(place.join("secret")).expect("there");
-    // Its answer has no room, so that it stays while it is looked at.
+    // The pipe has no room for its answer, so the process stays while the test inspects it.
     let (reading, writing) = rustix::pipe::pipe().expect("a pipe");
     rustix::io::ioctl_fionbio(&writing, true).expect("set");
     while rustix::io::write(&writing, &[0; 4096]).is_ok() {}

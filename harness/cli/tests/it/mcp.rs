@@ -274,7 +274,7 @@ fn check_returns_what_the_command_prints() {
     let (text, data) = client.call_well("check", &json!({"path": "wrong.py", "kernel": "race"}));
     assert_eq!(data["kernels"].as_array().expect("kernels").len(), 1);
     assert!(text.contains("error[race]"), "{text}");
-    // A folder, by whatever path.
+    // A folder, by any path.
     let absolute = folder.path().to_str().expect("UTF-8");
     for path in [".", "", "./.", absolute] {
         let (_, data) = client.call_well("check", &json!({"path": path, "timeout": 60}));

@@ -360,7 +360,7 @@ fn a_disk_that_is_full_at_the_end_of_a_run_is_told_instead_of_as_expected() {
             &["error: write ", "events.jsonl: File too large"],
         );
         assert!(!done.out.contains("\nas expected"), "{}", done.out);
-        // All events do, and the reports made of them do not.
+        // All events do, but the reports from them do not.
         let done = run_limited(&place, stream + 100, args).assert_ends(
             2,
             &["4 cases: ", "NOT as expected: the reports could not be written"],

@@ -408,7 +408,7 @@ fn the_default_corpus_is_no_link_out_of_the_checkout() {
     let help = "outside of the checkout\n  = help: name the folder if you trust it: `--cases ";
     with_engines(&repo, &["run"]).assert_ends(2, &[], &[help]);
     run_to_end(call_cerith(&repo, &["list"])).assert_ends(2, &[], &[help]);
-    // One that is named is followed, and shows nothing of what lies beside its cases.
+    // A link that the user names is followed, but files beside its cases stay hidden.
     let done = with_engines(&repo, &["run", "--cases", "cases", "--out", "out"]);
     assert_nothing_read(&done, &repo);
     // A link to another folder of the checkout is followed.

@@ -151,7 +151,7 @@ fn a_promoted_finding_is_a_case_that_is_as_expected() {
     ] {
         assert!(case.contains(part), "no {part:?} in\n{case}");
     }
-    // The range was asked for, and is in the report from then on.
+    // After `fuzz range`, the report has the range.
     assert!(
         read_text(&folder.path().join(finding).join("report.md"))
             .contains("| interpret@3.9.0 | yes | differ |")

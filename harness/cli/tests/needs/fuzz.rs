@@ -180,7 +180,7 @@ fn broken_cases_are_noticed_by_the_reference_alone() {
         done.out
     );
     assert!(!done.out.contains("not noticed"), "{}", done.out);
-    // It stays what it is.
+    // It stays unchanged.
     let more = run_fuzz(out.path(), &["--offline", "--resume", "--count", "20"]);
     assert_eq!(more.code, Some(0), "{}{}", more.out, more.err);
     assert!(read_campaign(out.path()).contains("\"broken\": true"));

@@ -1,5 +1,5 @@
 //! Runs with toolchains and compiled kernels that are not what they should be. Each has a home of its own, with a copy of an installed
-//! toolchain made of hard links.
+//! toolchain of hard links.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

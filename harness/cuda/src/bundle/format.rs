@@ -20,8 +20,8 @@ pub(super) const OLD_MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
 /// The version that is written, and the newest that is read.
 pub const VERSION: u32 = 2;
 
-/// Bytes that a section may have when it is unpacked: 1 GiB.
-pub const SECTION_MOST: usize = 1 << 30;
+/// The maximum size of a decompressed section: 1 GiB.
+pub const MAX_SECTION: usize = 1 << 30;
 
 /// The kind of a bundle's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct Label {
     /// The engine: `cuda@3.9.0`, `cuda@3.9.0:sm_80`.
     #[serde(with = "text")]
     pub engine: EngineId,
-    /// Which GPU executes the machine code.
+    /// The GPU that executes the machine code.
     pub target: Target,
     /// Digest of the kernel's source and its compilation inputs, as `compile` computes it.
     pub source: String,
@@ -112,7 +112,7 @@ pub struct Note {
     pub why: Unexecuted,
 }
 
-/// Why a variant need not be executed.
+/// The reason why a variant need not be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unexecuted {
@@ -157,7 +157,7 @@ pub struct Provenance {
     pub time_limit: u64,
 }
 
-/// Why a bundle cannot be read or written. Fits behind "failed to ".
+/// The reason why a bundle cannot be read or written. Fits after "failed to ".
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// The file cannot be read.
@@ -200,7 +200,7 @@ pub enum BundleError {
     },
     /// A section is larger than any that is written.
     #[error(
-        "read the bundle: section {section} claims {bytes} bytes, and at most {SECTION_MOST} are possible"
+        "read the bundle: section {section} claims {bytes} bytes, and at most {MAX_SECTION} are possible"
     )]
     TooLarge {
         /// The section, from 0.
@@ -209,7 +209,7 @@ pub enum BundleError {
         bytes: u64,
     },
     /// One entry does not fit into a section.
-    #[error("write the bundle: `{case}` has {bytes} bytes, and at most {SECTION_MOST} are possible")]
+    #[error("write the bundle: `{case}` has {bytes} bytes, and at most {MAX_SECTION} are possible")]
     EntryTooLarge {
         /// The case.
         case: String,

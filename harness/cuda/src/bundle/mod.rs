@@ -37,7 +37,7 @@
 //!
 //! Version 1 has no variants, and is read. So are files that begin with the project's old name.
 //!
-//! A reader rejects unknown content, a section of more than [`SECTION_MOST`] bytes, a wrong checksum, inconsistent numbers, and
+//! A reader rejects unknown content, a section of more than [`MAX_SECTION`] bytes, a wrong checksum, inconsistent numbers, and
 //! data after the end. It never allocates memory for a claimed length before the bytes are there.
 //!
 //! See `cerith-cli` for which cases go in, and `cerith-verdict` for how results are judged.
@@ -47,7 +47,7 @@ mod read;
 mod write;
 
 pub use self::format::{
-    BundleError, CaseEntry, Decided, Kind, Label, Note, Opening, Provenance, ResultEntry, SECTION_MOST,
+    BundleError, CaseEntry, Decided, Kind, Label, MAX_SECTION, Note, Opening, Provenance, ResultEntry,
     Unexecuted, VERSION,
 };
 pub use self::read::Reader;

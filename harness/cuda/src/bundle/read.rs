@@ -9,7 +9,7 @@ use cerith_toolchain::conversation::frame;
 use flate2::read::ZlibDecoder;
 
 use super::format::{
-    BundleError, CaseEntry, Decided, Kind, MAGIC, Note, OLD_MAGIC, Opening, ResultEntry, SECTION_MOST,
+    BundleError, CaseEntry, Decided, Kind, MAGIC, MAX_SECTION, Note, OLD_MAGIC, Opening, ResultEntry,
     Section, VERSION, hash_section,
 };
 use crate::wire;
@@ -227,7 +227,7 @@ impl<R: Read> Reader<R> {
             return Err(self.cut());
         };
         for bytes in [stored, unpacked] {
-            if bytes as usize > SECTION_MOST {
+            if bytes as usize > MAX_SECTION {
                 return Err(BundleError::TooLarge {
                     section: self.section,
                     bytes: bytes.into(),

@@ -10,8 +10,8 @@ use flate2::write::ZlibEncoder;
 use serde::Serialize;
 
 use super::format::{
-    BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Note, Opening, ResultEntry, ResultHeader,
-    SECTION_MOST, Section, VERSION, hash_section,
+    BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, MAX_SECTION, Note, Opening, ResultEntry,
+    ResultHeader, Section, VERSION, hash_section,
 };
 use crate::wire::{JobHeader, KernelHeader, RanHeader};
 use cerith_engine::job::Ran;
@@ -142,7 +142,7 @@ impl<W: Write> Writer<W> {
     /// Makes room for an entry.
     fn make_room(&mut self, case: &str, bytes: usize) -> Result<(), BundleError> {
         // Headers take their part.
-        if bytes > SECTION_MOST / 2 {
+        if bytes > MAX_SECTION / 2 {
             return Err(BundleError::EntryTooLarge {
                 case: case.to_owned(),
                 bytes,
@@ -182,7 +182,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the bundle, and gives back what it was written to.
+    /// Ends the bundle, and returns the writer.
     pub fn finish(mut self) -> Result<W, BundleError> {
         self.flush()?;
         self.write_section(
@@ -207,7 +207,7 @@ impl<W: Write> Writer<W> {
         packer.write_all(&frame).map_err(BundleError::Write)?;
         let stored = packer.finish().map_err(BundleError::Write)?;
         let length = |bytes: usize| {
-            let fits = bytes <= SECTION_MOST;
+            let fits = bytes <= MAX_SECTION;
             u32::try_from(bytes).ok().filter(|_| fits).ok_or_else(|| {
                 BundleError::Write(std::io::Error::other(format!("a section of {bytes} bytes")))
             })

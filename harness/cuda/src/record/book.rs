@@ -1,4 +1,4 @@
-//! The records of one case file, and their text. See [`super::Shelf`] for the file's path, and [`Record`] for one record.
+//! The records of one case file, and their text. See [`super::RecordStore`] for the file's path, and [`Record`] for one record.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -80,7 +80,7 @@ pub(super) struct Malformed {
     pub reason: String,
 }
 
-/// Why a record of an older format has no release.
+/// The reason why a record of an older format has no release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum OriginError {
     #[error("the record has no provenance")]

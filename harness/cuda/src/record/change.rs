@@ -17,8 +17,8 @@ const PLAIN: usize = 48;
 /// Changed bytes this close to each other are one run.
 const GAP: usize = 8;
 
-/// The most that a compressed run may unfold to.
-const LONGEST: u64 = 1 << 30;
+/// The maximum size of a decompressed run, in bytes.
+const MAX_LENGTH: u64 = 1 << 30;
 
 /// A run of bytes: the storage's name, the first byte of the run counted from the storage's (a guard zone's are
 /// negative, or past its end), and the bytes: in hexadecimal, or `z` and base64 of their deflation.
@@ -73,7 +73,7 @@ fn read_back(text: &str) -> Option<Vec<u8>> {
         let packed = BASE64.decode(packed).ok()?;
         let mut bytes = Vec::new();
         DeflateDecoder::new(&packed[..])
-            .take(LONGEST)
+            .take(MAX_LENGTH)
             .read_to_end(&mut bytes)
             .ok()?;
         return Some(bytes);

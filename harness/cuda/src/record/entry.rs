@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::change::{Change, ChangeError, apply, find_changes};
 use cerith_engine::{Complaint, Finished, Outcome, Position, Remembered, Trap, extract_compiler_cause};
 
-/// Which GPU, driver and Triton a record is of, and when.
+/// The GPU, driver, Triton and date of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Provenance {
     /// The GPU's name.

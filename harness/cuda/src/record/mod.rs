@@ -1,9 +1,9 @@
 //! Recorded outcomes of real GPUs, for machines without a GPU.
 //!
-//! A [`Shelf`] is a folder (`snapshots/cuda`) with a file for each kind of GPU and each case file: `sm_90/alias/same_twice.snap`,
-//! in the form of an insta snapshot, so that `cargo insta review` shows pending changes. Its body is one JSON object per line:
-//! first who ran it ([`Provenance`]), then each case's outcome, with the versions of Triton that have it
-//! (`"of":[["3.9.0","30dd6a663ab8356f",0]]`: the version, the beginning of the hash of its machine code, and who ran it).
+//! A [`RecordStore`] is a folder (`snapshots/cuda`) with a file for each kind of GPU and each case file:
+//! `sm_90/alias/same_twice.snap`, in the form of an insta snapshot, so that `cargo insta review` shows pending changes. Its body
+//! is one JSON object per line: first who ran it ([`Provenance`]), then each case's outcome, with the versions of Triton that
+//! have it (`"of":[["3.9.0","30dd6a663ab8356f",0]]`: the version, the beginning of the hash of its machine code, and who ran it).
 //! `3.9.0:sm_80` compiled for a GPU other than the one that executed ([`Release`]). A version with a different outcome has a line
 //! of its own, beside it.
 //!
@@ -25,13 +25,13 @@ mod change;
 mod entry;
 mod release;
 mod selfcheck;
-mod shelf;
+mod store;
 
 pub use self::change::ChangeError;
 pub use self::entry::{Provenance, Record, normalize_message};
 pub use self::release::{BadRelease, Release};
 pub use self::selfcheck::{RecordsError, check_records};
-pub use self::shelf::{Filed, Missing, Shelf, ShelfError};
+pub use self::store::{Filed, Missing, RecordStore, StoreError};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! Writes a record of a known outcome and reads it back, so that a mistake of ours in reading records is not taken for a
-//! compiler's.
+//! Writes a record of a known outcome and reads it back, so that Cerith does not blame a compiler for its own mistake in reading
+//! records.
 
 use cerith_case::{LoadError, load_case};
 use cerith_tile::rules::Rules;
@@ -29,7 +29,7 @@ def apart(x, out):
     tl.store(x + 7, 9)
 ";
 
-/// Why records cannot be trusted: a bug of ours.
+/// The reason why records cannot be trusted: a bug in Cerith.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordsError {
     /// The case has an error.

@@ -63,9 +63,9 @@ fn build_provenance() -> Provenance {
     }
 }
 
-fn accept(shelf: &Shelf, case: &Case, outcome: &Outcome, replace: bool) -> Filed {
+fn accept(store: &RecordStore, case: &Case, outcome: &Outcome, replace: bool) -> Filed {
     let record = Record::from_outcome(case, "c0ffee", outcome, 3).expect("it says something");
-    let answers = shelf
+    let answers = store
         .accept(
             V,
             Target::HOPPER,
@@ -77,9 +77,9 @@ fn accept(shelf: &Shelf, case: &Case, outcome: &Outcome, replace: bool) -> Filed
     answers[0].1
 }
 
-fn find(shelf: &Shelf, case: &Case) -> Result<Outcome, Missing> {
-    // A shelf of its own, so that the file is read.
-    Shelf::new(&shelf.folder)
+fn find(store: &RecordStore, case: &Case) -> Result<Outcome, Missing> {
+    // A store of its own, so that the file is read.
+    RecordStore::new(&store.folder)
         .find(V, Target::HOPPER, case)
         .expect("a good file")
         .map(|(outcome, who)| {
@@ -91,9 +91,9 @@ fn find(shelf: &Shelf, case: &Case) -> Result<Outcome, Missing> {
 #[test]
 fn what_is_accepted_is_found_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
-    assert_eq!(find(&shelf, &case), Err(Missing::Absent));
+    assert_eq!(find(&store, &case), Err(Missing::Absent));
     let noise = |bytes: &mut [u8]| {
         for (at, byte) in bytes.iter_mut().enumerate() {
             *byte = (at * at) as u8;
@@ -119,9 +119,9 @@ fn what_is_accepted_is_found_again() {
             "shared memory",
         ))),
     ] {
-        accept(&shelf, &case, &outcome, true);
-        assert_eq!(find(&shelf, &case).as_ref(), Ok(&outcome));
-        assert_eq!(accept(&shelf, &case, &outcome, false), Filed::Same);
+        accept(&store, &case, &outcome, true);
+        assert_eq!(find(&store, &case).as_ref(), Ok(&outcome));
+        assert_eq!(accept(&store, &case, &outcome, false), Filed::Same);
     }
     assert!(
         Record::from_outcome(
@@ -148,26 +148,26 @@ fn messages_are_of_no_machine() {
 #[test]
 fn nothing_accepted_is_overwritten_without_review() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let (one, two) = (
         build_finished(&case, |bytes| bytes[0] = 1, None),
         build_finished(&case, |bytes| bytes[0] = 2, None),
     );
-    assert_eq!(accept(&shelf, &case, &one, false), Filed::New);
-    assert_eq!(accept(&shelf, &case, &two, false), Filed::Pending);
-    assert_eq!(find(&shelf, &case).as_ref(), Ok(&one));
-    let path = shelf.path(Target::HOPPER, &case.id);
+    assert_eq!(accept(&store, &case, &one, false), Filed::New);
+    assert_eq!(accept(&store, &case, &two, false), Filed::Pending);
+    assert_eq!(find(&store, &case).as_ref(), Ok(&one));
+    let path = store.path(Target::HOPPER, &case.id);
     let pending = path.with_extension("snap.new");
     fs::rename(&pending, &path).expect("what `cargo insta accept` does");
-    assert_eq!(find(&shelf, &case).as_ref(), Ok(&two));
+    assert_eq!(find(&store, &case).as_ref(), Ok(&two));
 }
 
 /// A known bug of a compiler is recognised by the failed pass or the assertion, from a record too.
 #[test]
 fn a_record_of_a_compilers_failure_has_its_cause() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let crash = |detail: Option<&str>| {
         Outcome::Crashed(Box::new(Complaint {
@@ -180,14 +180,14 @@ fn a_record_of_a_compilers_failure_has_its_cause() {
         "python: /root/{assertion}\nFatal Python error: Aborted\n  File \"/t/compiler.py\", line 149 in make_ttir\n"
     );
     // A record without a cause takes it.
-    assert_eq!(accept(&shelf, &case, &crash(None), false), Filed::New);
-    assert_eq!(find(&shelf, &case), Ok(crash(None)));
-    assert_eq!(accept(&shelf, &case, &crash(Some(&detail)), false), Filed::Same);
+    assert_eq!(accept(&store, &case, &crash(None), false), Filed::New);
+    assert_eq!(find(&store, &case), Ok(crash(None)));
+    assert_eq!(accept(&store, &case, &crash(Some(&detail)), false), Filed::Same);
     let cause = format!("{assertion}\nmake_ttir");
-    let outcome = find(&shelf, &case).expect("a record");
+    let outcome = find(&store, &case).expect("a record");
     assert_eq!(outcome, crash(Some(&cause)));
     let other = detail.replace("520", "521");
-    assert_eq!(accept(&shelf, &case, &crash(Some(&other)), false), Filed::Pending);
+    assert_eq!(accept(&store, &case, &crash(Some(&other)), false), Filed::Pending);
     let failure = FailureReport {
         kind: "crash",
         message: "signal 6, aborted",
@@ -203,10 +203,10 @@ fn a_record_of_a_compilers_failure_has_its_cause() {
 #[test]
 fn a_record_of_something_else_is_stale() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
-    accept(&shelf, &case, &build_finished(&case, |_| (), None), false);
-    let stale = |case: &Case| match find(&shelf, case) {
+    accept(&store, &case, &build_finished(&case, |_| (), None), false);
+    let stale = |case: &Case| match find(&store, case) {
         Err(Missing::Stale(why)) => why,
         other => panic!("{other:?}"),
     };
@@ -216,24 +216,24 @@ fn a_record_of_something_else_is_stale() {
     );
     assert_eq!(stale(&case_of(KERNEL, "ones")), "recorded of another layout");
     let beside = format!("{KERNEL}\n\n@triton.jit\ndef unrelated(x):\n    pass\n");
-    assert!(find(&shelf, &case_of(&beside, "zeros")).is_ok());
+    assert!(find(&store, &case_of(&beside, "zeros")).is_ok());
     let changed = case_of(KERNEL, "ones");
     let outcome = build_finished(&changed, |bytes| bytes[0] = 9, None);
-    assert_eq!(accept(&shelf, &changed, &outcome, false), Filed::New);
-    assert_eq!(find(&shelf, &changed).as_ref(), Ok(&outcome));
+    assert_eq!(accept(&store, &changed, &outcome, false), Filed::New);
+    assert_eq!(find(&store, &changed).as_ref(), Ok(&outcome));
 }
 
 #[test]
 fn versions_that_agree_share_a_line() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let (one, two) = (
         build_finished(&case, |bytes| bytes[0] = 1, None),
         build_finished(&case, |bytes| bytes[0] = 2, None),
     );
     let lines = || {
-        let text = fs::read_to_string(shelf.path(Target::HOPPER, &case.id)).expect("a file");
+        let text = fs::read_to_string(store.path(Target::HOPPER, &case.id)).expect("a file");
         let body = text.lines().filter(|line| line.starts_with("{\"case\""));
         body.map(|line| {
             line[line.find("\"of\"").expect("versions")..line.find("\"outcome\"").expect("an outcome")]
@@ -249,7 +249,7 @@ fn versions_that_agree_share_a_line() {
         };
         let record = Record::from_outcome(&case, cubin, outcome, 3).expect("it says something");
         let cases = std::slice::from_ref(&case.id);
-        let answers = shelf.accept(version, Target::HOPPER, vec![(record, by)], cases, replace);
+        let answers = store.accept(version, Target::HOPPER, vec![(record, by)], cases, replace);
         answers.expect("written")[0].1
     };
     assert_eq!(accept(8, "a", &one, false), Filed::New);
@@ -272,7 +272,7 @@ fn versions_that_agree_share_a_line() {
             r#""of":[["3.8.0","d",0],["3.7.0","c",0]],"#
         ]
     );
-    let again = Shelf::new(folder.path());
+    let again = RecordStore::new(folder.path());
     for (minor, outcome) in [(9, &one), (8, &two), (7, &two)] {
         let found = again.find(Version::new(3, minor, 0), Target::HOPPER, &case);
         let (found, who) = found.expect("a good file").expect("a record");
@@ -308,7 +308,7 @@ fn releases_are_read_as_they_are_printed() {
 #[test]
 fn what_is_compiled_for_another_gpu_is_a_release_of_its_own() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let ampere = Release {
         triton: V,
@@ -316,11 +316,11 @@ fn what_is_compiled_for_another_gpu_is_a_release_of_its_own() {
     };
     let native = build_finished(&case, |bytes| bytes[7] = 1, None);
     let other = build_finished(&case, |bytes| bytes[7] = 2, None);
-    accept(&shelf, &case, &native, false);
+    accept(&store, &case, &native, false);
     let put = |outcome: &Outcome| {
         let record = Record::from_outcome(&case, "ampere", outcome, 3).expect("it says something");
         let cases = std::slice::from_ref(&case.id);
-        let answers = shelf.accept(
+        let answers = store.accept(
             ampere,
             Target::HOPPER,
             vec![(record, build_provenance())],
@@ -329,21 +329,21 @@ fn what_is_compiled_for_another_gpu_is_a_release_of_its_own() {
         );
         answers.expect("written")[0].1
     };
-    assert!(!shelf.holds(ampere, Target::HOPPER));
+    assert!(!store.holds(ampere, Target::HOPPER));
     assert_eq!(put(&other), Filed::New);
-    assert!(shelf.holds(ampere, Target::HOPPER));
-    assert_eq!(find(&shelf, &case).as_ref(), Ok(&native));
-    let found = shelf.find(ampere, Target::HOPPER, &case).expect("a good file");
+    assert!(store.holds(ampere, Target::HOPPER));
+    assert_eq!(find(&store, &case).as_ref(), Ok(&native));
+    let found = store.find(ampere, Target::HOPPER, &case).expect("a good file");
     assert_eq!(found.expect("a record").0, other);
 
     // Outcomes that agree share a line.
-    let path = shelf.path(Target::HOPPER, &case.id);
+    let path = store.path(Target::HOPPER, &case.id);
     fs::remove_file(&path).expect("removed");
-    let shelf = Shelf::new(folder.path());
-    accept(&shelf, &case, &native, false);
+    let store = RecordStore::new(folder.path());
+    accept(&store, &case, &native, false);
     let record = Record::from_outcome(&case, "ampere", &native, 3).expect("it says something");
     let cases = std::slice::from_ref(&case.id);
-    shelf
+    store
         .accept(
             ampere,
             Target::HOPPER,
@@ -362,19 +362,19 @@ fn what_is_compiled_for_another_gpu_is_a_release_of_its_own() {
 #[test]
 fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let outcome = build_finished(&case, |bytes| bytes[0] = 1, None);
-    assert_eq!(accept(&shelf, &case, &outcome, false), Filed::New);
-    let path = shelf.path(Target::HOPPER, &case.id);
+    assert_eq!(accept(&store, &case, &outcome, false), Filed::New);
+    let path = store.path(Target::HOPPER, &case.id);
     let new = fs::read_to_string(&path).expect("a file");
     let old = new.replace("\"cerith\":", "\"conch\":");
     assert_ne!(old, new);
     fs::write(&path, &old).expect("a file");
-    assert_eq!(find(&shelf, &case), Ok(outcome.clone()));
+    assert_eq!(find(&store, &case), Ok(outcome.clone()));
     let other = build_finished(&case, |bytes| bytes[0] = 2, None);
     assert_eq!(
-        accept(&Shelf::new(folder.path()), &case, &other, true),
+        accept(&RecordStore::new(folder.path()), &case, &other, true),
         Filed::New
     );
     let again = fs::read_to_string(&path).expect("a file");
@@ -387,12 +387,12 @@ fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
 #[test]
 fn files_of_one_release_each_are_read_until_newer_ones_replace_them() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let outcome = build_finished(&case, |bytes| bytes[0] = 1, None);
-    accept(&shelf, &case, &outcome, false);
+    accept(&store, &case, &outcome, false);
     // The older format: the release is in the folder's name and in `by`, and each record names its provenance.
-    let new = shelf.path(Target::HOPPER, &case.id);
+    let new = store.path(Target::HOPPER, &case.id);
     let old = folder.path().join("3.9.0-sm_90/area/c.snap");
     let text = fs::read_to_string(&new)
         .expect("a file")
@@ -403,22 +403,22 @@ fn files_of_one_release_each_are_read_until_newer_ones_replace_them() {
     fs::write(&old, &text).expect("a file");
     fs::remove_file(&new).expect("removed");
 
-    assert_eq!(find(&shelf, &case), Ok(outcome.clone()));
-    let shelf = Shelf::new(folder.path());
-    assert!(shelf.holds(V, Target::HOPPER));
-    assert!(!shelf.holds(Version::new(3, 8, 0), Target::HOPPER));
-    assert_eq!(accept(&shelf, &case, &outcome, false), Filed::Same);
+    assert_eq!(find(&store, &case), Ok(outcome.clone()));
+    let store = RecordStore::new(folder.path());
+    assert!(store.holds(V, Target::HOPPER));
+    assert!(!store.holds(Version::new(3, 8, 0), Target::HOPPER));
+    assert_eq!(accept(&store, &case, &outcome, false), Filed::Same);
     let other = build_finished(&case, |bytes| bytes[0] = 2, None);
-    assert_eq!(accept(&shelf, &case, &other, false), Filed::Pending);
-    assert_eq!(accept(&shelf, &case, &other, true), Filed::New);
-    assert_eq!(find(&shelf, &case), Ok(other));
+    assert_eq!(accept(&store, &case, &other, false), Filed::Pending);
+    assert_eq!(accept(&store, &case, &other, true), Filed::New);
+    assert_eq!(find(&store, &case), Ok(other));
     assert_eq!(fs::read_to_string(&old).expect("a file"), text);
 
     let nobody = text.replace("\"by\":0", "\"by\":1");
     fs::write(&old, nobody).expect("a file");
-    let error = Shelf::new(folder.path()).find(V, Target::HOPPER, &case);
+    let error = RecordStore::new(folder.path()).find(V, Target::HOPPER, &case);
     assert!(
-        matches!(error, Err(ShelfError::Malformed { line: 6, .. })),
+        matches!(error, Err(StoreError::Malformed { line: 6, .. })),
         "{error:?}"
     );
 }
@@ -446,13 +446,13 @@ fn build_kernel(byte: u8) -> Arc<Kernel> {
 #[test]
 fn a_compiler_that_makes_the_same_machine_code_gets_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let outcome = build_finished(&case, |bytes| bytes[0] = 1, None);
     let record =
         Record::from_outcome(&case, &digest(&build_kernel(1)), &outcome, 3).expect("it says something");
     let cases = std::slice::from_ref(&case.id);
-    shelf
+    store
         .accept(
             V,
             Target::HOPPER,
@@ -462,7 +462,7 @@ fn a_compiler_that_makes_the_same_machine_code_gets_the_same() {
         )
         .expect("written");
     let check = |target, case: &Case, kernels: &[Arc<Kernel>], expected: Option<&Outcome>| {
-        let found = Shelf::new(folder.path()).find_made(target, case, kernels);
+        let found = RecordStore::new(folder.path()).find_made(target, case, kernels);
         assert_eq!(found.expect("a good file").as_ref(), expected);
     };
     check(Target::HOPPER, &case, &[build_kernel(1)], Some(&outcome));
@@ -517,9 +517,9 @@ fn build_duplicate(second: &str) -> String {
 #[test]
 fn a_broken_file_is_an_error_with_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
-    let shelf = Shelf::new(folder.path());
+    let store = RecordStore::new(folder.path());
     let case = case_of(KERNEL, "zeros");
-    let path = shelf.path(Target::HOPPER, &case.id);
+    let path = store.path(Target::HOPPER, &case.id);
     fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     for (text, expected) in [
         ("", "line 1: not a snapshot"),
@@ -540,7 +540,7 @@ fn a_broken_file_is_an_error_with_its_line() {
         ),
     ] {
         fs::write(&path, text).expect("written");
-        let error = Shelf::new(folder.path())
+        let error = RecordStore::new(folder.path())
             .find(V, Target::HOPPER, &case)
             .expect_err("broken")
             .to_string();

@@ -74,11 +74,11 @@ pub enum CheckResult {
 /// The race that a change creates, according to the trace; the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Race {
-    /// Accesses of shared memory meet.
+    /// Two warps access a byte of shared memory without a barrier.
     Shared,
-    /// Accesses of the device's memory meet.
+    /// Two warps access a byte of the device's memory without a barrier.
     Global,
-    /// Only accesses of lanes of one warp meet.
+    /// Only lanes of one warp access a byte without a barrier.
     Lanes,
     /// None.
     No,
@@ -89,7 +89,7 @@ pub struct EditReport {
     pub edit: Edit,
     pub result: CheckResult,
     pub race: Race,
-    /// Two lines that meet.
+    /// Two lines with unordered accesses to one byte.
     pub example: Option<Meeting>,
     pub passed: Passed,
 }
@@ -101,7 +101,7 @@ pub struct KernelEdits {
     pub ptx: String,
     pub warps: u32,
     pub steps: usize,
-    /// The accesses of shared memory that meet in the unchanged kernel.
+    /// The unordered accesses to shared memory in the unchanged kernel.
     pub meetings: Vec<Meeting>,
     pub edits: Vec<EditReport>,
 }
@@ -180,7 +180,7 @@ fn look(case: &Case, compiled: &Compiled, number: usize, whole: &Finished) -> Re
     })
 }
 
-/// The worst of what meets.
+/// The worst of the races.
 fn find_worst(new: &[Meeting]) -> (Race, Option<Meeting>) {
     let race = |meeting: &Meeting| match (meeting.kind, meeting.shared) {
         (MeetingKind::Lanes, _) => Race::Lanes,

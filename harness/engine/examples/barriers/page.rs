@@ -17,10 +17,10 @@ The example removes a kernel's barriers and waits from its PTX, one at a time, a
 that this creates, and nothing if the barrier or wait was not needed.
 
 A trace decides whether there is a race, without the checks of `cerith-ptx`. The whole kernel runs once and prints a line for each access
-of shared and of the device's memory, each barrier, and each group of copies. The trace shows which accesses of a byte by two
-warps, one of them a write, have no barrier between them without the removed line; and which accesses come before a copy has finished. Two
-writes of one value are not a race, nor are two atomics. A changed kernel without a report also runs with its last warp first, if
-it finishes in that order. The results cover the launches of the case: another launch may need a barrier that these do not.
+of shared and of the device's memory, each barrier, and each group of copies. The trace shows the accesses of one byte by two
+warps, one of them a write, that have no barrier between them once the line is removed. It also shows the accesses of copied bytes that come
+before the copy has finished. Two writes of one value are not a race, nor are two atomics. A changed kernel without a report also runs with its last warp first, if
+it finishes in that order. The results cover the launches of the case: another launch may need a barrier that these launches do not need.
 
 ";
 
@@ -38,7 +38,7 @@ fn is_wanted(tried: &EditReport) -> bool {
     tried.race == Race::Shared || differs(tried)
 }
 
-/// The reason why a change makes no race.
+/// The reason why a change does not cause a race.
 fn explain_race(looked: &KernelEdits, tried: &EditReport) -> &'static str {
     let barrier = tried.edit.kind == Kind::Barrier;
     match tried.race {
@@ -125,7 +125,7 @@ pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> St
     let mut page = "# Removed barriers and waits\n\n".to_owned();
     let _ = writeln!(
         page,
-        "`cargo run --release -p cerith-engine --example barriers {version} {}` makes this page. Do not edit it.\n",
+        "`cargo run --release -p cerith-engine --example barriers {version} {}` writes this page; do not edit it.\n",
         looked.len()
     );
     page.push_str(HEAD);
@@ -137,12 +137,12 @@ pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> St
     };
     let _ = writeln!(
         page,
-        "Triton {version}, `sm_80`, {} kernels of the corpus, each of another case file. As they are, `ptx@{version}` reports \
-         {untouched}, and accesses of shared memory meet in the traces of {met}.\n",
+        "Triton {version}, `sm_80`, {} kernels of the corpus, each of another case file. `ptx@{version}` reports \
+         {untouched} without a change. The traces of {met} unchanged kernels have a race in shared memory.\n",
         looked.len()
     );
     page.push_str(
-        "| change | made | races in shared memory | reported | | races in the device's memory: reported | not reported \
+        "| change | made | races in shared memory | reported | share | races in the device's memory: reported | not reported \
          | only lanes of a warp: reported | not reported | no race: reported | not reported |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
@@ -192,7 +192,7 @@ pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> St
         format_percent(noticed, counted.len()),
         that(&differs).len()
     );
-    page.push_str("## Missed: races in shared memory, or changed bytes, without a report\n\n");
+    page.push_str("## Missed: races in shared memory or changed bytes without a report\n\n");
     write_rows(&mut page, &that(&|tried| is_wanted(tried) && !is_told(tried)));
     page.push_str(
         "## Not reported: races in the device's memory\n\n`cerith-ptx` does not track accesses of the device's memory between \

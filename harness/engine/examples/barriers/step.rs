@@ -18,7 +18,7 @@ pub struct Access {
     /// Shared memory, otherwise the device's.
     pub shared: bool,
     pub kind: AccessKind,
-    /// Bytes.
+    /// The size in bytes.
     pub bytes: u64,
     /// The lanes of a warp whose addresses count.
     pub lanes: u32,

@@ -1,4 +1,4 @@
-//! The accesses of each thread between barriers, and the accesses that would meet without one of the barriers or waits.
+//! The accesses of each thread between barriers, and the accesses that would race without one of the barriers or waits.
 //!
 //! A trace records a run of the whole kernel. The number of barriers that a warp has passed, without those of the removed line, shows
 //! which barriers still enclose an access. It uses no clocks, and no code that finds races in `cerith-ptx`. Two accesses of one byte
@@ -30,7 +30,7 @@ pub struct Trace {
     blocks: Vec<Vec<Event>>,
 }
 
-/// The parties that meet.
+/// The owners of two unordered accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MeetingKind {
     /// Two warps.
@@ -41,7 +41,7 @@ pub enum MeetingKind {
     Lanes,
 }
 
-/// Two lines that meet, in shared memory or the device's.
+/// Two lines with unordered accesses to one byte, of shared memory or of the device's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Meeting {
     pub kind: MeetingKind,
@@ -113,7 +113,7 @@ impl Trace {
         self.blocks.iter().map(Vec::len).sum()
     }
 
-    /// Finds the accesses that meet with a change, or in the unchanged kernel.
+    /// Finds the unordered accesses after a change, or in the unchanged kernel.
     pub fn find_meetings(&self, edit: Option<Edit>) -> BTreeSet<Meeting> {
         let mut all = BTreeSet::new();
         for block in &self.blocks {
@@ -261,7 +261,7 @@ fn collect_touches(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touc
     all
 }
 
-/// Whether two accesses of a byte meet; the first comes first in the run.
+/// Whether two accesses of a byte are a race. `first` comes first in the run.
 fn classify_meeting(first: &Touch, second: &Touch) -> Option<MeetingKind> {
     match (first.kind, second.kind) {
         (AccessKind::Read, AccessKind::Read) | (AccessKind::Atomic, AccessKind::Atomic) => return None,

@@ -9,8 +9,8 @@ use cerith_tile::rules::{Rules, Version};
 use super::is_copied_apart;
 use crate::reference::Reference;
 
-/// Those that change something, found without what is asked for.
-fn by_trying(reference: &Reference, case: &Case, rules: Rules) -> Quirks {
+/// Finds the quirks that change the kernel's IR, by trying each one.
+fn try_each_quirk(reference: &Reference, case: &Case, rules: Rules) -> Quirks {
     let kernels = |rules| {
         let of = case
             .launches
@@ -31,7 +31,12 @@ fn check(reference: &Reference, case: &Case, version: Version) {
     let rules = Rules::from_version(version);
     let all = Quirk::ALL.iter().copied().collect();
     let found = reference.find_touching(case, rules, all);
-    assert_eq!(found, by_trying(reference, case, rules), "{} {version}", case.id);
+    assert_eq!(
+        found,
+        try_each_quirk(reference, case, rules),
+        "{} {version}",
+        case.id
+    );
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(super) fn add_location(outcome: Outcome, place: &str) -> Outcome {
     }
 }
 
-/// A rejection for what generated modules read and nothing defines.
+/// A rejection for a name that a generated module uses and nothing defines.
 pub(super) fn reject_undefined(
     torch: Version,
     ways: &[CompileMode],

@@ -178,7 +178,7 @@ pub(super) fn derive_case(emitted: &Emitted, modules: &Modules) -> Result<Case, 
     })
 }
 
-/// Why a launch cannot be made.
+/// The reason why a launch cannot be made.
 fn stop(kind: &str, message: impl Into<String>) -> Box<Complaint> {
     Box::new(Complaint::new(kind, message))
 }

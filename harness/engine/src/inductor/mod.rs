@@ -51,7 +51,7 @@ pub struct Inductor {
     id: EngineId,
     capabilities: Capabilities,
     shared: Arc<Shared>,
-    /// Which of the shared executing engines is this one's.
+    /// The index of the executing engine among the shared ones.
     index: usize,
 }
 
@@ -177,7 +177,7 @@ impl Engine for Inductor {
     }
 }
 
-/// Why torch cannot be given a case.
+/// The reason why torch cannot be given a case.
 fn find_unsupported(case: &Case) -> Option<String> {
     let pointing = |(_, storage): (_, &cerith_memory::Storage)| {
         (!storage.pointers().is_empty()).then(|| {

@@ -22,7 +22,7 @@ pub(super) struct Recompiler {
     pub tuning: Tuning,
 }
 
-/// The lines of one case's kernels, looked up when they are first asked for.
+/// The lines of one case's kernels, computed on first use.
 pub(super) struct Lines<'a> {
     case: &'a Case,
     recompiler: Option<&'a Recompiler>,

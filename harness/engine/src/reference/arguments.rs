@@ -46,7 +46,7 @@ pub(super) fn request(launch: &Launch, rules: Rules) -> Request {
     }
 }
 
-/// The quirks that may change what is asked for.
+/// The quirks that may change the arguments.
 pub(super) fn find_quirks(request: &Request) -> Quirks {
     let positional = request.positional.iter();
     let named = request.keyword.iter().chain(&request.options);

@@ -1,4 +1,4 @@
-//! The formulas of a case's kernels, executed with bounds of their rounding. See `cerith-oracle` for what a formula is.
+//! The formulas of a case's kernels, executed with bounds of their rounding. See `cerith-oracle` for formulas.
 
 use std::sync::Arc;
 

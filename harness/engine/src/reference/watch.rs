@@ -9,7 +9,7 @@ use cerith_interp::{Config, Watch};
 /// Time limit of launches that are made one after the other, if their fuel lasts that long and the case has no larger limit.
 const TIME: Duration = Duration::from_mins(2);
 
-/// Limits with what ends a launch from outside: a flag, and the clock.
+/// Limits with the two external conditions that end a launch: a flag, and the clock.
 pub(crate) fn add_watch<'w>(config: Config<'static>, case: &Case, stop: &'w AtomicBool) -> Config<'w> {
     let given = case.timeout.map_or(TIME, |time| time.max(TIME));
     Config {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cerith_toolchain::compiled::{Compiled, Kernel};
 use cerith_ttir::{find_failed_pass, split_passes};
 
-/// A pass that failed, so that nothing is made of a kernel.
+/// A failed pass, after which there is no code for a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedPass {
     /// MLIR's name for the pass.

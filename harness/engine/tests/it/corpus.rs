@@ -137,7 +137,7 @@ fn every_case_ends_as_accepted() {
     accept("corpus", &files);
 }
 
-/// Only the engine's bytes meet an expectation that names a quirk, so that a run checks the model against them.
+/// An expectation that names a quirk is met only by the engine's bytes, so a run compares the model with them.
 #[test]
 fn every_quirk_is_held_to_an_engine() {
     // A scenario of `cerith` (`library-function-is-none`) shows it.

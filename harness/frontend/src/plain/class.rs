@@ -194,7 +194,7 @@ impl Runner<'_, '_> {
         Ok(Plain::Aggregate(Rc::new(class)))
     }
 
-    /// Runs statements of an `__init__` and collects what they assign to fields.
+    /// Runs statements of an `__init__`, and collects the values that they assign to fields.
     pub fn set_fields(
         &mut self,
         scope: ScopeId,

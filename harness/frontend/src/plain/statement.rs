@@ -16,7 +16,7 @@ use cerith_language::value::plain::{Plain, ScopeId};
 
 /// The way a statement ends.
 pub(super) enum Flow {
-    /// It goes on.
+    /// Execution continues with the next statement.
     Next,
     /// `return`.
     Return(Plain),
@@ -246,7 +246,7 @@ impl Runner<'_, '_> {
         self.run_body(scope, &node.orelse)
     }
 
-    /// An expression for its effect: only `name.append(…)` and `name.extend(…)` matter to what kernels see.
+    /// Runs an expression for its effect. Only `name.append(…)` and `name.extend(…)` affect kernels.
     fn apply_list_method(&mut self, scope: ScopeId, expression: &Expr) -> Traced<()> {
         let Expr::Call(call) = expression else {
             return Ok(());
@@ -316,7 +316,7 @@ impl Runner<'_, '_> {
                 );
             }
             Expr::Subscript(subscript) => {
-                // The container changes, and what it holds from now on is not followed.
+                // The container changes, so its contents are unknown from now on.
                 if let Expr::Name(name) = &*subscript.value {
                     self.modules.bind(
                         scope,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cerith_language::constant;
 use cerith_language::value::plain::{Arguments, Plain};
 
-/// The longest text that a method makes.
+/// The maximum length of a text that a method makes.
 const MAX_TEXT_LEN: usize = 1 << 16;
 
 /// `text.method(…)`.

@@ -40,7 +40,7 @@ impl Tracer<'_> {
         if let Some(slot) = self.frame.names.get(name) {
             return Ok(slot.value.clone());
         }
-        let annotated = !self.lo.rules.holds(Rule::AnnotatedGlobalsAreNoConstexprs);
+        let annotated = !self.lo.rules.holds(Rule::AnnotatedGlobalsAreNotConstexprs);
         if let Some((value, is_annotated)) = self.modules.find_global(self.frame.scope, name) {
             let value = value.clone();
             return self.global_value(name, &value, annotated && is_annotated);

@@ -1,4 +1,4 @@
-//! A launch's arguments: bound to a kernel's parameters, with what an autotuner and heuristics add.
+//! Binds a launch's arguments to a kernel's parameters, with the arguments that an autotuner and heuristics add.
 
 use std::collections::HashMap;
 use std::rc::Rc;

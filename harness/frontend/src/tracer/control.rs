@@ -524,7 +524,7 @@ fn collect_exports(livein: &Names, arm: &Arm, is_then: bool) -> Vec<Export> {
         .collect()
 }
 
-/// Whether two values are one and the same, as far as code after them can tell.
+/// Whether two values are the same for all code after them.
 fn same_value(a: &Value, b: &Value) -> bool {
     if let (Value::Constant(a), Value::Constant(b)) = (a, b) {
         return a == b;

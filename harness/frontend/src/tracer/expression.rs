@@ -137,7 +137,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// A rejection of what Triton's compiler has no translation for.
+    /// The rejection of a construct that Triton's compiler does not translate.
     pub(super) fn not_in_triton(&self, construct: &str) -> Stop {
         self.lo.reject_with(
             "not-in-triton",

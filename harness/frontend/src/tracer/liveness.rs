@@ -119,7 +119,7 @@ impl<'a> Liveness<'a> {
         }
     }
 
-    /// Keeps an operation, the ones around it, and what they need to run at all.
+    /// Keeps an operation, the operations around it, and the values that control them.
     fn keep(&mut self, number: OpNumber) {
         let numbered = &mut self.operations[number];
         if std::mem::replace(&mut numbered.is_live, true) {

@@ -1,4 +1,5 @@
-//! `for` and `while`: unrolled, or operations with regions that carry the variables their bodies change.
+//! `for` and `while`. Loops over `tl.static_range` are unrolled. Other loops become operations with regions, which carry the
+//! variables that their bodies change.
 
 use std::rc::Rc;
 
@@ -19,7 +20,7 @@ use cerith_language::semantic::types::{same_type, type_text};
 use cerith_language::stop::{Stop, Traced};
 use cerith_language::value::{RangeValue, Value};
 
-/// Iterations that one `static_range` may have.
+/// The maximum number of iterations of a `static_range`.
 const MAX_UNROLL: i128 = 1 << 14;
 
 /// A variable that a loop carries from one iteration to the next.
@@ -94,7 +95,7 @@ impl Tracer<'_> {
         self.run_iterations(node, target, start, step, count)
     }
 
-    /// Runs what is left of an unrolled loop.
+    /// Runs the remaining iterations of an unrolled loop.
     fn run_iterations(
         &mut self,
         node: &ast::StmtFor,
@@ -125,8 +126,8 @@ impl Tracer<'_> {
             match flow {
                 Flow::Falls => {}
                 Flow::Returned(_) => {
-                    // Later iterations are compiled too, as dead code whose mistakes Triton reports; they are the
-                    // same text as this one.
+                    // Triton compiles later iterations as dead code, and reports their mistakes. They have the same text as
+                    // this one.
                     return Ok(flow);
                 }
                 Flow::Maybe { .. } if left == 0 => return Ok(flow),
@@ -142,7 +143,7 @@ impl Tracer<'_> {
         Ok(Flow::Falls)
     }
 
-    /// The `for` operation.
+    /// Emits the `for` operation.
     fn lower_counted_loop(
         &mut self,
         node: &ast::StmtFor,
@@ -321,7 +322,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Runs a loop's body once, to be thrown away, to learn which variables it changes.
+    /// Runs a loop's body once, to find the variables that it changes, and discards the result.
     fn discover(
         &mut self,
         body: &[ast::Stmt],
@@ -408,7 +409,7 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// Makes a region's arguments for what a loop carries and binds the variables to them.
+    /// Creates a region's arguments for the carried variables, and binds the variables to them.
     fn carry_in(&mut self, carried: &[Carried]) -> Vec<ValueId> {
         let mut args = Vec::new();
         for carried in carried {

@@ -126,7 +126,7 @@ fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<St
         } => {
             let result = dtype(operation.results.first())?;
             let passes = |dtype| matches!(dtype, DType::F8E4NV | DType::F8E5);
-            // Up to 3.2 the compiler aborts, and says that a conversion to an 8-bit float has to be told how to round.
+            // Up to 3.2 the compiler aborts, because a conversion to an 8-bit float needs a rounding mode.
             (operand != result && passes(operand) && passes(result)).then(|| {
                 format!(
                     "cast of {} to {}: a pass of the compiler fails",

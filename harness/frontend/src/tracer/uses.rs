@@ -52,7 +52,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// The dtypes of tensors, and of what pointers, block pointers and descriptors point to.
+    /// The dtypes of tensors, and of the elements that pointers, block pointers and descriptors address.
     fn dtypes_of(&self, value: &Value, dtypes: &mut Vec<DType>) {
         let tensor = match value {
             Value::Tensor(tensor) => *tensor,

@@ -104,7 +104,7 @@ fn setup() -> String {
 const UNCHECKED_CAS: &str = "tl.atomic_cas(pl, 0, 1): \"int32\" in Triton, \"unsupported: the reference does not \
     support an atomic_cas whose `cmp` is not of the pointer's type yet\" here";
 
-/// A golden table of a version: that of 3.9.0 with what the version's own file changes.
+/// A golden table of a version: the table of 3.9.0 with the changes in the version's own file.
 fn read_golden(newest: &str, changes: &str) -> serde_json::Map<String, serde_json::Value> {
     let read =
         |text: &str| serde_json::from_str::<serde_json::Map<_, _>>(text).expect("a golden file is JSON");
@@ -203,8 +203,8 @@ fn functions_of_3_1() {
     );
 }
 
-/// Longer IR than this is left out of the snapshot: Philox's rounds and sorting networks.
-const LONGEST: usize = 60;
+/// The snapshot omits IR with more lines: Philox's rounds and sorting networks.
+const MAX_LENGTH: usize = 60;
 
 #[test]
 fn every_function_has_its_ir_and_every_refusal_its_words() {
@@ -217,7 +217,7 @@ fn every_function_has_its_ir_and_every_refusal_its_words() {
             Ok(traced) => {
                 let ir = traced.function.to_string();
                 let lines = ir.lines().count();
-                if lines > LONGEST {
+                if lines > MAX_LENGTH {
                     let _ = writeln!(shown, "{lines} lines");
                 } else {
                     shown += &ir;

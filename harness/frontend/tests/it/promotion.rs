@@ -78,7 +78,7 @@ const UNLOWERED: [&str; 2] = [
     "a pass of the compiler fails",
 ];
 
-/// The golden table of a version: that of 3.9.0 with what the version's own file changes.
+/// The golden table of a version: the table of 3.9.0 with the changes in the version's own file.
 fn read_golden(version: &str) -> BTreeMap<String, String> {
     let newest = include_str!("../golden/promotion_3.9.0.json");
     let mut table: BTreeMap<String, String> = serde_json::from_str(newest).expect("the golden file is JSON");

@@ -68,7 +68,7 @@ impl Breach {
         undefined::BREACHES.iter().chain(illegal::BREACHES)
     }
 
-    /// Whether programs of a launch must meet for it.
+    /// Whether it needs several programs that share an address.
     fn takes_programs(&self) -> bool {
         self.lines.contains("pid") && matches!(self.foretold, Foretold::Trapped("race") | Foretold::AnyOrder)
     }

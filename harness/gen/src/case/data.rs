@@ -9,7 +9,7 @@ use super::form::Layout;
 use super::maker::{Maker, Scalar, Text, Value, build_offsets, index};
 use super::types::{self, render_dtype};
 
-/// Integers on both sides of what Triton specialises and of what 32 bits hold.
+/// Integers near the values that Triton specialises on, and near the limits of 32 bits.
 const INTS: [&str; 12] = [
     "3",
     "0",
@@ -101,7 +101,7 @@ impl Maker<'_, '_> {
         Ok(name)
     }
 
-    /// A storage that no tensor but the whole of it is made of.
+    /// A storage whose only tensor covers all of it.
     pub(super) fn whole_storage(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
         let name = self.make_name("b");
         let fill = self.fill(dtype)?;

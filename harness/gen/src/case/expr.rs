@@ -1,4 +1,4 @@
-//! Elementwise expressions, of the dtype and shape that are asked for.
+//! Elementwise expressions of a requested dtype and shape.
 
 use arbitrary::Result;
 use cerith_tile::DType;

@@ -1,4 +1,4 @@
-//! The purpose of a case: how much of it is stored, which twin of it is made, with what data, and for which engines.
+//! The form of a case: the stored values, the twin, the data, and the engines.
 
 use cerith_tile::rules::{Rule, Rules, Version};
 
@@ -97,7 +97,7 @@ pub struct Limits {
     pub oldest: Version,
     /// The newest one.
     pub newest: Version,
-    /// The hardware with the fewest features among what they run on.
+    /// The hardware with the fewest features among the engines' targets.
     pub hardware: Hardware,
     /// The number of small kernels among ten. Triton's interpreter takes some 50 microseconds for each operation, so that one
     /// large kernel costs as much as ten small ones, and shows less.
@@ -192,15 +192,15 @@ pub enum Layout {
 pub struct Form {
     /// The values to store.
     pub detail: Detail,
-    /// Which twin of the kernel it is.
+    /// The number of the twin.
     pub twist: Option<Twist>,
-    /// Which data it has: another number is other data of the same kernel.
+    /// The number of the data: the same kernel with another number has other data.
     pub data: u16,
     /// How its memory lies.
     pub layout: Layout,
     /// How many programs more than its own it is launched with. Its text may be another one for that.
     pub programs: u8,
-    /// Which options it has: 0 is its own, others are other warps and stages.
+    /// The number of the options: 0 for the options of the kernel, others for other warps and stages.
     pub options: u8,
     /// For whom.
     pub limits: Limits,

@@ -90,7 +90,7 @@ pub(super) struct Maker<'u, 'b> {
 /// One in this many kernels has an idiom that its compilers reject.
 const STRAYS: u32 = 139;
 
-/// The most elements of a block.
+/// The maximum number of elements of a block.
 pub(super) const MAX_ELEMENTS: usize = 4096;
 
 /// Warps and stages of a launch that names none.

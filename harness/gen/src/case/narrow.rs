@@ -166,7 +166,7 @@ impl Maker<'_, '_> {
                 self.emit_line(&format!("tl.store({}, {name})", self.build_address(&out, shape)));
             }
             2 if in_memory => {
-                // A store casts to what the pointer points to.
+                // A store casts to the pointer's element type.
                 let out = self.make_name("o");
                 self.add_output(&out, dtype, shape);
                 let value = self.load_special(DType::F32, shape)?.name;

@@ -128,8 +128,8 @@ const LINES: &[&str] = &[
     "<<: { about: x }",
 ];
 
-/// The most bytes of a text that is changed further.
-const LONGEST: usize = 1 << 13;
+/// Texts with more bytes are not changed further.
+const MAX_LENGTH: usize = 1 << 13;
 
 /// A piece of text that YAML, Python or placeholders care about.
 pub fn choose_fragment(u: &mut Unstructured<'_>) -> Result<String> {
@@ -152,7 +152,7 @@ fn choose_index(u: &mut Unstructured<'_>, count: usize) -> Result<usize> {
 
 /// A case file with one to three small changes.
 pub fn mutate(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
-    let mut text = if text.is_empty() || text.len() > LONGEST {
+    let mut text = if text.is_empty() || text.len() > MAX_LENGTH {
         (*u.choose(&SEEDS)?).to_owned()
     } else {
         text.to_owned()

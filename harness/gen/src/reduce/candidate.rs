@@ -17,7 +17,7 @@ use super::tree::{Tree, find_callee};
 /// The name that a reduced case's kernel file has.
 const KERNEL: &str = "kernel.py";
 
-/// Why a case differs from its texts.
+/// The reason why a case differs from its texts.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadBackError {
     /// Case files have no form for it.

@@ -1,5 +1,5 @@
-//! Less data: fewer launches, programs and options, contiguous tensors, smaller storages with plainer elements and dtypes,
-//! rounder numbers among the arguments. The kernel stays unchanged, except for names of dtypes.
+//! Candidates with simpler data: fewer launches, programs and options, contiguous tensors, smaller storages with simpler elements
+//! and dtypes, rounder numbers as arguments. The kernel stays unchanged, except for names of dtypes.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::candidate::{Candidate, CandidateStorage, Change, Content, Edit, Stora
 use super::numbers::{shrink_float, shrink_int};
 use super::tree::Tree;
 
-/// Storages of more elements than this are not made plainer element by element.
+/// Storages with more elements than this are not simplified element by element.
 const MAX_ELEMENTWISE: usize = 32;
 
-/// Fewer launches.
+/// Removes launches: half of them, a quarter, and so on down to each one.
 pub(super) fn remove_launches(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let all = &candidate.launches;
     let mut changes = Vec::new();
@@ -43,7 +43,7 @@ fn of_launches(launches: Vec<Launch>) -> Change {
     }
 }
 
-/// For each launch, changes of a copy of it.
+/// Collects the changes of one launch at a time.
 fn each_launch(candidate: &Candidate, mut change: impl FnMut(&Launch) -> Vec<Launch>) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, launch) in candidate.launches.iter().enumerate() {
@@ -56,7 +56,7 @@ fn each_launch(candidate: &Candidate, mut change: impl FnMut(&Launch) -> Vec<Lau
     changes
 }
 
-/// Fewer options.
+/// Removes all options, then each one.
 pub(super) fn remove_options(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     if candidate.launches.iter().any(|launch| !launch.options.is_empty()) {
@@ -78,7 +78,7 @@ pub(super) fn remove_options(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change>
     changes
 }
 
-/// Fewer programs, and no host functions.
+/// Shrinks grids, and removes host functions.
 pub(super) fn shrink_grids(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     each_launch(candidate, |launch| {
         let mut found = Vec::new();
@@ -111,7 +111,7 @@ pub(super) fn shrink_grids(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     })
 }
 
-/// Every tensor among the arguments.
+/// Collects the tensors among the arguments.
 fn collect_tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
     fn collect_from_value<'t>(value: &'t mut ArgValue, found: &mut Vec<&'t mut Tensor>) {
         match value {
@@ -136,7 +136,7 @@ fn collect_tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
     found
 }
 
-/// Every descriptor among the arguments.
+/// Collects the descriptors among the arguments.
 fn collect_descriptors(launches: &mut [Launch]) -> Vec<&mut Descriptor> {
     let args = launches.iter_mut().flat_map(|launch| {
         let named = launch.keyword.iter_mut().map(|(_, arg)| arg);
@@ -149,7 +149,7 @@ fn collect_descriptors(launches: &mut [Launch]) -> Vec<&mut Descriptor> {
     .collect()
 }
 
-/// Descriptors of less: of as much as their block, of smaller blocks, without padding and rounding.
+/// Simplifies descriptors: shrinks tensors to one block, shrinks blocks, and removes padding and rounding.
 pub(super) fn simplify_descriptors(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let literals: Vec<TextRange> = tree
         .all_expressions()
@@ -186,7 +186,7 @@ pub(super) fn simplify_descriptors(candidate: &Candidate, tree: &Tree<'_>) -> Ve
                     *slot = extent / 2;
                 }
             });
-            // The kernel has the extent in it, too.
+            // The kernel contains the extent too.
             let places = literals
                 .iter()
                 .filter(|range| tree.slice(**range) == extent.to_string());
@@ -205,7 +205,8 @@ pub(super) fn simplify_descriptors(candidate: &Candidate, tree: &Tree<'_>) -> Ve
     changes
 }
 
-/// Tensors that are whole storages, or begin where these do; storages of the dtype that they are seen as, of one dimension.
+/// Simplifies views: replaces tensors by whole storages, sets offsets to 0, gives storages the dtype of their tensors, and flattens
+/// storages.
 pub(super) fn simplify_layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let whole = |tensor: &mut Tensor| {
         if let Some(held) = candidate.storages.get(tensor.storage.0 as usize) {
@@ -273,7 +274,7 @@ pub(super) fn simplify_layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Chang
     changes
 }
 
-/// Another storage in place of one, and the tensors that are all of it with it.
+/// Replaces a storage, and the tensors that cover all of it.
 fn with_storage(candidate: &Candidate, at: usize, held: CandidateStorage) -> Change {
     let mut storages = candidate.storages.clone();
     let mut launches = candidate.launches.clone();
@@ -293,7 +294,7 @@ fn with_storage(candidate: &Candidate, at: usize, held: CandidateStorage) -> Cha
     }
 }
 
-/// Smaller storages.
+/// Shrinks storages.
 pub(super) fn shrink_storages(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, held) in candidate.storages.iter().enumerate() {
@@ -347,7 +348,7 @@ pub(super) fn shrink_storages(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change
     changes
 }
 
-/// Storages with plainer elements.
+/// Simplifies the elements of storages.
 pub(super) fn simplify_fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, held) in candidate.storages.iter().enumerate() {
@@ -396,7 +397,7 @@ pub(super) fn simplify_fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change>
                         ) else {
                             continue;
                         };
-                        // A 0 does not become 1.
+                        // A 0 is as simple as a 1, so it stays.
                         if bytes != bits && bytes.iter().any(|&byte| byte != 0) {
                             bytes.copy_from_slice(bits);
                             states.fill(ByteState::Init);
@@ -414,7 +415,7 @@ pub(super) fn simplify_fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change>
     changes
 }
 
-/// Rounder numbers among the arguments.
+/// Replaces numbers among the arguments by rounder ones.
 pub(super) fn simplify_scalars(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     each_launch(candidate, |launch| {
         let mut found = Vec::new();
@@ -437,7 +438,7 @@ pub(super) fn simplify_scalars(candidate: &Candidate, _: &Tree<'_>) -> Vec<Chang
     })
 }
 
-/// Plainer dtypes: f32 for floats and i32 for integers, everywhere, and for storages and in the kernel alone.
+/// Replaces float dtypes by f32 and integer dtypes by i32: everywhere, only in storages, and only in the kernel.
 pub(super) fn simplify_dtypes(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut named: Vec<(DType, TextRange)> = Vec::new();
     for expr in tree.all_expressions() {
@@ -505,7 +506,7 @@ fn dtype_of(expr: &Expr) -> Option<DType> {
         .find(|dtype| dtype.triton_name() == attribute.attr.as_str())
 }
 
-/// Storages and the tensors in them with another dtype, each element with the nearest value.
+/// Changes the dtype of storages and of their tensors, and rounds each element to the nearest value.
 fn retype_storages(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> Change {
     let mut storages = candidate.storages.clone();
     let mut launches = candidate.launches.clone();

@@ -11,7 +11,7 @@ use super::candidate::{Candidate, Change, Edit};
 use super::tree::{Block, Names, Tree, find_callee, parenthesize};
 
 /// The maximum length of texts after calls are inlined.
-const LONGEST: usize = 2000;
+const MAX_LENGTH: usize = 2000;
 
 /// Nothing that is not read: all of it, and each by itself.
 pub(super) fn remove_unused(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
@@ -408,7 +408,7 @@ pub(super) fn inline_calls(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             continue;
         };
         if let Some(text) = value_of(tree, &def.body, passed)
-            && text.len() < LONGEST
+            && text.len() < MAX_LENGTH
         {
             changes.push(Change::from_edits(vec![Edit::new(
                 call.range(),
@@ -458,7 +458,7 @@ fn value_of(tree: &Tree<'_>, body: Block<'_>, mut known: HashMap<String, String>
                     return None;
                 };
                 let text = substitute_names(tree, &assign.value, &known);
-                if text.len() > LONGEST {
+                if text.len() > MAX_LENGTH {
                     return None;
                 }
                 known.insert(target.id.to_string(), parenthesize(&assign.value, &text));

@@ -162,7 +162,7 @@ pub(super) fn remove_axes(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     changes
 }
 
-/// Which dimensions of an index like `[:, None]` are not new.
+/// The dimensions of an index like `[:, None]` that are not new.
 fn find_dimensions(slice: &Expr) -> Option<Vec<bool>> {
     let Expr::Tuple(tuple) = slice else { return None };
     tuple

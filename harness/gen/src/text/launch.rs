@@ -15,7 +15,7 @@ use cerith_tile::source::SourceFile;
 
 /// The prefix of the first line.
 pub(super) const HEAD: &str = "# launch:";
-/// The most arguments that are read.
+/// The maximum number of arguments that are read.
 const MAX_ARGUMENTS: usize = 64;
 
 /// The request for a text's kernel.

@@ -187,8 +187,8 @@ const NUMBERS: &[&str] = &[
     "-0.0",
 ];
 
-/// The most bytes of a text that is changed further.
-const LONGEST: usize = 1 << 14;
+/// Texts with more bytes are not changed further.
+const MAX_LENGTH: usize = 1 << 14;
 
 /// A piece of a line: a word or number, white space, or one sign.
 fn split_tokens(text: &str) -> Vec<&str> {
@@ -220,7 +220,7 @@ fn is_number(token: &str) -> bool {
 
 /// A text with one or two small changes; lines may come out of another text.
 pub fn mutate(text: &str, other: Option<&str>, u: &mut Unstructured<'_>) -> Result<String> {
-    if text.is_empty() || text.len() > LONGEST {
+    if text.is_empty() || text.len() > MAX_LENGTH {
         return grammar::generate(u);
     }
     let mut text = text.to_owned();

@@ -419,7 +419,7 @@ fn apply_index(x: &[i64], items: &[Index]) -> Expected {
     })
 }
 
-/// Why the elements of a tensor differ from the model's.
+/// The reason why the elements of a tensor differ from the model's.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OtherElements {
     #[error("{actual} elements, not {expected}")]

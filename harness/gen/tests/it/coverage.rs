@@ -1,4 +1,4 @@
-//! Choosing among kernels by what few others have in them covers more than taking them as they come.
+//! Steering: of a few random candidates, choosing the kernel with the rarest features covers more than taking the first.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use arbitrary::Unstructured;
 use cerith_gen::case::{Coverage, Detail, Generated};
 use cerith_gen::seeded;
 
-/// How many kernels are chosen among.
+/// The number of candidates for each kernel.
 const CANDIDATES: u64 = 3;
 
-/// After so many kernels, what they had is taken into account.
+/// The coverage that steers the choice is updated after this many kernels.
 const EPOCH: u64 = 64;
 
 fn generate_kernel(number: u64, candidate: u64) -> Generated {
@@ -18,7 +18,7 @@ fn generate_kernel(number: u64, candidate: u64) -> Generated {
     generated.expect("any bytes are a case")
 }
 
-/// The features of this many kernels.
+/// Measures the features of this many kernels, each chosen among this many candidates.
 fn measure_coverage(kernels: u64, candidates: u64) -> Coverage {
     let (mut known, mut all) = (Coverage::default(), Coverage::default());
     for number in 0..kernels {
@@ -36,12 +36,12 @@ fn measure_coverage(kernels: u64, candidates: u64) -> Coverage {
 fn steering_covers_more_in_as_many_kernels() {
     let (plain, steered) = (measure_coverage(512, 1), measure_coverage(512, CANDIDATES));
     let (plain, steered) = (plain.counts().len(), steered.counts().len());
-    println!("512 kernels have {plain} features as they come, and {steered} steered");
+    println!("512 kernels have {plain} features without steering, and {steered} with it");
     assert!(steered > plain, "{steered} are no more than {plain}");
 }
 
 #[test]
-fn numbers_stand_for_features() {
+fn each_feature_has_a_key() {
     for number in 0..64 {
         let kernel = generate_kernel(number, 0);
         assert_eq!(kernel.features().len(), kernel.feature_keys().len());

@@ -54,7 +54,7 @@ fn of_folder(folder: &str, filter: &[&str]) -> Case {
     entry.resolve().expect("a case that is right")
 }
 
-/// Reduces a case to what calls these functions, and answers with its texts.
+/// Reduces a case to a kernel that calls these functions, and returns its texts.
 #[track_caller]
 fn reduce_to_calls(case: &Case, functions: &[&str]) -> String {
     let start = Candidate::from_case(case).expect("a kernel");

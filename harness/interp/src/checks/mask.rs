@@ -13,13 +13,13 @@ use crate::program::Slot;
 use crate::value::Repr;
 
 /// Maximum depth of the search through operands.
-const DEPTH_MOST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Maximum comparisons in a message.
-const COMPARISONS_MOST: usize = 4;
+const MAX_COMPARISONS: usize = 4;
 
 impl Machine<'_> {
-    /// The trap with what the mask compared in the lane that it is about.
+    /// Adds the numbers that the mask compared in the lane to the trap.
     #[cold]
     pub(crate) fn with_mask(&self, stop: Stop, mask: Option<Slot>) -> Stop {
         let mut trap = match stop {
@@ -82,7 +82,7 @@ impl Search<'_> {
         let Some(op) = self.definitions.get(&value) else {
             return;
         };
-        if depth > DEPTH_MOST || found.len() >= COMPARISONS_MOST {
+        if depth > MAX_DEPTH || found.len() >= MAX_COMPARISONS {
             return;
         }
         match (&op.kind, op.operands.as_slice()) {
@@ -145,7 +145,7 @@ impl Search<'_> {
 
     /// The integer in a lane, computed again: by now its slot may hold something else.
     fn evaluate_integer(&self, value: ValueId, lane: usize, depth: usize) -> Option<i128> {
-        if depth > DEPTH_MOST {
+        if depth > MAX_DEPTH {
             return None;
         }
         let dtype = self

@@ -147,7 +147,7 @@ pub(crate) fn describe_bytes(count: u64) -> String {
     }
 }
 
-/// The most tensors that are named for one byte.
+/// The maximum number of tensors that are named for one byte.
 const MAX_NAMED: usize = 3;
 
 /// The place of an address in words: `byte 12 of storage x, in x[3]`, with the elements of the case's tensors that have it.

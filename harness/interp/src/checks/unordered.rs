@@ -32,7 +32,7 @@ use crate::outcome::{Stop, TrapKind};
 use crate::run::Run;
 use crate::value::{Mark, read};
 
-/// Two accesses of a program that meet with no order.
+/// Two accesses of a program to one byte without an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Crossed {
     lane: usize,
@@ -197,7 +197,7 @@ impl Footprint {
             let bits = values.lanes.map_or(values.all, |lanes| read(lanes, lane, size));
             (values.marks)(lane) == 0 && text.holds(address, size, bits)
         };
-        // Lanes of this store may leave the same value in the same place: they meet what was there before, not each other.
+        // Lanes of this store may write equal values to one address. They are compared with earlier accesses, not with each other.
         for (who, address) in iter_elements(runs, access) {
             if is_silent(who.lane as usize, address) {
                 continue;
@@ -362,7 +362,7 @@ pub(crate) fn trap(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crosse
 }
 
 /// The warning about a store that relies on a barrier. Triton 3.6.0 and 3.9.0 put one before it in all code that was read (`sm_80` and
-/// `sm_90`, `f16` and `f32`, 4 and 8 warps); other versions and shapes were not looked at.
+/// `sm_90`, `f16` and `f32`, 4 and 8 warps); other versions and shapes were not examined.
 #[cold]
 pub(crate) fn build_warning(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
     build_diagnostic(site, memory, text, crossed)

@@ -11,7 +11,7 @@ use super::Site;
 use crate::outcome::{Stop, TrapKind};
 use crate::value::{Repr, Value};
 
-/// Trips before a loop is looked at.
+/// The number of iterations before a loop is checked.
 const PATIENCE: u64 = 1 << 10;
 
 /// The state of a loop at an earlier trip.

@@ -1,4 +1,4 @@
-//! Program ids and the making of tensors.
+//! Program ids, and functions that create tensors.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Type};

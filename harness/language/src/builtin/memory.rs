@@ -191,7 +191,7 @@ const LOAD_CACHE: [&str; 5] = ["", ".ca", ".cg", ".cv", ".cs"];
 const STORE_CACHE: [&str; 5] = ["", ".wb", ".cg", ".cs", ".wt"];
 const EVICTION: [&str; 4] = ["", "evict_normal", "evict_first", "evict_last"];
 
-/// Cache hints change no result, but a wrong one is refused.
+/// Checks cache hints. They do not change results, but an invalid hint is an error.
 fn check_cache_hints(lo: &Lowering, cache: &Value, eviction: &Value, allowed: &[&str]) -> Traced<()> {
     for (what, value, allowed) in [
         ("cache_modifier", cache, allowed),
@@ -222,7 +222,7 @@ fn no_mask(lo: &Lowering, values: &[&Value]) -> Traced<()> {
     Err(lo.reject("`mask` and `other` cannot be specified for block pointers"))
 }
 
-/// How an atomic of this memory order and scope orders programs.
+/// Parses the memory order and scope of an atomic, and returns the order that it has for other programs.
 fn order(lo: &Lowering, sem: &Value, scope: &Value) -> Traced<MemoryOrder> {
     let sem = expect_text(lo, sem, "sem")?.unwrap_or("");
     if !["", "acquire", "release", "acq_rel", "relaxed"].contains(&sem) {

@@ -99,7 +99,7 @@ questions! {
     "is_const": |ty| matches!(ty, TypeValue::Named("const"));
 }
 
-/// The ends of what an integer type holds.
+/// The minimum and the maximum of an integer type.
 static ENDS: &[Builtin] = &[
     Builtin::of_operations("dtype.get_int_max_value(self)", |lo, args| end(lo, args, true)),
     Builtin::of_operations("dtype.get_int_min_value(self)", |lo, args| end(lo, args, false)),

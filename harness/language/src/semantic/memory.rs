@@ -156,7 +156,7 @@ fn whole_element(lo: &mut Lowering, pointer: ValueId, function: &str) -> Traced<
     Ok((pointer, if is_bool { DType::I8 } else { dtype }, is_bool))
 }
 
-/// `tl.atomic_load`: a load that may meet other programs' writes.
+/// `tl.atomic_load`: a load that may run at the same time as other programs' writes.
 pub(crate) fn atomic_load(
     lo: &mut Lowering,
     mut pointer: ValueId,

@@ -167,7 +167,7 @@ pub fn integer_promote(lhs: DType, rhs: DType) -> DType {
     }
 }
 
-/// Why two operands of an arithmetic operator have no common dtype.
+/// The reason why two operands of an arithmetic operator have no common dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PromotionError {
     /// Floats without a common dtype.

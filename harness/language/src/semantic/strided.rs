@@ -27,7 +27,7 @@ pub struct Axis {
     pub checked_below: bool,
 }
 
-/// `offset`, an `i64` scalar, and what follows it, as many as the extent.
+/// Emits the positions `offset..offset + extent`. `offset` is an `i64` scalar.
 pub fn run(lo: &mut Lowering, offset: ValueId, extent: usize) -> Traced<ValueId> {
     let lanes = arange(lo, 0, extent as i128)?;
     let lanes = cast(lo, lanes, DType::I64)?;
@@ -40,7 +40,7 @@ fn emit_binary(lo: &mut Lowering, op: BinaryOp, a: ValueId, b: ValueId) -> Value
     lo.emit_op(OpKind::Binary(op), &[a, b], ty)
 }
 
-/// A block of one dimension as dimension `at` of a block of this shape.
+/// Broadcasts a block of one dimension along dimension `at` of a block of this shape.
 fn spread(lo: &mut Lowering, value: ValueId, at: usize, shape: &Shape) -> ValueId {
     let elem = lo.ty(value).elem;
     let mut thin: Shape = shape.iter().map(|_| 1).collect();
@@ -61,7 +61,7 @@ fn spread(lo: &mut Lowering, value: ValueId, at: usize, shape: &Shape) -> ValueI
     lo.emit_op(OpKind::Broadcast, &[value], Type::block(elem, shape.clone()))
 }
 
-/// Pointers to the lanes of a block, and which of them are inside; no mask where no dimension is checked.
+/// Emits pointers to the lanes of a block, and the mask of the lanes inside the tensor; no mask if no dimension is checked.
 pub(crate) fn build_lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (ValueId, Option<ValueId>) {
     let shape: Shape = axes
         .iter()
@@ -108,7 +108,7 @@ pub(crate) fn build_lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (V
     (pointers, inside)
 }
 
-/// The value of lanes outside of a tensor: NaN or zero.
+/// Emits the value of lanes outside of a tensor: NaN or zero.
 pub(crate) fn emit_padding(lo: &mut Lowering, elem: Elem, shape: &Shape, nan: bool) -> ValueId {
     let bits = match elem.num() {
         Some(dtype) if nan => {
@@ -119,7 +119,7 @@ pub(crate) fn emit_padding(lo: &mut Lowering, elem: Elem, shape: &Shape, nan: bo
     lo.emit_constant(bits, Type::block(elem, shape.clone()))
 }
 
-/// `_convert_elem_to_ir_value`: an integer as an `i64`. `narrow` says that it has to be an `i32` before.
+/// Converts an integer to an `i64`, as Triton's `_convert_elem_to_ir_value` does. With `narrow`, it must fit in an `i32`.
 pub fn index(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced<ValueId> {
     let bits = if narrow { 32 } else { 64 };
     let limit = 1i128 << (bits - 1);

@@ -107,7 +107,7 @@ impl Builtin {
 pub struct JitOptions {
     /// Whether calls stay calls; such a function takes no blocks.
     pub noinline: bool,
-    /// Whether device asserts are on, if the decorator says so.
+    /// Whether device asserts are on; `None` if the decorator has no such option.
     pub debug: Option<bool>,
     /// Parameters, by place or name, whose values are never made constants.
     pub do_not_specialize: Vec<Constant>,
@@ -129,7 +129,7 @@ pub fn is_listed(list: &[Constant], place: usize, name: &str) -> bool {
 pub struct Autotuner {
     /// Its configurations.
     pub configs: Plain,
-    /// The parameters that tell its runs apart.
+    /// The parameters that distinguish its runs.
     pub key: Plain,
     /// `prune_configs_by`.
     pub prune: Plain,

@@ -18,7 +18,7 @@ pub fn count_items(value: &Plain) -> usize {
 }
 
 impl Plain {
-    /// Whether it is known what this is, if not what it holds.
+    /// Whether its type is known, even if its contents are not.
     pub const fn is_known(&self) -> bool {
         !matches!(
             self,

@@ -1,4 +1,4 @@
-//! Rules that are broken on purpose: the reference notices each, wherever the lines stand.
+//! Generated kernels that break one rule on purpose: the reference reports each.
 
 use arbitrary::Unstructured;
 use cerith_gen::case::Detail;
@@ -8,7 +8,7 @@ use cerith_laws::broken::{check, check_foretold, is_whole};
 use cerith_laws::case::{build_reference, read, run};
 use cerith_tile::rules::{Rules, Version};
 
-/// Kernels that each rule is broken in.
+/// The number of kernels for each rule.
 const KERNELS: u64 = 6;
 
 #[test]
@@ -38,14 +38,14 @@ fn every_breach_is_noticed() {
                 Err(_) => {}
             }
         }
-        assert!(seen > 0, "{}: in no kernel", breach.name);
+        assert!(seen > 0, "{}: not reported in any kernel", breach.name);
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
-fn a_case_that_is_whole_is_no_breach() {
-    // The law fails where nothing is wrong: `noticed` does not say yes to anything.
+fn an_unbroken_case_has_no_breach() {
+    // `check_foretold` must fail for a kernel without the breach, so it does not accept every outcome.
     let rules = Rules::from_version(Version::NEWEST);
     let reference = build_reference();
     for breach in Breach::iter().step_by(9) {

@@ -1,4 +1,4 @@
-//! Generated cases hold to the laws, whatever bytes they are made of.
+//! Generated cases obey the laws, for any input bytes.
 
 use cerith_gen::{Ended, seeded};
 use cerith_laws::case::check;

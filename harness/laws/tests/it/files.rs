@@ -1,4 +1,4 @@
-//! The laws of files: what is good is read, what is not is refused in words, and the laws see a file that is not what it was.
+//! The laws of files: valid files are read, invalid ones are rejected with a message, and a changed file is detected.
 
 use cerith_gen::{Ended, TrialResult};
 use cerith_laws::{bundle, event_stream, recording};

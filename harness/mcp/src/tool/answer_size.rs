@@ -1,9 +1,9 @@
 //! The text of answers: bounded, with a mark where it is cut.
 
-/// The most bytes of text about one finding, with its suggested edit.
+/// The maximum number of bytes of text about one finding, with its suggested edit.
 pub const MAX_FINDING: usize = 2 << 10;
 
-/// The most bytes of all text of an answer.
+/// The maximum number of bytes of all text of an answer.
 pub const MAX_ANSWER: usize = 48 << 10;
 
 /// Printed at the end of a text that is cut.

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::error::{Choice, ToolError};
 use crate::confinement::find_path;
 
-/// The most bytes of a kernel's text in a request.
+/// The maximum number of bytes of a kernel's text in a request.
 pub const MAX_INLINE: usize = 1 << 20;
 
-/// The most bytes of every other text in a request.
+/// The maximum number of bytes of every other text in a request.
 const MAX_WORD: usize = 4 << 10;
 
 /// Parses the arguments of a tool.

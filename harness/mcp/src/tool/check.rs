@@ -25,7 +25,7 @@ use super::error::ToolError;
 use super::{Answer, Request, ToolEntry};
 use crate::confinement::find_path;
 
-/// The most bytes of a finding's text if there is a suggested edit, so that both fit.
+/// The maximum number of bytes of a finding's text if there is a suggested edit, so that both fit.
 const MAX_BESIDE_EDIT: usize = 1600;
 
 pub const TOOL: ToolEntry = ToolEntry {
@@ -76,7 +76,7 @@ pub struct Means<'a> {
     pub config: &'a Config,
     /// Known findings.
     pub baseline: &'a Baseline,
-    /// The most seconds for each kernel.
+    /// The maximum number of seconds for each kernel.
     pub timeout: Option<u64>,
     /// Whether each launch is listed.
     pub is_verbose: bool,

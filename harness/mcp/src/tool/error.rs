@@ -11,7 +11,7 @@ use cerith_submission::service::ServiceError;
 
 use crate::confinement::PathError;
 
-/// Why a call of a tool has no result.
+/// The reason why a call of a tool has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// A text of the arguments is long.
@@ -19,7 +19,7 @@ pub enum ToolError {
     LongArgument {
         /// The argument.
         name: String,
-        /// The most bytes.
+        /// The maximum number of bytes.
         limit: usize,
     },
     /// The arguments do not fit the schema.
@@ -137,7 +137,7 @@ pub enum ToolError {
     Late {
         /// The tool.
         tool: &'static str,
-        /// The most seconds.
+        /// The maximum number of seconds.
         seconds: u64,
     },
     /// There is no thread for the call.

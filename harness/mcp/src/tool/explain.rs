@@ -22,7 +22,7 @@ use super::{Answer, Request, ToolEntry};
 /// More cases than this are not explained.
 const MAX_CASES: usize = 5;
 
-/// The most bytes of text about one case.
+/// The maximum number of bytes of text about one case.
 const MAX_CASE: usize = 8 << 10;
 
 pub const TOOL: ToolEntry = ToolEntry {

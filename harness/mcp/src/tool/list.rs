@@ -15,7 +15,7 @@ use super::arguments::{build_schema, find_named, open_corpus, parse_arguments};
 use super::error::{Choice, ToolError};
 use super::{Answer, Request, ToolEntry};
 
-/// The most names of an answer.
+/// The maximum number of names of an answer.
 const MAX_NAMES: usize = 500;
 
 pub const TOOL: ToolEntry = ToolEntry {

@@ -23,7 +23,7 @@ use super::{Answer, Request, ToolEntry};
 /// Seconds for a reduction if the client names none.
 const SECONDS: u64 = 20;
 
-/// The most bytes of a smaller kernel's text.
+/// The maximum number of bytes of a smaller kernel's text.
 const MAX_KERNEL: usize = 8 << 10;
 
 pub const TOOL: ToolEntry = ToolEntry {

@@ -171,7 +171,7 @@ fn an_address_that_is_overwritten_is_none_any_more() {
     assert_eq!(offsets(&storages), [0, 16]);
     assert!(
         storages.write_pointer(id, 4, id, 0),
-        "an unaligned address is one too"
+        "an unaligned address is a pointer too"
     );
     assert_eq!(offsets(&storages), [4, 16]);
     assert!(!storages.write_pointer(id, 17, id, 0), "it does not fit");

@@ -1,4 +1,4 @@
-//! Sparse storages: what they read as, where their pages are, and their limits.
+//! Sparse storages: their contents, their pages, and their limits.
 
 use std::sync::Arc;
 

@@ -334,14 +334,14 @@ fn check_exact(sample: &Sample) -> Result<bool, TestCaseError> {
 struct Launches<'a> {
     sample: &'a Sample,
     programs: [Program; 2],
-    /// The first launch that leaves `x` only because an integer wraps.
-    shown: Option<[i64; 3]>,
+    /// The sizes of the first launch that leaves `x` only because an integer wraps.
+    wrapping_sizes: Option<[i64; 3]>,
     failed: Option<TestCaseError>,
 }
 
 impl Trial for Launches<'_> {
     fn is_wanted(&self, _: LocId) -> bool {
-        self.shown.is_none() && self.failed.is_none()
+        self.wrapping_sizes.is_none() && self.failed.is_none()
     }
 
     fn accepts(&self, sizes: &BTreeMap<String, i64>) -> bool {
@@ -368,7 +368,7 @@ impl Trial for Launches<'_> {
                 let is_shown = find_trap(&plain) == Some(TrapKind::OutOfBounds)
                     && matches!(exact, LaunchOutcome::Finished(_));
                 if is_shown {
-                    self.shown.get_or_insert(sizes);
+                    self.wrapping_sizes.get_or_insert(sizes);
                 }
                 is_shown
             }
@@ -395,7 +395,7 @@ fn check_wraps(sample: &Sample) -> Result<bool, TestCaseError> {
     let mut launches = Launches {
         sample,
         programs: [prepare(&traced, false)?, prepare(&traced, true)?],
-        shown: None,
+        wrapping_sizes: None,
         failed: None,
     };
     let freedom = Freedom {
@@ -407,7 +407,7 @@ fn check_wraps(sample: &Sample) -> Result<bool, TestCaseError> {
     if let Some(error) = launches.failed {
         return Err(error);
     }
-    let Some(sizes) = launches.shown else {
+    let Some(sizes) = launches.wrapping_sizes else {
         return Ok(false);
     };
     let proof = prove(&traced.function, &contract);

@@ -5,7 +5,7 @@ use super::{Int, is_int, with_int};
 use crate::lanes::{Binary, Lanes, Ternary, Test, Unary, map_binary, map_ternary, map_unary, test_lanes};
 use crate::syntax::{Kind, Type};
 
-/// Which half of a product.
+/// The part of a product that an instruction returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     Low,

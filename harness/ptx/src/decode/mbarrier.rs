@@ -42,7 +42,7 @@ fn decode_object(linker: &mut Linker<'_>, words: &mut Words<'_>, operand: &Opera
     decode_address(linker, space, operand)
 }
 
-/// Decodes a memory order among these, the first of which is the default, and a scope.
+/// Decodes a scope and one of the `allowed` memory orders. The first is the default.
 fn decode_order(words: &mut Words<'_>, allowed: &[Order]) -> Option<(Order, Scope)> {
     let (order, scope) = words.order();
     let order = order.or(allowed.first().copied())?;

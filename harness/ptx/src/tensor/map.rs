@@ -110,7 +110,7 @@ impl Swizzle {
     }
 }
 
-/// Why bytes are not a tensor map that a copy can use.
+/// The reason why bytes are not a tensor map that a copy can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum TensorMapError {
     /// The number of dimensions is not 1 to 5, or differs from the instruction's.

@@ -10,7 +10,7 @@ const HEAD: &str = ".version 8.6\n.target sm_90a\n.address_size 64\n";
 
 /// Bytes of dynamic shared memory.
 const SHARED: u32 = 32 << 10;
-/// Words of the storage.
+/// The size of the storage in words.
 const WORDS: usize = 1024;
 
 /// The schedules that every program runs with.
@@ -90,7 +90,7 @@ fn launch(text: &str, size: Size, schedule: Schedule) -> (LaunchOutcome, Vec<u32
     )
 }
 
-/// The codes of what a launch reports, without repetitions.
+/// The distinct codes that a launch reports.
 fn describe_codes(outcome: &LaunchOutcome) -> String {
     let mut codes: Vec<&str> = match outcome {
         LaunchOutcome::Finished(finished) => finished

@@ -2,7 +2,7 @@
 
 use crate::archive::ContentError;
 
-/// Why a kernel is not collected.
+/// The reason why a kernel is not collected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum KernelError {
     #[error("kernel `{0}` without a file")]
@@ -16,7 +16,7 @@ pub(super) enum KernelError {
 #[error("parameter `{0}` has a value of an unknown kind")]
 pub(super) struct UnknownValue(pub(super) String);
 
-/// Why a case file cannot have the storages of a launch.
+/// The reason why a case file cannot have the storages of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StorageError {
     /// Addresses are not aligned to their size.

@@ -34,7 +34,7 @@ pub struct Kernel {
 /// A launch that is to become a case.
 #[derive(Debug)]
 pub struct RecordedLaunch {
-    /// Which of [`Gathered::kernels`].
+    /// The index in [`Gathered::kernels`].
     pub kernel: usize,
     /// Its number among the launches of its kernel, from 1.
     pub number: u64,
@@ -129,7 +129,7 @@ pub struct Reader {
     counts: HashMap<String, u64>,
     /// How many launches of a kernel there are.
     numbers: HashMap<usize, u64>,
-    /// The launches so far, by the hash of what the sampling rule looks at.
+    /// The launches so far, by the hash that the sampling rule uses.
     sampled_keys: HashSet<[u8; 32]>,
 }
 
@@ -467,7 +467,7 @@ impl Reader {
     }
 }
 
-/// The area of what a test launched: `test_core/test_dot` for `unit/test_core.py::TestDot::test_dot[f16]`.
+/// The area for the launches of a test: `test_core/test_dot` for `unit/test_core.py::TestDot::test_dot[f16]`.
 fn area_of(test: &str) -> Option<String> {
     let (file, function) = test.split_once("::")?;
     let function = function.split('[').next()?.rsplit("::").next()?;
@@ -601,7 +601,7 @@ impl RecordedLaunch {
         Ok(Ok(storages))
     }
 
-    /// The hash of what a storage held afterwards.
+    /// The hash of a storage's contents after the launch.
     fn hash_after(&self, storage: usize) -> Option<&String> {
         self.ended.as_ref()?.after.get(storage)?.as_ref()
     }
@@ -611,7 +611,7 @@ impl RecordedLaunch {
         self.ended.as_ref()?.raised.as_ref()
     }
 
-    /// Why it did not run, if it was judged before.
+    /// The reason why it did not run, if it was judged before.
     pub fn refused(&self) -> Option<&str> {
         self.ended.as_ref()?.refused.as_deref()
     }

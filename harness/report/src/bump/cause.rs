@@ -117,7 +117,7 @@ impl<'s> Right<'s> {
         Self { right, all }
     }
 
-    /// Cases by the operation that tells them from those that are right.
+    /// Cases by the operation that distinguishes them from right cases.
     fn group_by_operation<'c>(
         &self,
         mut cases: Vec<&'c ComparedCase>,
@@ -146,7 +146,7 @@ impl<'s> Right<'s> {
         found
     }
 
-    /// The names that tell most of the cases from those that are right, and how many right cases use them.
+    /// The names that best distinguish the cases from right ones, and the number of right cases that use them.
     fn find_best_names(&self, cases: &[&ComparedCase]) -> Option<(Vec<String>, u64)> {
         let mut uses: HashMap<&str, u64> = HashMap::new();
         for one in cases {

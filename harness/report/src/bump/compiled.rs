@@ -298,7 +298,7 @@ fn compare_amounts(name: &str, old: u64, new: u64, add: &mut impl FnMut(String, 
     add(way, Some([old, new]));
 }
 
-/// Which parameters came and went.
+/// Describes the added and removed parameters.
 fn compare_parameters(old: &[String], new: &[String]) -> String {
     let count = |all: &[String], kind: &String| all.iter().filter(|one| *one == kind).count();
     let mut kinds: Vec<&String> = old.iter().chain(new).collect();

@@ -28,9 +28,9 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// How many kernels it takes for a median that says something about the machine.
+    /// The minimum number of kernels for a median that measures the machine's load.
     pub const MIN_KERNELS: usize = 8;
-    /// How many compilations of a kernel it takes for a median that says something about its time.
+    /// The minimum number of compilations for a meaningful median of a kernel's time.
     pub const MIN_COMPILATIONS: usize = 3;
 
     pub(super) fn is_beyond(self, old: f64, new: f64, least: f64) -> bool {

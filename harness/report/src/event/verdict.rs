@@ -39,7 +39,7 @@ pub struct Verdict {
     /// Whether the blame depends on the reference alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unconfirmed: bool,
-    /// Why the reference is blamed where no two independent engines agree against it.
+    /// The reason why the reference is blamed although no two independent engines agree against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspected: Option<String>,
     /// Further remarks on the witnesses, a sentence each.
@@ -52,7 +52,7 @@ pub struct Verdict {
     /// Whether the trial compared nothing that the program computed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vacuous: bool,
-    /// Why it is undefined or inconclusive.
+    /// The reason why it is undefined or inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The reference's warnings about a program with an answer; they do not change the verdict.
@@ -415,7 +415,7 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// Whether any byte was looked at, with whatever result.
+    /// Whether any byte was compared, with any result.
     pub const fn any_looked_at(&self) -> bool {
         self.compared + self.accepted + self.undecided > 0
     }

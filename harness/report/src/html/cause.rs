@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::event::{Difference, EngineOutcome, OutcomeKind, Verdict, VerdictKind};
 
-/// The most characters of a message that cases are grouped by. The case has all of it.
-const LONGEST: usize = 160;
+/// The number of characters of a message by which cases are grouped. The case has the whole message.
+const MAX_LENGTH: usize = 160;
 
 /// A cause.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -114,8 +114,8 @@ pub(crate) fn normalize_message(message: &str) -> String {
             plain.push(c);
         }
     }
-    if plain.chars().count() > LONGEST {
-        plain = plain.chars().take(LONGEST).chain(['…']).collect();
+    if plain.chars().count() > MAX_LENGTH {
+        plain = plain.chars().take(MAX_LENGTH).chain(['…']).collect();
     }
     plain
 }

@@ -9,7 +9,7 @@ use crate::event::{EngineOutcome, Internal, State, Verdict};
 use crate::html::cause::normalize_message;
 use crate::style::Tone;
 
-/// The most names under one diagnostic; `-v` has all.
+/// The maximum number of names under one diagnostic; `-v` has all.
 const MAX_NAMED: usize = 40;
 
 /// The width that names are broken at.

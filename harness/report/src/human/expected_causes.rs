@@ -82,7 +82,7 @@ impl Causes {
 }
 
 impl Human {
-    /// The differences that are as expected, as much as is asked for.
+    /// The expected differences, in the requested detail.
     pub(super) fn known_causes(&self) -> String {
         let causes = self.causes.sorted();
         let mut text = String::new();

@@ -13,7 +13,7 @@ pub(super) struct Next {
     like: String,
     /// The corpus alone.
     corpus: String,
-    /// Whether expectations can be made of it: it is not a sweep, and nothing was left out of its comparison.
+    /// Whether `cerith expect` can write expectations: the run is not a sweep, and its comparison skipped nothing.
     can_expect: bool,
     /// The first case that is not as expected.
     first: Option<String>,

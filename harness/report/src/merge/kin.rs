@@ -2,7 +2,7 @@
 
 use crate::event::Start;
 
-/// Which shard a stream is, of how many. A run without shards is shard 1 of 1.
+/// The number of a shard, and the number of all shards. A run without shards is shard 1 of 1.
 pub fn shard_of(start: &Start) -> (u64, u64) {
     let parsed = start.shard.as_deref().and_then(|shard| {
         let (index, count) = shard.split_once('/')?;
@@ -68,7 +68,7 @@ pub fn describe_differences(model: &Start, other: &Start) -> Vec<String> {
     found
 }
 
-/// The engines that were asked for. A shard on a machine that lacks one of them is still a shard of the same run.
+/// The requested engines. A shard on a machine that lacks one of them is still a shard of the same run.
 fn join_engines(start: &Start) -> String {
     let left_out = start.left_out.iter().map(|left_out| &left_out.engine);
     let mut all: Vec<&str> = start.engines.iter().chain(left_out).map(String::as_str).collect();

@@ -41,7 +41,7 @@ pub struct Line {
 /// The lines of a stream, each with its number, from 1.
 #[derive(Debug)]
 pub enum Lines<R> {
-    /// Read when they are asked for.
+    /// Read on first use.
     Here(R, Box<Progress>),
     /// Read by a thread.
     Ahead(Receiver<Vec<(usize, Read)>>, VecDeque<(usize, Read)>),

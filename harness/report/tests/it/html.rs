@@ -1,4 +1,4 @@
-//! The page: it needs nothing else, it has every event of the stream, and no word of a case is ever markup in it.
+//! The HTML page needs no other file, has every event of the stream, and never contains text of a case as markup.
 
 use std::io::Read as _;
 

@@ -1,4 +1,4 @@
-//! Remarks beside lines: each failure is one, where it is, and no word of a case is a command.
+//! Annotations of lines: each failure has one at its location, and text of a case is never a workflow command.
 
 use cerith_report::event::{Position, Verdict, VerdictKind};
 use cerith_report::{Event, Remarks, Summary, read};

@@ -9,7 +9,7 @@ use cerith_toolchain::{AdoptError, Home, HomeError, ToolchainId};
 use crate::engines;
 use crate::host::Host;
 
-/// Why a commit cannot be tried.
+/// The reason why a commit cannot be tried.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     /// Checking out other commits would lose changes.

@@ -9,8 +9,8 @@ use cerith_tile::quirk::Quirk;
 use cerith_tile::releases::triton_since;
 use cerith_tile::rules::Version;
 
-/// The longest reason that is made of a message.
-const LONGEST: usize = 120;
+/// The maximum length of a reason from a message.
+const MAX_LENGTH: usize = 120;
 
 /// Something to do with a case file.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ fn propose_additions(
     }
 }
 
-/// Why nothing can be written down for a case, if nothing can.
+/// The reason why nothing can be written down for a case, if nothing can.
 fn explain_refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
     if failed.contains(&verdict.case) {
         return Some("Cerith itself failed here; report the internal error".to_owned());
@@ -173,7 +173,7 @@ fn explain_refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String
     None
 }
 
-/// Why a case file cannot expect what an engine does.
+/// The reason why a case file cannot expect what an engine does.
 #[derive(Debug, thiserror::Error)]
 enum Inexpressible {
     #[error("a case file cannot name {0}")]
@@ -258,7 +258,7 @@ fn build_reason(verdict: &Verdict, doing: &Doing) -> String {
             doing.verdict.or(doing.outcome).unwrap_or_default()
         )
     } else {
-        let short: String = said.chars().take(LONGEST).collect();
+        let short: String = said.chars().take(MAX_LENGTH).collect();
         format!("seen, and not looked into: {short}")
     }
 }

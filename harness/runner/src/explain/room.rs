@@ -139,7 +139,7 @@ fn describe_explanation(element: &Element, explanation: &Explanation) -> String 
     text
 }
 
-/// Why an element is undecided: its interval holds every number, or there is none.
+/// The reason why an element is undecided: its interval holds every number, or there is none.
 const fn describe_undecided(interval: bool) -> &'static str {
     if interval {
         "      undecided: the value has no bound\n"

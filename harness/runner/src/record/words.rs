@@ -95,7 +95,7 @@ fn describe_omitted(collected: &Collected, out: &Path) -> Vec<String> {
     lines
 }
 
-/// Why nothing was recorded, and what to do.
+/// The reason why nothing was recorded, and what to do.
 fn explain_empty(options: &RecordOptions, collected: &Collected) -> Vec<String> {
     let program = options.command.first().map(|word| word.to_string_lossy());
     let program = program.as_deref().unwrap_or("python");

@@ -54,7 +54,7 @@ impl Foreign {
         self.rises
     }
 
-    /// Whether a run with intervals may have other values than [`Self::evaluate`] returns.
+    /// Whether a run with intervals may have values different from those of [`Self::evaluate`].
     pub const fn has_bounds(&self) -> bool {
         self.bounds.is_some()
     }

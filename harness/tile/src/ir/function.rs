@@ -210,7 +210,7 @@ impl Builder {
         std::mem::replace(&mut self.loc, loc)
     }
 
-    /// Where the next operations come from.
+    /// The source location of the next operations.
     pub const fn loc(&self) -> LocId {
         self.loc
     }

@@ -193,7 +193,7 @@ pub enum OpKind {
     /// One operand, returned as it is, with promises (`multiple_of`, `max_contiguous`, `max_constancy`), one number a
     /// dimension; a false promise is undefined.
     Hint {
-        /// Which promise.
+        /// The kind of promise.
         promise: Promise,
         /// The numbers.
         values: Shape,

@@ -6,12 +6,12 @@
 use super::Family;
 use crate::rules::Version;
 
-/// How a bug shows.
+/// The symptom of a bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// An exception of this type, with this part of its message.
     Raises(&'static str, &'static str),
-    /// An exception of this type, with this part of its message, in a kernel that uses something with this in its name.
+    /// An exception of this type, with this part of its message, in a kernel that uses a feature whose name contains this.
     RaisesIn(&'static str, &'static str, &'static str),
     /// A failed `assert` in a kernel.
     AssertsInKernel,
@@ -63,7 +63,7 @@ pub struct BugSignature {
     pub versions: (Version, Option<Version>),
     /// The symptom.
     pub shows: Shows,
-    /// The operations of the line, one of which must match; empty for any line.
+    /// The line, or if it is unknown a used feature, must contain one of these texts. Empty if any line matches.
     pub operations: &'static [&'static str],
     /// A sentence about the bug.
     pub summary: &'static str,
@@ -129,31 +129,31 @@ const METHODS: [&str; 16] = [
 
 signatures! {
     "no-library": Interpreter, FIRST, NEVER, RaisesIn("TypeError", "cannot convert None of type <class 'NoneType'> to tensor", "libdevice"), [],
-        "an external function of a library gives None";
+        "an external library function returns None";
     "no-library-builder": Interpreter, FIRST, V32, RaisesIn("ValueError", "`_builder` argument must be provided outside of JIT functions", "libdevice"), [],
-        "an external function of a library asks for a builder";
+        "an external library function requires a builder";
     "no-library-result": Interpreter, FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'to'"), ["libdevice"],
-        "an external function of a library gives None";
+        "an external library function returns None";
     "no-library-operand": Interpreter, FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'type'"), ["libdevice"],
-        "an external function of a library gives None";
+        "an external library function returns None";
     "no-library-number": Interpreter, FIRST, NEVER, Raises("TypeError", "and 'NoneType'"), ["libdevice"],
-        "an external function of a library gives None";
+        "an external library function returns None";
     "no-library-dtype": Interpreter, FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'dtype'"), ["libdevice"],
-        "an external function of a library gives None";
+        "an external library function returns None";
     "no-cuda-functions": Interpreter, FIRST, NEVER, Raises("ValueError", "`_semantic` argument must be provided outside of JIT functions"), [],
-        "functions of CUDA alone are not interpreted";
+        "the interpreter lacks the functions that only CUDA has";
     "no-cuda-functions-before-3.4": Interpreter, FIRST, V34, Raises("ValueError", "`_builder` argument must be provided outside of JIT functions"), ["extra.cuda"],
-        "functions of CUDA alone are not interpreted";
+        "the interpreter lacks the functions that only CUDA has";
     "no-descriptor-atomics": Interpreter, v(3, 4, 0), NEVER, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'create_descriptor_reduce'"), ["desc.atomic_", ".atomic_"],
         "descriptors have no atomics";
     "float-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'float' object has no attribute '"), [".to(", ".shape", ".dtype"],
         "a float stays a Python number, which has no dtype, shape or conversion";
     "truth-is-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'bool' object has no attribute '"), ["not "],
-        "`not` gives a truth value of Python, which has nothing that tensors have";
+        "`not` returns a Python bool, which lacks the attributes of tensors";
     "constexprs-are-their-values": Interpreter, FIRST, NEVER, Raises("AttributeError", "has no attribute 'value'"), [".value"],
         "a constexpr parameter is passed as its plain value";
     "int-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'int' object has no attribute '"), [".to(", "tl."],
-        "an int stays a Python number, which has nothing that tensors have";
+        "an int stays a Python number, which lacks the attributes of tensors";
     "constexpr-stays-python": Interpreter, FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'to'"), [".to("],
         "a constexpr stays a Python number, which has no conversion";
     "dot-scaled-format-names": Interpreter, FIRST, V38, Raises("AttributeError", "'str' object has no attribute 'value'"), ["dot_scaled"],
@@ -165,47 +165,47 @@ signatures! {
     "no-map-elementwise": Interpreter, v(3, 5, 0), NEVER, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'new_block'"), ["map_elementwise"],
         "the interpreter has no map_elementwise";
     "no-method-builder": Interpreter, v(3, 4, 0), V39, Raises("AttributeError", "'NoneType' object has no attribute 'to_tensor'"), [],
-        "methods of a tensor that are functions of tl.math reach no builder";
+        "tensor methods from tl.math get no builder";
     "no-method-builder-before-3.4": Interpreter, FIRST, V34, Raises("AttributeError", "'NoneType' object has no attribute 'create_"), METHODS,
-        "methods of a tensor that are functions of tl.math reach no builder";
+        "tensor methods from tl.math get no builder";
     "no-bool-type": Interpreter, FIRST, V34, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'get_int1_ty'"), [],
         "the builder cannot make a bool";
     "no-warmup": Interpreter, FIRST, V36, Raises("AttributeError", "'InterpretedFunction' object has no attribute 'warmup'"), ["warmup"],
         "interpreted kernels have no warmup";
     "no-hooks": Interpreter, FIRST, V36, Raises("AttributeError", "'InterpretedFunction' object has no attribute 'add_pre_run_hook'"), ["add_pre_run_hook"],
-        "interpreted kernels take no hooks";
+        "interpreted kernels do not support hooks";
     "restores-what-is-no-tensor": Language, FIRST, V38, Raises("AttributeError", "'NoneType' object has no attribute 'clone'"), [],
-        "the autotuner copies what a restored argument holds, without looking whether it is a tensor";
+        "the autotuner copies a restored argument without checking that it is a tensor";
     "aggregates-lose-methods": Interpreter, v(3, 8, 0), NEVER, RaisesIn("AttributeError", "' object has no attribute '", AGGREGATE_METHOD), [],
-        "an aggregate keeps functions that are compiled, and interpreted ones are not";
+        "an aggregate keeps only compiled functions, so it loses interpreted ones";
     "no-narrow-atomics": Interpreter, FIRST, NEVER, Raises("ValueError", "Unsupported data type"), ["atomic_"],
         "atomics of these dtypes are not implemented";
     "no-driver": Interpreter, v(3, 2, 0), NEVER, Raises("RuntimeError", "active drivers ([]). There should only be one."), [],
-        "an active driver is asked for, and there is none without a GPU";
+        "an active driver is required, and there is none without a GPU";
     "no-driver-before-3.2": Interpreter, FIRST, V32, Raises("RuntimeError", "Found no NVIDIA driver on your system."), [],
-        "an active driver is asked for, and there is none without a GPU";
+        "an active driver is required, and there is none without a GPU";
     "copies-back-overlap": Interpreter, FIRST, V33, Raises("RuntimeError", "more than one element of the written-to tensor refers to a single memory location"), [],
-        "each argument is copied back, and torch refuses to copy into a tensor with several elements in one place";
+        "each argument is copied back, and torch refuses to copy into a tensor with overlapping elements";
     "decorated-functions-replaced": Interpreter, FIRST, V34, Raises("TypeError", "'int' object is not iterable"), [".reduce(", ".associative_scan(", ".sum(", ".max(", ".min("],
-        "the interpreter replaces the function and not the method";
+        "the interpreter replaces the function, but not the method";
     "negative-as-unsigned": Interpreter, v(3, 2, 0), V39, Raises("OverflowError", "Python integer -1 out of bounds for uint"), ["~"],
         "NumPy 2 refuses -1 as an unsigned number";
     "high-product-overflows": Interpreter, v(3, 2, 0), V39, Raises("OverflowError", "out of bounds for uint64"), ["umulhi"],
         "operands of umulhi are taken as signed";
     "wrapped-sum-refused": Interpreter, v(3, 3, 0), V39, Raises("OverflowError", "out of bounds for int"), ["tl.sum", "tl.reduce", "tl.cumsum"],
-        "NumPy refuses a sum that does not fit, where Triton's wraps";
+        "NumPy raises for a sum that does not fit, and Triton's sum wraps";
     "numbers-of-arrays": Interpreter, FIRST, V37, Raises("TypeError", "only 0-dimensional arrays can be converted to Python scalars"), [],
-        "NumPy 2.5 makes no Python number from an array with dimensions, which a scalar of the interpreter is";
+        "a scalar of the interpreter is an array with dimensions, which NumPy 2.5 does not convert to a Python number";
     "half-sums-overflow": Interpreter, v(3, 3, 0), NEVER, Raises("OverflowError", ""), ["atomic_add"],
-        "the library that adds f16 in memory raises where a sum is infinite";
+        "the library that adds f16 in memory raises if a sum is infinite";
     "descriptor-strides-in-elements": Interpreter, v(3, 4, 0), V36, Raises("AssertionError", "stride must be 16-byte aligned"), [],
         "the check counts elements, not bytes";
     "addresses-from-memory": Interpreter, FIRST, NEVER, CrashesIn("segmentation fault", ADDRESSES), ["load", "store", "atomic"],
-        "an address that was loaded from memory is the device's, and is followed on the host";
+        "an address that was loaded from memory is a device address, but is used on the host";
     "scalar-mask-keeps-dtype": Interpreter, v(3, 9, 0), NEVER, Raises("ValueError", "mask has unsupported dtype"), ["mask=", "tl.load", "tl.store"],
         "a scalar comparison that becomes a mask keeps the dtype of its operands";
     "comparison-keeps-dtype": Interpreter, FIRST, NEVER, Raises("ValueError", "cannot reshape array of size"), [],
-        "a comparison keeps the dtype of its operands, and its truth values are read as numbers of that width";
+        "a comparison keeps the dtype of its operands, and its bools are read as numbers of that width";
     "scalar-comparison-keeps-dtype": Interpreter, FIRST, NEVER, Raises("TypeError", "ufunc 'bitwise_"), [],
         "a comparison of scalars keeps the dtype of its operands, and floats have no bitwise operations";
     "sizes-are-a-tuple": Interpreter, FIRST, NEVER, Raises("TypeError", "can only concatenate list (not \"tuple\") to list"), [],
@@ -213,35 +213,35 @@ signatures! {
     "few-precisions": Interpreter, v(3, 6, 0), NEVER, Raises("AssertionError", "input_precision must be one of ('tf32', 'tf32x3', 'ieee')"), ["tl.dot"],
         "the interpreter's options do not list these precisions";
     "no-bool-subtraction": Interpreter, v(3, 2, 0), V39, Raises("TypeError", "numpy boolean subtract"), ["-", ".sub("],
-        "NumPy subtracts no bools";
+        "NumPy does not subtract bools";
     "kept-dimensions-lost": Interpreter, FIRST, V36, RaisesIn("ValueError", "Cannot broadcast, rank mismatch", KEPT_DIMENSIONS), [],
-        "a reduction over all axes that keeps them comes back without them";
+        "a reduction over all axes with keep_dims loses the dimensions";
     "negative-reduction-axis": Interpreter, FIRST, NEVER, RaisesIn("ValueError", "", NEGATIVE_AXIS), [],
         "a negative axis shapes the result or the combined blocks without being normalised, and the shapes don't match";
     "cache-modifier-cv": Language, FIRST, V32, Raises("ValueError", "Cache modifier .cv not supported"), [],
         "the modifier came with 3.2, compiled too";
     "floats-printed-as-hex": Interpreter, FIRST, V39, Raises("ValueError", "Unknown format code 'x' for object of type 'float'"), ["device_print"],
-        "floats are formatted as integers are";
+        "floats are formatted like integers";
     "permute-of-a-tuple": Language, FIRST, V33, Raises("ValueError", "permute dims must have the same length as input shape"), ["tl.trans"],
         "the dimensions of trans are not a tuple, compiled too";
     "debug-is-a-parameter": Interpreter, FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'debug'"), [],
-        "the interpreter takes `debug` for a parameter";
+        "the interpreter treats `debug` as a parameter";
     "launch-options-are-parameters": Interpreter, FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'launch_"), [],
-        "the interpreter takes launch options that it does not know for parameters";
+        "the interpreter treats unknown launch options as parameters";
     "do-bench-unknown": Interpreter, FIRST, V32, Raises("TypeError", "autotune() got an unexpected keyword argument"), ["autotune"],
-        "autotune takes do_bench since 3.2";
+        "autotune accepts do_bench since 3.2";
     "options-swallow-arguments": Interpreter, FIRST, V33, Raises("TypeError", "missing 1 required positional argument: 'num_warps'"), [],
         "arguments named like launch options are swallowed";
     "grid-gets-pointers": Interpreter, FIRST, NEVER, Raises("TypeError", "'int' object is not callable"), ["numel()"],
-        "the grid's function is given pointers of the language, not tensors";
+        "the grid function gets Triton pointers instead of tensors";
     "surplus-values-dropped": Interpreter, FIRST, V39, Raises("ValueError", "too many values to unpack"), [" = "],
         "these compilers accept and drop surplus values, which Python rejects";
     "scan-of-one-is-a-tuple": Interpreter, FIRST, V34, Raises("", ",) of type <class 'tuple'> to tensor"), ["cum", "scan"],
-        "a scan of one lane comes back as a tuple";
+        "a scan of one lane returns a tuple";
     "bits-of-bf16-sorted": Language, FIRST, V32, Raises("ValueError", "Cannot bitcast data-type of size"), ["tl.sort"],
-        "bf16 has no bits of its own width in the interpreter";
+        "the interpreter has no integer type for the bits of bf16";
     "pairs-are-not-laid-flat": Interpreter, FIRST, NEVER, Raises("ValueError", "can only convert an array of size 1 to a Python scalar"), ["tl.reduce"],
-        "of several blocks that are reduced over all axes, only the first is laid flat";
+        "if several blocks are reduced over all axes, only the first is flattened";
     "docstrings-begin-functions": Interpreter, v(3, 2, 0), NEVER, Raises("SyntaxError", "unterminated triple-quoted string literal"), [],
         "the last line that begins with `def` is considered the start of the kernel, even inside a docstring";
     "constexprs-by-other-names": Interpreter, v(3, 4, 0), NEVER, Raises("ValueError", "arguments must be of type tl.constexpr"), ["arange("],
@@ -249,73 +249,73 @@ signatures! {
     "closures-are-lost": Interpreter, v(3, 2, 0), NEVER, Raises("NameError", "is not defined"), [],
         "the rewritten kernel is executed with its module's globals only";
     "bool-arguments-are-wide": Interpreter, v(3, 6, 0), V38, Raises("ValueError", "numpy data itemsize (32 bits) exceeds dtype primitive_bitwidth (1 bits)"), [],
-        "a bool argument is made a 32-bit number of a 1-bit dtype";
+        "a bool argument becomes a 32-bit number with a 1-bit dtype";
     "small-integer-dots": Interpreter, FIRST, V32, Raises("AssertionError", "small blocks not supported!"), ["tl.dot"],
         "the second dimension of both i8 operands must be 32, also compiled";
     "flip-multiplies": Interpreter, FIRST, V33, Raises("TypeError", "unexpected type fp8"), ["tl.flip"],
-        "flip is a product with bools and a sum, compiled too, which 8-bit floats do not have";
+        "flip multiplies by bools and adds, which 8-bit floats do not support; compiled too";
     "sort-of-wide-integers": Interpreter, FIRST, V33, Raises("ValueError", "operands could not be broadcast together with shapes"), ["tl.sort"],
-        "NumPy computes in 64 bits, and more is carried on than the dtype holds";
+        "NumPy computes in 64 bits, and keeps bits that do not fit in the dtype";
     "no-configuration-left": Language, v(3, 3, 0), V39, Raises("ValueError", "min() arg is an empty sequence"), [],
-        "a small fraction of few configurations is rounded down to none";
+        "a small fraction of few configurations is rounded down to zero";
     "no-configuration-left-python-3.12": Language, v(3, 3, 0), V39, Raises("ValueError", "min() iterable argument is empty"), [],
-        "a small fraction of few configurations is rounded down to none";
+        "a small fraction of few configurations is rounded down to zero";
     "splat-takes-a-type": Language, v(3, 4, 0), NEVER, Raises("TypeError", "create_splat takes"), [],
         "the builder's create_splat takes the type of the result and a value";
     "no-overflow-checks": Interpreter, v(3, 2, 0), NEVER, Runs("overflow detected for operation"), [],
         "with debug, integer operations have no assertions";
     "asserts-always": Interpreter, FIRST, V32, Raises("AssertionError", "in unknown:unknown:0"), ["device_assert"],
-        "a device assert asserts always";
+        "a device assert is always active";
     "key-behind-constexpr": Language, FIRST, V32, Raises("IndexError", "list index out of range"), [],
         "the key is looked up among the given arguments by its index among all parameters";
     "all-nan-raises": Interpreter, v(3, 8, 0), NEVER, Raises("ValueError", "All-NaN slice encountered"), ["argmax", "argmin", "return_indices"],
-        "NumPy finds no largest number among NaN and raises";
+        "NumPy raises if all candidates for the largest number are NaN";
     "asserts-never": Interpreter, v(3, 3, 0), NEVER, Runs("device assertion failed"), [],
         "the interpreter's debug option is always false";
     "names-of-later-versions": Interpreter, FIRST, Some(v(3, 5, 0)), Runs("has no attribute `"), [],
         "the interpreter skips branches that are not taken, and keeps methods that compilers lose";
     "lists-are-python": Interpreter, v(3, 3, 0), NEVER, Runs("a tuple has no attribute `append`"), [],
-        "the interpreter runs what Python runs: lists that grow";
+        "the interpreter runs any Python: lists that grow";
     "fp8-is-computed-in": Interpreter, FIRST, NEVER, Runs(": it can only be moved and converted"), [],
         "compiled kernels move and convert 8-bit floats, and divide them from 3.9 on; the interpreter computes in them";
     "fp8-becomes-fp8": Interpreter, FIRST, NEVER, Runs("cast of fp8"), [],
-        "no pass of the compiler converts 8-bit floats to each other; the interpreter does, from exponent and significand";
+        "the compiler cannot convert between 8-bit floats; the interpreter can, from exponent and significand";
     "fp8-is-computed-in-before-3.2": Interpreter, FIRST, V32, Runs("no common type of fp8"), [],
         "compiled kernels move and convert 8-bit floats; the interpreter computes in them";
     "names-of-the-interpreter": Interpreter, v(3, 2, 0), NEVER, Runs("`math` is not defined"), [],
-        "the interpreter puts the names of its own module into the kernel's";
+        "the interpreter adds the names of its own module to the kernel's";
     "static-ranges-are-python": Interpreter, FIRST, NEVER, Runs("bounds and step of `tl.static_range` have to be constexprs"), [],
-        "a static range is Python's, which takes a tensor";
+        "a static range is Python's, which accepts a tensor";
     "static-asserts-are-python": Interpreter, FIRST, NEVER, Runs("could not be determined at compile time"), ["static_assert"],
-        "a static assertion is Python's, which takes a tensor";
+        "a static assertion is Python's, which accepts a tensor";
     "hints-take-anything": Interpreter, FIRST, NEVER, Runs("must be a constexpr int, not a tensor"), ["multiple_of", "max_contiguous", "max_constancy"],
         "the interpreter accepts any value as a hint";
     "constant-pointers-are-pointers": Interpreter, FIRST, NEVER, Runs("Cannot store to a constant pointer"), [],
-        "the interpreter looks for constexprs alone among annotations, and stores through `tl.const`";
+        "the interpreter checks annotations only for constexprs, so it stores through `tl.const`";
     "transposes-reverse": Interpreter, v(3, 3, 0), NEVER, Runs("permute dims must have the same length as the input's shape"), [".T"],
         "`.T` reverses all dimensions, and takes any number of them";
     "fractions-are-cut": Interpreter, FIRST, NEVER, Runs("is not a value of int"), [],
-        "NumPy makes an integer of a number with a fraction";
+        "NumPy truncates a number with a fraction to an integer";
     "integers-are-fused": Interpreter, FIRST, NEVER, Runs("fma of int"), ["fma"],
-        "the interpreter multiplies and adds whatever it is given";
+        "the interpreter multiplies and adds operands of any dtype";
     "names-outlive-loops": Interpreter, FIRST, NEVER, Runs("is not defined"), [],
-        "Python's names outlive their loop and parameters by name alone are bound, the compiler's are not";
+        "in Python, names stay bound after their loop, and keyword-only parameters are bound; in the compiler they are not";
     "tuples-are-carried": Interpreter, FIRST, V33, Runs("unsupported tensor index"), [],
         "a loop carries a tuple, which compilers reject and the interpreter accepts";
     "tuples-in-targets": Interpreter, FIRST, V38, Runs("tuples inside of assignment targets are not supported"), [],
-        "the interpreter runs what Python runs: a tuple of tuples";
+        "the interpreter runs any Python: a tuple of tuples";
     "variable-parameters": Interpreter, FIRST, V38, Runs("are not bound"), [],
-        "the interpreter runs what Python runs: parameters with a star";
+        "the interpreter runs any Python: parameters with a star";
     "comparisons-are-chained": Interpreter, FIRST, V39, Runs("simultaneous multiple comparison is not supported"), [],
         "the interpreter runs a chained comparison and drops the first test";
     "histogram-takes-all": Interpreter, FIRST, V39, Runs("a pass of the compiler fails"), ["tl.histogram"],
-        "the interpreter takes any integers; the compiler's passes take 32-bit ones only";
+        "the interpreter accepts any integers; the compiler's passes accept only 32-bit ones";
     "tuple-arguments": Interpreter, FIRST, V33, Runs("is missing a required argument"), [],
         "a variable holds a tuple; compilers take only its first value, unlike the interpreter";
     "constexprs-hold-values": Interpreter, FIRST, V38, Runs("a constexpr that holds a run-time value has no operators"), [],
-        "the interpreter runs what Python runs; compilers have no operators for such a name";
+        "the interpreter runs any Python; compilers have no operators for such a name";
     "python-runs": Interpreter, FIRST, NEVER, Runs("cannot be compiled by Triton"), [],
-        "the interpreter runs what Python runs";
+        "the interpreter runs any Python";
     "globals-are-seen": Interpreter, FIRST, NEVER, Runs("cannot access global variable"), [],
         "the interpreter sees an ordinary global";
     "functions-are-arguments": Interpreter, FIRST, V33, Runs("is a function, which no argument can be"), [],
@@ -323,15 +323,15 @@ signatures! {
     "tensors-are-true": Interpreter, FIRST, NEVER, Runs("boolean value of a tensor with more than one value is ambiguous"), [],
         "every block is true";
     "branches-redefine-types": Interpreter, FIRST, NEVER, Runs("block redefines it as"), [],
-        "the interpreter runs what Python runs";
+        "the interpreter runs any Python";
     "negative-index-beside-unsigned": Interpreter, FIRST, NEVER, Raises("ValueError", "binary operation between an unsigned tensor and a negative scalar"), [],
-        "a loop index stays a Python int, which is refused beside unsigned tensors where it is negative";
+        "a loop index stays a Python int, which is rejected beside unsigned tensors if it is negative";
     "loops-take-any-hint": Interpreter, FIRST, NEVER, Runs("range() got an unexpected keyword argument"), ["range("],
-        "the interpreter takes hints to a loop that this version does not have";
+        "the interpreter accepts loop hints that this version does not have";
     "loops-change-types": Interpreter, FIRST, NEVER, Runs("its type has to stay the same"), [],
-        "the interpreter runs what Python runs";
+        "the interpreter runs any Python";
     "branches-change-types": Interpreter, FIRST, NEVER, Runs("mismatched type for"), [],
-        "the interpreter runs what Python runs";
+        "the interpreter runs any Python";
     "constexprs-not-specialised": Interpreter, v(3, 6, 0), NEVER, Runs("is a constexpr and listed in do_not_specialize"), [],
         "the compiler rejects it; the interpreter doesn't check";
     "small-dots": Interpreter, FIRST, NEVER, Runs("dot needs shapes with"), ["tl.dot"],
@@ -339,15 +339,15 @@ signatures! {
     "keywords-are-ignored": Interpreter, v(3, 3, 0), NEVER, Runs("and no launch option has that name"), [],
         "an unknown keyword is silently accepted";
     "truth-of-32-bits": Interpreter, FIRST, NEVER, Runs("cannot bitcast data-type of size"), [" and ", " or ", "not "],
-        "the interpreter runs what Python runs; compilers take truth values of one bit only";
+        "the interpreter runs any Python; compilers accept only 1-bit conditions";
     "descriptor-stores-cast": Interpreter, v(3, 4, 0), Some(v(3, 5, 0)), Runs("the descriptor's elements are"), [],
         "the interpreter stores a value that the compiler rejects";
     "one-becomes-python": Compiler, FIRST, NEVER, Raises("triton.compiler.errors.CompilationError", "'int' object has no attribute 'to'"), [".to("],
         "an int argument of 1 becomes a Python int, which has no conversion";
     "wide-quotient-calls-narrow": Compiler, v(3, 8, 0), NEVER, Raises("RuntimeError", "llvm.nvvm.div.rn.f\" actually returns float"), [],
-        "the compiler calls the quotient of f32 for one of another width, which LLVM does not translate";
+        "the compiler uses the f32 division for a quotient of another width, which LLVM does not translate";
     "descriptor-bits-of-64": Compiler, FIRST, NEVER, Raises("CUDA_ERROR_ILLEGAL_INSTRUCTION", ""), ["tensor_descriptor.atomic_and i64", "tensor_descriptor.atomic_or i64", "tensor_descriptor.atomic_xor i64"],
-        "an atomic of signed 64-bit bits through a descriptor is compiled into an instruction that the GPU does not have";
+        "a signed 64-bit atomic through a descriptor compiles to an instruction that the GPU does not have";
     "descriptors-of-several-stages": Compiler, FIRST, V39, Raises("CUDA_ERROR_MISALIGNED_ADDRESS", ""), ["tl.make_tensor_descriptor"],
         "descriptors of several stages are made in scratch memory that is not aligned for all of them";
     "block-pointers-carried": Compiler, FIRST, V38, Fails(&[
@@ -360,13 +360,13 @@ signatures! {
     "blocks-as-conditions-die": Compiler, FIRST, V34, Fails(&[&["llvm::cast", "TypedValue<mlir::IntegerType>", "argument of incompatible type"]]), [],
         "the compiler doesn't check for a condition with several elements, and crashes";
     "bf16-is-an-integer": Compiler, FIRST, V32, Fails(&[&["must be floating point LLVM type or LLVM dialect-compatible", "but got 'i16'"]]), ["bf16"],
-        "bf16 is kept as an integer, and an instruction for floats is given it as it is";
+        "bf16 is kept as an integer, and passed unconverted to an instruction for floats";
     "bf16-packed-as-integers": Compiler, FIRST, V32, Fails(&[&["invalid element type in packLLEElements. Expected 'i16' but got 'bf16'"]]), [],
         "the result of a combine function is packed as integers, the representation of bf16";
     "no-fp8-constants": Compiler, FIRST, V32, Raises("RuntimeError", "'llvm.mlir.constant' op result #0 must be LLVM dialect-compatible type, but got 'f8"), [],
-        "the compiler makes no constants of 8-bit floats";
+        "the compiler cannot create constants of 8-bit floats";
     "integer-dots-add-floats": Compiler, FIRST, V32, Fails(&[&["'arith.addf' op operand", "must be floating-point-like, but got 'tensor<", "xi32"]]), ["tl.dot"],
-        "the accumulator of an integer product is added by an instruction for floats";
+        "an instruction for floats adds the accumulator of an integer product";
     "integer-dots-look-at-rows": Language, FIRST, V32, Raises("AssertionError", "small blocks not supported!"), ["tl.dot"],
         "the second dimension of both i8 operands must be 32";
     "constexpr-dtypes-stay": Language, FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'scalar'"), [],
@@ -376,13 +376,13 @@ signatures! {
     "wide-swaps-stored-narrow": Compiler, FIRST, V36, Raises("subprocess.CalledProcessError", "Arguments mismatch for instruction 'st'"), ["tl.atomic_cas"],
         "the result of a 64-bit compare-and-swap of one lane is stored by a 32-bit instruction";
     "fp8-flips-multiply": Language, FIRST, V33, Raises("triton.compiler.errors.CompilationError", "unexpected type fp8"), ["tl.flip"],
-        "a flip multiplies by ones and zeros, and 8-bit floats have no products";
+        "flip multiplies by ones and zeros, which 8-bit floats do not support";
     "scaled-operands-not-widened": Compiler, FIRST, V39, Fails(&[
         &["LLVM ERROR: Unsupported rounding mode for conversion."],
         &["MMAv2.cpp", "Both $a and %b should be DotOperand layout."],
         &["failed to legalize operation 'tt.dot_scaled'"],
     ]), ["tl.dot_scaled"],
-        "operands of bf16 and of f16 are not widened to one dtype, and those that are packed along the outer dimension not compiled";
+        "bf16 and f16 operands are not widened to one dtype, and operands that are packed along the outer dimension do not compile";
     "narrow-fdiv": Compiler, FIRST, V39, Fails(&[&["LLVM ERROR: Unsupported bitwidth"]]), ["fdiv f16", "fdiv bf16"],
         "the compiler has no fdiv of 16-bit floats before they are promoted";
     "f64-to-bf16-dies": Compiler, FIRST, V33, Fails(&[&["ElementwiseOpToLLVM.cpp", "TruncFOpConversion", "unsupported conversion"]]), [],
@@ -397,15 +397,15 @@ signatures! {
     "scan-counts-blocks": Compiler, v(3, 3, 0), V37, Fails(&[&["ScanOpToLLVM.cpp", "numScanBlocks * numParallelBlocks"]]), ["associative_scan", "cumsum", "cumprod"],
         "the lowering of scans counts more blocks than there are values";
     "remainder-narrowed": Compiler, v(3, 3, 0), NEVER, Fails(&[&["CastInst::CreateFPCast", "Invalid cast"]]), ["tensor.__mod__", "tensor.__rmod__"],
-        "LLVM narrows a remainder to the operands' dtype, and then makes a cast between f16 and bf16 that it does not have";
+        "LLVM narrows a remainder to the operands' dtype, and then emits a cast between f16 and bf16 that does not exist";
     "scan-shuffles-short": Compiler, FIRST, V37, Leaves(Form::ScanOfFewLanes), [],
-        "lanes that repeat are shuffled up by too little";
+        "repeated lanes are shuffled up by too little";
     "reduction-shuffles-elsewhere": Compiler, FIRST, V37, Leaves(Form::ReductionOfReshaped), [],
         "the code shuffles the wrong lanes, not those of the axis";
     "no-inline-assembly": Interpreter, FIRST, NEVER, Raises("NotImplementedError", "inline_asm not supported"), [],
         "the interpreter can't execute inline assembly";
     "host-functions-run": Interpreter, FIRST, NEVER, Runs("Unsupported function referenced"), [],
-        "the interpreter runs what Python runs";
+        "the interpreter runs any Python";
     // A reduction across the blocks of a cluster.
     "cluster-layouts": Compiler, FIRST, V39, Fails(&[&["Result has an invalid layout: ", "CTASplitNum = ["]]), [],
         "the layout of a reduction across the blocks of a cluster is invalid";
@@ -414,9 +414,9 @@ signatures! {
     "reductions-used-twice": Compiler, FIRST, V39, Fails(&[&["OptimizeThreadLocality.cpp", "loopResult.hasOneUse()"]]), [],
         "the pass that keeps partial reductions in threads asserts that the result of the loop has one use";
     "fp8-to-fp8-dies": Compiler, FIRST, V33, Fails(&[&["FpToFpOpConversion::createDestOps", "Rounding mode must be specified"]]), [],
-        "the compiler converts no 8-bit float to another, and crashes";
+        "the compiler cannot convert between 8-bit floats, and crashes";
     "scaled-operands-as-integers": Compiler, v(3, 3, 0), V38, Fails(&[&["`TritonGPUAccelerateMatmul`", "DenseElementsAttr::get", "isIntOrIndex()"]]), ["tl.dot_scaled"],
-        "a pass makes a constant of integers from an operand of 8-bit floats";
+        "a pass builds an integer constant from an operand of 8-bit floats";
     "cluster-reductions": Compiler, FIRST, V38, Fails(&[
         &["parent layout must have at least rank >= 2"],
         &["ReduceOpToLLVM.cpp", "helper.isReduceWithinCTA()"],

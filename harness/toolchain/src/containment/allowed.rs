@@ -93,7 +93,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_mbind,
     libc::SYS_get_mempolicy,
     libc::SYS_set_mempolicy,
-    // Processes, threads, and what they ask of themselves.
+    // Processes, threads, and queries about themselves.
     libc::SYS_clone,
     libc::SYS_execve,
     libc::SYS_execveat,

@@ -15,7 +15,7 @@ pub struct FrameLimits {
     pub blobs: u64,
 }
 
-/// Why something cannot be made a frame.
+/// The reason why something cannot be made a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFrame {
     /// The header is not JSON.

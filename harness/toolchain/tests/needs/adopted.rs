@@ -3,7 +3,8 @@
 //! separated by blanks).
 
 use crate::common::{
-    GUARD, finished, kernels_folder, launch, pool, raised, request, simple, storage, tensor, typed, words,
+    GUARD, build_storage, build_tensor, expect_finished, expect_raised, kernels_folder, launch, open_pool,
+    read_words, request, simple_request, tensor,
 };
 use std::ffi::OsStr;
 use std::fs;
@@ -77,7 +78,7 @@ fn a_python_is_adopted_and_left_alone(theirs: &Toolchain) {
     assert!(home.resolve_compiler(&theirs.id.compiler()).is_some());
     assert_eq!(home.resolve_torch(&theirs.id, true), None);
     assert_eq!(
-        words(&finished(&pool(&found), &simple("increase")).storages[0].bytes),
+        read_words(&expect_finished(&open_pool(&found), &simple_request("increase")).storages[0].bytes),
         [6; 4]
     );
 
@@ -144,14 +145,14 @@ fn torch_is_hidden_unless_it_is_asked_for() {
              assert importlib.util.find_spec('torch') is None\n\
              try:\n    import torch.nn\nexcept ModuleNotFoundError as error:\n    assert str(error) == \"No module named 'torch'\"\n\
              else:\n    assert False, torch\n";
-        let mut import = simple("empty_kernel");
+        let mut import = simple_request("empty_kernel");
         import.module.text = format!("{text}{}", import.module.text).into();
-        finished(&pool(&toolchain), &import);
+        expect_finished(&open_pool(&toolchain), &import);
 
         let real = "import torch\nassert not torch.cuda.is_available()\n";
-        let mut import = on_host(simple("empty_kernel"));
+        let mut import = on_host(simple_request("empty_kernel"));
         import.module.text = format!("{real}{}", import.module.text).into();
-        finished(&pool_with_torch(&toolchain), &import);
+        expect_finished(&pool_with_torch(&toolchain), &import);
     }
 }
 
@@ -160,10 +161,13 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
         let real = pool_with_torch(&toolchain);
-        let stand_in = pool(&toolchain);
+        let stand_in = open_pool(&toolchain);
         let check = |what: &str, request: Request| {
             let request = on_host(request);
-            let (theirs, ours) = (finished(&real, &request), finished(&stand_in, &request));
+            let (theirs, ours) = (
+                expect_finished(&real, &request),
+                expect_finished(&stand_in, &request),
+            );
             assert_eq!(theirs.storages, ours.storages, "{what}, {}", toolchain.id);
             theirs
         };
@@ -172,16 +176,16 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
         let args = vec![left, Value::Int(6), Value::Int(1), Value::Int(4), Value::Int(2)];
         let split = request(
             "behaviour.py",
-            vec![storage(&original)],
+            vec![build_storage(&original)],
             vec![launch("add_one", args)],
         );
         let after = check("a strided view", split);
-        assert_eq!(words(&after.storages[0].bytes)[..4], [1, 2, 2, 3]);
+        assert_eq!(read_words(&after.storages[0].bytes)[..4], [1, 2, 2, 3]);
 
         let args = vec![tensor(0, &[2], &[1], 0), Value::Int(4)];
         let beyond = request(
             "behaviour.py",
-            vec![storage(&[0; 2])],
+            vec![build_storage(&[0; 2])],
             vec![launch("beyond", args)],
         );
         let after = check("a stray write", beyond);
@@ -197,16 +201,19 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
             }],
             ..storage(&[9; 4])
         };
-        let storages = vec![table, storage(&[1, 2, 3, 4, 5]), storage(&[0; 4])];
+        let storages = vec![table, build_storage(&[1, 2, 3, 4, 5]), build_storage(&[0; 4])];
         let follow = vec![
-            typed(DType::I64, 0, &[2], &[1], 0),
+            build_tensor(DType::I64, 0, &[2], &[1], 0),
             tensor(2, &[4], &[1], 0),
             Value::Int(4),
         ];
-        let put = vec![typed(DType::I64, 0, &[2], &[1], 0), tensor(1, &[5], &[1], 0)];
+        let put = vec![
+            build_tensor(DType::I64, 0, &[2], &[1], 0),
+            tensor(1, &[5], &[1], 0),
+        ];
         let launches = vec![launch("follow", follow), launch("put_address", put)];
         let after = check("addresses in memory", request("behaviour.py", storages, launches));
-        assert_eq!(words(&after.storages[2].bytes), [2, 3, 4, 5]);
+        assert_eq!(read_words(&after.storages[2].bytes), [2, 3, 4, 5]);
         assert_eq!(after.storages[0].relocations.len(), 2);
 
         let empty = vec![tensor(0, &[0], &[1], 0)];
@@ -214,19 +221,19 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
             "an empty storage",
             request(
                 "behaviour.py",
-                vec![storage(&[])],
+                vec![build_storage(&[])],
                 vec![launch("empty_kernel", empty)],
             ),
         );
-        let raised = raised(&real, &on_host(simple("fail")));
+        let raised = expect_raised(&real, &on_host(simple_request("fail")));
         assert_eq!(raised.root().message, "as asked");
         assert_goes_on_with(&real);
     }
 }
 
 fn assert_goes_on_with(pool: &Pool) {
-    let after = finished(pool, &on_host(simple("increase")));
-    assert_eq!(words(&after.storages[0].bytes), [6; 4]);
+    let after = expect_finished(pool, &on_host(simple_request("increase")));
+    assert_eq!(read_words(&after.storages[0].bytes), [6; 4]);
 }
 
 /// Without a GPU, what wants one says so at once.

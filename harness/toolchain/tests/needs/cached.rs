@@ -1,4 +1,4 @@
-//! When a kept compilation answers: only while every file that its worker read is as it was.
+//! A cached compilation is used only while every file that its worker read is unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ fn request(root: &Path, head: &str) -> CompileRequest {
     }
 }
 
-/// A place with checkouts and a cache. Compilers that are stopped answer from the cache or not at all.
+/// A folder with checkouts and a cache.
 struct Place<'a> {
     toolchain: &'a Toolchain,
     folder: tempfile::TempDir,
@@ -77,7 +77,7 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn new(toolchain: &'a Toolchain) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let compilers = Self::compilers(toolchain, folder.path());
+        let compilers = Self::open_compilers(toolchain, folder.path());
         Self {
             toolchain,
             folder,
@@ -85,7 +85,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn compilers(toolchain: &Toolchain, folder: &Path) -> Compilers {
+    fn open_compilers(toolchain: &Toolchain, folder: &Path) -> Compilers {
         let cache = Cache::open_folder(folder.join("cache"), Cache::MAX_BYTES).expect("a cache");
         Compilers::new(toolchain.clone(), 1, Some(cache))
             .expect("compilers")
@@ -93,7 +93,7 @@ impl<'a> Place<'a> {
     }
 
     /// A checkout with all files.
-    fn checkout(&self, name: &str) -> PathBuf {
+    fn add_checkout(&self, name: &str) -> PathBuf {
         let root = self.folder.path().join(name);
         for (file, text) in FILES {
             write(&root.join(file), text);
@@ -107,8 +107,9 @@ impl<'a> Place<'a> {
             .expect("an answer")
     }
 
+    /// Whether the cache has the compilation: stopped compilers can return only cached ones.
     fn is_kept(&self, request: &CompileRequest) -> bool {
-        let stopped = Self::compilers(self.toolchain, self.folder.path());
+        let stopped = Self::open_compilers(self.toolchain, self.folder.path());
         stopped.stop();
         match stopped.compile(request, Limits::COMPILER) {
             Ok(_) => true,
@@ -205,16 +206,16 @@ const READS: &[(&str, Change)] = &[
         "try:\n    import absent\nexcept ImportError:\n    pass",
         ("absent.py", ""),
     ),
-    // Python takes the file beside the kernel, and not its own module.
+    // Python imports the file beside the kernel instead of its own module.
     ("import colorsys", ("colorsys.py", "")),
     ("import patch", ("patch.py", "")),
 ];
 
-/// All checkouts are made at first: a file that changes after the process started that reads it is not tracked.
+/// All checkouts are made first, because a compilation is not cached if it reads a file that is newer than its process.
 fn a_change_of_any_file_that_was_read_is_noticed(toolchain: &Toolchain) {
     let place = Place::new(toolchain);
     let roots: Vec<PathBuf> = (0..READS.len())
-        .map(|at| place.checkout(&at.to_string()))
+        .map(|at| place.add_checkout(&at.to_string()))
         .collect();
     wait();
     for ((head, (file, text)), root) in READS.iter().zip(&roots) {
@@ -232,7 +233,7 @@ fn a_change_of_any_file_that_was_read_is_noticed(toolchain: &Toolchain) {
     }
 }
 
-/// Code that reads files without Python's own functions, and results that change each time.
+/// Code that reads files without Python's own functions, and reads of files that change each time.
 const UNTRACKED: &[&str] = &[
     "import ctypes\nctypes.CDLL(None)",
     "import ctypes\nctypes.pythonapi.Py_GetVersion",
@@ -247,7 +248,7 @@ const UNTRACKED: &[&str] = &[
 
 fn what_is_not_tracked_is_not_kept(toolchain: &Toolchain) {
     let place = Place::new(toolchain);
-    let root = place.checkout("a");
+    let root = place.add_checkout("a");
     wait();
     for head in UNTRACKED {
         let request = request(&root, head);
@@ -257,10 +258,10 @@ fn what_is_not_tracked_is_not_kept(toolchain: &Toolchain) {
     }
 }
 
-/// A module that patches the compiler answers for no checkout that does not have it.
+/// A compilation with a module that patches the compiler is not used for checkouts without that module.
 fn a_checkout_does_not_answer_for_another(toolchain: &Toolchain) {
     let place = Place::new(toolchain);
-    let [fork, mine, same] = ["fork", "mine", "same"].map(|name| place.checkout(name));
+    let [fork, mine, same] = ["fork", "mine", "same"].map(|name| place.add_checkout(name));
     write(&mine.join("patch.py"), "");
     wait();
     let ptx = |root: &Path| {
@@ -279,16 +280,16 @@ fn a_checkout_does_not_answer_for_another(toolchain: &Toolchain) {
     assert_ne!(ptx(&mine), patched);
     assert_eq!(ptx(&same), patched);
 
-    // At the place where it was patched, too.
+    // The same checkout, without the patch.
     write(&fork.join("patch.py"), "");
     wait();
     assert_ne!(ptx(&fork), patched);
 }
 
-/// A file that was written after the process started may not be what was read.
+/// If a file changes after the process started, it is unknown which contents were read.
 fn what_changes_meanwhile_is_not_kept(toolchain: &Toolchain) {
     let place = Place::new(toolchain);
-    let root = place.checkout("a");
+    let root = place.add_checkout("a");
     wait();
     let request = request(&root, "from package.deep.middle import X");
     write(
@@ -306,10 +307,10 @@ fn what_changes_meanwhile_is_not_kept(toolchain: &Toolchain) {
     assert!(!place.is_kept(&request));
 }
 
-/// The source is what runs, as it is what the frontend reads.
+/// The worker runs the source, as the frontend reads it, even if there is newer bytecode.
 fn bytecode_beside_a_source_is_ignored(toolchain: &Toolchain) {
     let place = Place::new(toolchain);
-    let root = place.checkout("a");
+    let root = place.add_checkout("a");
     let make = "import py_compile, sys\n\
                 py_compile.compile(sys.argv[1], invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)";
     let source = root.join("package/deep/last.py");
@@ -331,10 +332,10 @@ fn bytecode_beside_a_source_is_ignored(toolchain: &Toolchain) {
     assert!(place.is_kept(&request));
 }
 
-/// A compilation of an earlier run is compiled again on request, once.
+/// A cached compilation of an earlier run can be dropped, once.
 fn what_was_kept_is_dropped_on_request(toolchain: &Toolchain) {
     let place = Place::new(toolchain);
-    let root = place.checkout("a");
+    let root = place.add_checkout("a");
     wait();
     let request = request(&root, "");
     place.compile(&request);
@@ -343,7 +344,7 @@ fn what_was_kept_is_dropped_on_request(toolchain: &Toolchain) {
         Ok(false),
         "compiled in this run"
     );
-    let later = Place::compilers(toolchain, place.folder.path());
+    let later = Place::open_compilers(toolchain, place.folder.path());
     later.compile(&request, Limits::COMPILER).expect("kept");
     assert_eq!(later.forget(&request), Ok(true));
     assert!(!place.is_kept(&request));

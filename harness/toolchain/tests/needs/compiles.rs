@@ -1,6 +1,6 @@
 //! Compilations of launches by real toolchains. Tests run with the installed ones.
 
-use crate::common::{kernels, kernels_folder, launch, line_of, tensor, tritons_since, typed};
+use crate::common::{build_tensor, kernels_folder, launch, line_of, read_module, tensor, tritons_since};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use cerith_toolchain::{
 
 const SM_80: Target = Target(80);
 
-fn compilers(toolchain: &Toolchain) -> Compilers {
+fn open_compilers(toolchain: &Toolchain) -> Compilers {
     Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
         .with_readable(&kernels_folder())
@@ -25,7 +25,7 @@ fn compilers(toolchain: &Toolchain) -> Compilers {
 
 fn request(launches: Vec<Launch>) -> CompileRequest {
     CompileRequest {
-        module: kernels("compiled.py"),
+        module: read_module("compiled.py"),
         siblings: vec![],
         storages: vec![4096, 1000],
         launches,
@@ -43,12 +43,12 @@ fn with_block(mut launch: Launch, block: i128) -> Launch {
     launch
 }
 
-fn x(offset: i64) -> Value {
+fn tensor_at(offset: i64) -> Value {
     tensor(0, &[64], &[1], offset)
 }
 
 #[track_caller]
-fn compiled(compilers: &Compilers, request: &CompileRequest) -> Compiled {
+fn expect_compiled(compilers: &Compilers, request: &CompileRequest) -> Compiled {
     let compilation = compile_request(compilers, request);
     let compiled = compilation.result.expect("it compiles");
     for invocation in &compiled.invocations {
@@ -76,22 +76,22 @@ fn compile_request(compilers: &Compilers, request: &CompileRequest) -> Compilati
 }
 
 #[track_caller]
-fn ended(compilers: &Compilers, request: &CompileRequest) -> Raised {
+fn expect_raised(compilers: &Compilers, request: &CompileRequest) -> Raised {
     *compile_request(compilers, request).result.expect_err("it raises")
 }
 
-fn address(storage: usize, offset: i64) -> Param {
+fn address_param(storage: usize, offset: i64) -> Param {
     Param::Address { storage, offset }
 }
 
-fn bytes(bytes: &[u8]) -> Param {
+fn bytes_param(bytes: &[u8]) -> Param {
     Param::Bytes(bytes.to_vec())
 }
 
 /// Constants, ones and `None` are not parameters; the others have the width of their type.
 fn arguments_become_parameters_as_tritons_launcher_passes_them(toolchain: &Toolchain) {
     let args = vec![
-        x(1),
+        tensor_at(1),
         Value::Int(64),
         Value::Int(1),
         Value::Int(1 << 40),
@@ -105,20 +105,20 @@ fn arguments_become_parameters_as_tritons_launcher_passes_them(toolchain: &Toolc
         grid: Grid::Fixed(vec![4, 0]),
         ..kernel.clone()
     };
-    let compilers = compilers(toolchain);
-    let compiled = compiled(&compilers, &request(vec![nothing, kernel]));
+    let compilers = open_compilers(toolchain);
+    let compiled = expect_compiled(&compilers, &request(vec![nothing, kernel]));
     let id = &toolchain.id;
     let [only] = &compiled.invocations[..] else {
         panic!("{id}: {compiled:?}")
     };
     assert_eq!((only.launch, only.kernel, only.grid), (1, 0, [1, 1, 1]), "{id}");
     let expected = [
-        address(0, 4),
-        bytes(&64_i32.to_le_bytes()),
-        bytes(&(1_i64 << 40).to_le_bytes()),
-        bytes(&(1_u64 << 63).to_le_bytes()),
-        bytes(&[1]),
-        bytes(&0.1_f32.to_le_bytes()),
+        address_param(0, 4),
+        bytes_param(&64_i32.to_le_bytes()),
+        bytes_param(&(1_i64 << 40).to_le_bytes()),
+        bytes_param(&(1_u64 << 63).to_le_bytes()),
+        bytes_param(&[1]),
+        bytes_param(&0.1_f32.to_le_bytes()),
     ];
     assert_eq!(only.params, expected, "{id}");
     let metadata = &compiled.kernels[0].metadata;
@@ -142,8 +142,8 @@ fn arguments_become_parameters_as_tritons_launcher_passes_them(toolchain: &Toolc
 
 /// An argument's properties decide the compiled code, and nothing remains from the launch before.
 fn kernels_are_specialised_on_what_they_get(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
-    let fill = |offset, n| with_block(launch("fill", vec![x(offset), Value::Int(n)]), 64);
+    let compilers = open_compilers(toolchain);
+    let fill = |offset, n| with_block(launch("fill", vec![tensor_at(offset), Value::Int(n)]), 64);
     let launches = vec![
         fill(0, 64),
         fill(1, 64),
@@ -152,7 +152,7 @@ fn kernels_are_specialised_on_what_they_get(toolchain: &Toolchain) {
         fill(0, 1),
         fill(0, 1 << 33),
     ];
-    let compiled = compiled(&compilers, &request(launches));
+    let compiled = expect_compiled(&compilers, &request(launches));
     let kernels: Vec<usize> = compiled.invocations.iter().map(|one| one.kernel).collect();
     let id = &toolchain.id;
     assert_eq!(kernels, [0, 1, 2, 0, 3, 4], "{id}");
@@ -186,9 +186,9 @@ fn kernels_are_specialised_on_what_they_get(toolchain: &Toolchain) {
 fn tuners_heuristics_and_grid_functions_are_tritons(toolchain: &Toolchain) {
     let tuned = Launch {
         grid: Grid::Global("grid".to_owned()),
-        ..launch("tuned", vec![x(0), Value::Int(100)])
+        ..launch("tuned", vec![tensor_at(0), Value::Int(100)])
     };
-    let compiled = compiled(&compilers(toolchain), &request(vec![tuned]));
+    let compiled = expect_compiled(&open_compilers(toolchain), &request(vec![tuned]));
     let id = &toolchain.id;
     assert_eq!(compiled.kernels.len(), 1, "{id}");
     assert_eq!(compiled.kernels[0].metadata.num_warps, 2, "{id}");
@@ -197,12 +197,12 @@ fn tuners_heuristics_and_grid_functions_are_tritons(toolchain: &Toolchain) {
 
 /// Neither a 1 nor a multiple of 16 is known to the compiler, under decorators or not.
 fn nothing_is_specialised_on_when_a_sweep_says_so(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
+    let compilers = open_compilers(toolchain);
     let tuned = Launch {
         grid: Grid::Global("grid".to_owned()),
-        ..launch("tuned", vec![x(0), Value::Int(64)])
+        ..launch("tuned", vec![tensor_at(0), Value::Int(64)])
     };
-    let fill = |n| with_block(launch("fill", vec![x(0), Value::Int(n)]), 64);
+    let fill = |n| with_block(launch("fill", vec![tensor_at(0), Value::Int(n)]), 64);
     let usual = request(vec![fill(1), fill(64), tuned]);
     let without = CompileRequest {
         tuning: Tuning {
@@ -219,8 +219,8 @@ fn nothing_is_specialised_on_when_a_sweep_says_so(toolchain: &Toolchain) {
         });
         kernels.collect::<Vec<_>>()
     };
-    let usual = compiled(&compilers, &usual);
-    let without = compiled(&compilers, &without);
+    let usual = expect_compiled(&compilers, &usual);
+    let without = expect_compiled(&compilers, &without);
     assert_eq!(known(&usual), [(1, 1), (2, 2), (2, 2)], "{id}");
     assert_eq!(known(&without), [(2, 0), (2, 0), (2, 0)], "{id}");
     // One kernel does for 1 and for 64.
@@ -230,11 +230,14 @@ fn nothing_is_specialised_on_when_a_sweep_says_so(toolchain: &Toolchain) {
 
 /// A compiler that ends after a stage returns the IR of that stage, with its source lines.
 fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
+    let compilers = open_compilers(toolchain);
     let id = &toolchain.id;
-    let usual = request(vec![with_block(launch("fill", vec![x(0), Value::Int(1)]), 64)]);
+    let usual = request(vec![with_block(
+        launch("fill", vec![tensor_at(0), Value::Int(1)]),
+        64,
+    )]);
     let params = |compiled: &Compiled| compiled.invocations[0].params.clone();
-    let whole = compiled(&compilers, &usual);
+    let whole = expect_compiled(&compilers, &usual);
     for (stage, has_layouts) in [(Stage::Source, false), (Stage::Ttir, false), (Stage::Ttgir, true)] {
         let staged = CompileRequest {
             stage: Some(stage),
@@ -252,11 +255,14 @@ fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
 
 /// The output of MLIR's pass manager comes with the IR of the stage at its end, and none of it remains for the next compilation.
 fn a_compiler_says_what_is_before_each_pass(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
+    let compilers = open_compilers(toolchain);
     let id = &toolchain.id;
     let staged = CompileRequest {
         stage: Some(Stage::Ttgir),
-        ..request(vec![with_block(launch("fill", vec![x(0), Value::Int(1)]), 64)])
+        ..request(vec![with_block(
+            launch("fill", vec![tensor_at(0), Value::Int(1)]),
+            64,
+        )])
     };
     let printing = CompileRequest {
         passes: true,
@@ -285,16 +291,19 @@ fn a_compiler_says_what_is_before_each_pass(toolchain: &Toolchain) {
 
 /// Lines are in the assembly where they are asked for; without that, machine code is that of before.
 fn assembly_says_its_lines_where_that_is_asked(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
+    let compilers = open_compilers(toolchain);
     let id = &toolchain.id;
-    let usual = request(vec![with_block(launch("fill", vec![x(0), Value::Int(1)]), 64)]);
+    let usual = request(vec![with_block(
+        launch("fill", vec![tensor_at(0), Value::Int(1)]),
+        64,
+    )]);
     let lined = CompileRequest {
         lines: true,
         ..usual.clone()
     };
-    let before = compiled(&compilers, &usual);
-    let lined = compiled(&compilers, &lined);
-    let after = compiled(&compilers, &usual);
+    let before = expect_compiled(&compilers, &usual);
+    let lined = expect_compiled(&compilers, &lined);
+    let after = expect_compiled(&compilers, &usual);
     assert_eq!(before.kernels[0].cubin, after.kernels[0].cubin, "{id}");
     assert!(!after.kernels[0].ptx.contains(".loc"), "{id}");
     let ptx = &lined.kernels[0].ptx;
@@ -306,10 +315,10 @@ fn assembly_says_its_lines_where_that_is_asked(toolchain: &Toolchain) {
 }
 
 fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
+    let compilers = open_compilers(toolchain);
     let pruned = Launch {
         grid: Grid::Global("grid".to_owned()),
-        ..launch("pruned", vec![x(0), Value::Int(100)])
+        ..launch("pruned", vec![tensor_at(0), Value::Int(100)])
     };
     let usual = request(vec![pruned]);
     let only = |config| CompileRequest {
@@ -321,9 +330,9 @@ fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
     };
     let id = &toolchain.id;
     assert_eq!(compile_request(&compilers, &usual).configs, 3, "{id}");
-    let programs = |request: &CompileRequest| compiled(&compilers, request).invocations[0].grid[0];
+    let programs = |request: &CompileRequest| expect_compiled(&compilers, request).invocations[0].grid[0];
     assert_eq!([&usual, &only(0), &only(1)].map(programs), [2, 2, 4], "{id}");
-    let raised = ended(&compilers, &only(2));
+    let raised = expect_raised(&compilers, &only(2));
     let root = raised.root();
     assert_eq!(root.kind, "cerith_worker.recorder.Unsupported", "{id}");
     assert!(
@@ -337,20 +346,23 @@ fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
 }
 
 fn tuples_and_closures(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
-    let pair = launch("pair", vec![Value::Tuple(vec![x(2), Value::Int(7)])]);
+    let compilers = open_compilers(toolchain);
+    let pair = launch("pair", vec![Value::Tuple(vec![tensor_at(2), Value::Int(7)])]);
     let closure = launch("closure", vec![tensor(1, &[4], &[1], 0)]);
     let launches = vec![with_block(pair, 4), with_block(closure, 4)];
-    let compiled = compiled(&compilers, &request(launches));
+    let compiled = expect_compiled(&compilers, &request(launches));
     let params: Vec<&[Param]> = compiled.invocations.iter().map(|one| &one.params[..]).collect();
-    let expected: [&[Param]; 2] = [&[address(0, 8), bytes(&7_i32.to_le_bytes())], &[address(1, 0)]];
+    let expected: [&[Param]; 2] = [
+        &[address_param(0, 8), bytes_param(&7_i32.to_le_bytes())],
+        &[address_param(1, 0)],
+    ];
     assert_eq!(params, expected, "{}", toolchain.id);
 }
 
 /// To a GPU with a TMA unit a descriptor is a tensor map, to others a pointer with shape and strides; both get shape and
 /// strides after it.
 fn descriptors_are_what_the_target_wants(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
+    let compilers = open_compilers(toolchain);
     let base = Tensor {
         storage: 0,
         dtype: DType::F32,
@@ -366,11 +378,11 @@ fn descriptors_are_what_the_target_wants(toolchain: &Toolchain) {
         padding: None,
         round_f32_to_tf32: false,
     }));
-    let out = typed(DType::F32, 0, &[128], &[1], 512);
+    let out = build_tensor(DType::F32, 0, &[128], &[1], 512);
     let described = launch("described", vec![source, out, Value::Int(8), Value::Int(16)]);
     let request = request(vec![described]);
     let id = &toolchain.id;
-    let hopper = compiled(&compilers, &request);
+    let hopper = expect_compiled(&compilers, &request);
     let Param::TensorMap(map) = &hopper.invocations[0].params[0] else {
         panic!("{id}: {hopper:?}")
     };
@@ -384,23 +396,23 @@ fn descriptors_are_what_the_target_wants(toolchain: &Toolchain) {
         (&[16, 32][..], &[128, 4][..], &[8, 16][..]),
         "{id}"
     );
-    let ampere = compiled(
+    let ampere = expect_compiled(
         &compilers,
         &CompileRequest {
             target: SM_80,
             ..request
         },
     );
-    assert_eq!(ampere.invocations[0].params[0], address(0, 0), "{id}");
+    assert_eq!(ampere.invocations[0].params[0], address_param(0, 0), "{id}");
 }
 
 fn rejections_name_the_line(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
+    let compilers = open_compilers(toolchain);
     let request = request(vec![
-        with_block(launch("fill", vec![x(0), Value::Int(5)]), 64),
-        launch("rejected", vec![x(0)]),
+        with_block(launch("fill", vec![tensor_at(0), Value::Int(5)]), 64),
+        launch("rejected", vec![tensor_at(0)]),
     ]);
-    let raised = ended(&compilers, &request);
+    let raised = expect_raised(&compilers, &request);
     let id = &toolchain.id;
     assert!(raised.compiling, "{id}");
     assert_eq!(raised.phase, Phase::Launch(1), "{id}");
@@ -434,9 +446,12 @@ fn assembly_for_one_gpu_becomes_machine_code_for_another(toolchain: &Toolchain) 
         let request = CompileRequest {
             target,
             assembled,
-            ..request(vec![with_block(launch("fill", vec![x(0), Value::Int(5)]), 64)])
+            ..request(vec![with_block(
+                launch("fill", vec![tensor_at(0), Value::Int(5)]),
+                64,
+            )])
         };
-        let compiled = compiled(compilers, &request);
+        let compiled = expect_compiled(compilers, &request);
         let kernel = &compiled.kernels[0];
         let id = &compilers.toolchain().id;
         assert!(
@@ -450,7 +465,7 @@ fn assembly_for_one_gpu_becomes_machine_code_for_another(toolchain: &Toolchain) 
             arch(kernel)
         );
     };
-    let compilers = compilers(toolchain);
+    let compilers = open_compilers(toolchain);
     check(&compilers, SM_80, Some(Target::HOPPER), [80, 90]);
     // The one before leaves nothing behind.
     check(&compilers, SM_80, None, [80, 80]);
@@ -459,8 +474,8 @@ fn assembly_for_one_gpu_becomes_machine_code_for_another(toolchain: &Toolchain) 
 
 /// 3.0.0 has no division of f16 for `sm_80` and aborts.
 fn a_compiler_that_aborts_costs_its_own_request(toolchain: &Toolchain) {
-    let compilers = compilers(toolchain);
-    let half = typed(DType::F16, 0, &[128], &[1], 0);
+    let compilers = open_compilers(toolchain);
+    let half = build_tensor(DType::F16, 0, &[128], &[1], 0);
     let divide = with_block(launch("divide", vec![half]), 64);
     let aborting = CompileRequest {
         target: SM_80,
@@ -479,9 +494,12 @@ fn a_compiler_that_aborts_costs_its_own_request(toolchain: &Toolchain) {
         ),
         "{failure:?}"
     );
-    compiled(
+    expect_compiled(
         &compilers,
-        &request(vec![with_block(launch("fill", vec![x(0), Value::Int(5)]), 64)]),
+        &request(vec![with_block(
+            launch("fill", vec![tensor_at(0), Value::Int(5)]),
+            64,
+        )]),
     );
 }
 
@@ -493,18 +511,18 @@ fn several_compile_at_once(toolchain: &Toolchain) {
         for n in 2..6 {
             let compilers = &compilers;
             scope.spawn(move || {
-                let fill = with_block(launch("fill", vec![x(0), Value::Int(n)]), 64);
-                let compiled = compiled(compilers, &request(vec![fill]));
+                let fill = with_block(launch("fill", vec![tensor_at(0), Value::Int(n)]), 64);
+                let compiled = expect_compiled(compilers, &request(vec![fill]));
                 assert_eq!(
                     compiled.invocations[0].params[1],
-                    bytes(&(n as i32).to_le_bytes())
+                    bytes_param(&(n as i32).to_le_bytes())
                 );
             });
         }
     });
 }
 
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+fn list_files(folder: &Path) -> Vec<std::path::PathBuf> {
     let inside = |folder: &Path| {
         fs::read_dir(folder)
             .expect("a folder")
@@ -525,14 +543,19 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
             .expect("compilers")
             .with_readable(&kernels_folder())
     };
-    let fill = |n| request(vec![with_block(launch("fill", vec![x(0), Value::Int(n)]), 64)]);
-    let rejected = request(vec![launch("rejected", vec![x(0)])]);
+    let fill = |n| {
+        request(vec![with_block(
+            launch("fill", vec![tensor_at(0), Value::Int(n)]),
+            64,
+        )])
+    };
+    let rejected = request(vec![launch("rejected", vec![tensor_at(0)])]);
     let first = cached();
     let fills = [fill(5), fill(7)].map(|request| (compile_request(&first, &request), request));
     let no = compile_request(&first, &rejected);
     assert!(no.result.is_err());
     // Both have the same kernel: two answers of it and one rejection, and its cubin, PTX and TTIR.
-    assert_eq!(files(folder.path()).len(), 3 + 3);
+    assert_eq!(list_files(folder.path()).len(), 3 + 3);
 
     let kept = |request: &CompileRequest| {
         let stopped = cached();
@@ -560,7 +583,7 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
     }
 
     // Damaged files, and those of an interrupted run, are ignored and replaced.
-    for damaged in files(folder.path()) {
+    for damaged in list_files(folder.path()) {
         let whole = fs::read(&damaged).expect("a file");
         for damage in [&whole[..whole.len() / 2], &[&whole[1..], b"x"].concat(), b""] {
             fs::write(&damaged, damage).expect("written");

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{assert_goes_on, finished, kernels, kernels_folder, limits, pool, raised};
+use crate::common::{
+    assert_goes_on, expect_finished, expect_raised, kernels_folder, open_pool, read_module, time_limit,
+};
 use cerith_needs::{NEWEST, Need, Tests, find_toolchain, named};
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::compiler::Tuning;
@@ -29,7 +31,7 @@ fn describe_result(result: Result<(Option<&Raised>, &str), &WorkerFailure>) -> S
 
 /// A module that does this when it is imported.
 fn request(code: &str) -> Request {
-    let mut request = Request::import(kernels("behaviour.py"));
+    let mut request = Request::import(read_module("behaviour.py"));
     let lines: Vec<String> = code
         .lines()
         .map(|line| format!("    {}", line.trim_end()))
@@ -61,7 +63,7 @@ impl Trial {
             .expect("compilers")
             .with_readable(&kernels_folder());
         Self {
-            pool: pool(&toolchain),
+            pool: open_pool(&toolchain),
             compilers,
             outside,
             toolchain,
@@ -84,10 +86,10 @@ impl Trial {
         })
     }
 
-    fn interpreted(&self, code: &str, milliseconds: u64) -> String {
+    fn run_interpreted(&self, code: &str, milliseconds: u64) -> String {
         let result = self
             .pool
-            .request(&request(&self.with_paths(code)), limits(milliseconds));
+            .request(&request(&self.with_paths(code)), time_limit(milliseconds));
         let answer = result.as_ref().map(|response| {
             (
                 response.result.as_ref().err().map(AsRef::as_ref),
@@ -97,7 +99,7 @@ impl Trial {
         self.without_paths(&describe_result(answer))
     }
 
-    fn compiled(&self, code: &str, milliseconds: u64) -> String {
+    fn run_compiled(&self, code: &str, milliseconds: u64) -> String {
         let asked = CompileRequest {
             module: request(&self.with_paths(code)).module,
             siblings: Vec::new(),
@@ -110,7 +112,7 @@ impl Trial {
             lines: false,
             passes: false,
         };
-        let result = self.compilers.compile(&asked, limits(milliseconds));
+        let result = self.compilers.compile(&asked, time_limit(milliseconds));
         let answer = result.as_ref().map(|compilation| {
             (
                 compilation.result.as_ref().err().map(AsRef::as_ref),
@@ -127,15 +129,19 @@ impl Trial {
     /// Checks its results in an interpreter and in a compiler, and that both continue and nothing outside has changed.
     #[track_caller]
     fn check(&self, code: &str, expected: &str) {
-        assert_eq!(self.interpreted(code, 30_000), expected, "interpreted: {code}");
-        assert_eq!(self.compiled(code, 30_000), expected, "compiled: {code}");
+        assert_eq!(
+            self.run_interpreted(code, 30_000),
+            expected,
+            "interpreted: {code}"
+        );
+        assert_eq!(self.run_compiled(code, 30_000), expected, "compiled: {code}");
         self.is_well();
     }
 
     #[track_caller]
     fn is_well(&self) {
         assert_goes_on(&self.pool);
-        assert_eq!(self.compiled("print('well')", 30_000), "finished: well");
+        assert_eq!(self.run_compiled("print('well')", 30_000), "finished: well");
         assert_eq!(fs::read_to_string(self.secret()).expect("there"), "secret");
         assert_eq!(fs::read_dir(self.outside.path()).expect("a list").count(), 1);
     }
@@ -327,8 +333,8 @@ fn no_file_is_inherited() {
     rustix::io::fcntl_setfd(&opened, rustix::io::FdFlags::empty()).expect("set");
     let fresh = Trial::new();
     let code = "for fd in range(3, 1024):\n    try:\n        print(os.pread(fd, 100, 0))\n    except OSError:\n        pass\nprint('nothing')";
-    assert_eq!(fresh.interpreted(code, 30_000), "finished: nothing");
-    assert_eq!(fresh.compiled(code, 30_000), "finished: nothing");
+    assert_eq!(fresh.run_interpreted(code, 30_000), "finished: nothing");
+    assert_eq!(fresh.run_compiled(code, 30_000), "finished: nothing");
     drop(opened);
 }
 
@@ -398,8 +404,8 @@ fn nothing_is_used_up() {
     let time = "the worker did not answer within 700ms";
     let endless = "faulthandler.cancel_dump_traceback_later()\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\nwhile True:\n    pass";
     for code in ["while True:\n    pass", endless] {
-        assert_eq!(trial.interpreted(code, 700), time);
-        assert_eq!(trial.compiled(code, 700), time);
+        assert_eq!(trial.run_interpreted(code, 700), time);
+        assert_eq!(trial.run_compiled(code, 700), time);
     }
     trial.is_well();
 }
@@ -427,17 +433,20 @@ fn the_pipe_is_no_way_out() {
         "the worker's answer is none: an answer of 35184372088846 bytes",
     );
     let empty = everywhere("b'\\x01\\x02\\0\\0\\0' + bytes(8) + b'{}'");
-    for found in [trial.interpreted(&empty, 30_000), trial.compiled(&empty, 30_000)] {
+    for found in [
+        trial.run_interpreted(&empty, 30_000),
+        trial.run_compiled(&empty, 30_000),
+    ] {
         assert!(
             found.starts_with("the worker's answer is none: its answer: missing field"),
             "{found}"
         );
     }
     let closed = "os.closerange(0, 64)";
-    assert!(trial.interpreted(closed, 30_000).starts_with("exit code"));
+    assert!(trial.run_interpreted(closed, 30_000).starts_with("exit code"));
     // A thread that stays alive answers instead of the worker, but its answer is not read.
     let late = "def answer():\n    time.sleep(0.05)\n    for fd in range(3, 64):\n        try:\n            os.write(fd, b'late')\n        except OSError:\n            pass\nthreading.Thread(target=answer, daemon=True).start()";
-    assert_eq!(trial.interpreted(late, 30_000), "finished: ");
+    assert_eq!(trial.run_interpreted(late, 30_000), "finished: ");
     for _ in 0..3 {
         assert_goes_on(&trial.pool);
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -450,17 +459,17 @@ fn nothing_is_left_for_the_next_case() {
     let leave = "open('left', 'w').close()\nos.makedirs('a/b/c')\nos.symlink(OUTSIDE, 'link')\nos.mkdir('shut', 0)\nprint('left')";
     let look = "print(sorted(os.listdir()), sorted(os.listdir(os.environ['HOME'])))";
     for _ in 0..2 {
-        assert_eq!(trial.interpreted(leave, 30_000), "finished: left");
-        assert_eq!(trial.interpreted(look, 30_000), "finished: [] []");
-        assert_eq!(trial.compiled(leave, 30_000), "finished: left");
-        assert_eq!(trial.compiled(look, 30_000), "finished: [] []");
+        assert_eq!(trial.run_interpreted(leave, 30_000), "finished: left");
+        assert_eq!(trial.run_interpreted(look, 30_000), "finished: [] []");
+        assert_eq!(trial.run_compiled(leave, 30_000), "finished: left");
+        assert_eq!(trial.run_compiled(look, 30_000), "finished: [] []");
     }
     // Files that Triton and torch would look for there.
     let plant = "for name in ('.triton', 'inductor', 'cache'):\n    os.makedirs(os.path.join(os.environ['HOME'], name, 'planted'))\nprint('planted')";
-    assert_eq!(trial.compiled(plant, 30_000), "finished: planted");
-    assert_eq!(trial.compiled(look, 30_000), "finished: [] []");
+    assert_eq!(trial.run_compiled(plant, 30_000), "finished: planted");
+    assert_eq!(trial.run_compiled(look, 30_000), "finished: [] []");
     let deep = "for _ in range(3000):\n    os.mkdir('in')\n    os.chdir('in')\nos.chdir(os.environ['HOME'])\nprint('deep')";
-    let found = trial.interpreted(deep, 30_000);
+    let found = trial.run_interpreted(deep, 30_000);
     assert!(
         [
             "finished: deep",
@@ -469,7 +478,7 @@ fn nothing_is_left_for_the_next_case() {
         .contains(&&*found),
         "{found}"
     );
-    assert_eq!(trial.interpreted(look, 30_000), "finished: [] []");
+    assert_eq!(trial.run_interpreted(look, 30_000), "finished: [] []");
     trial.is_well();
 }
 
@@ -477,13 +486,13 @@ fn nothing_is_left_for_the_next_case() {
 fn no_file_is_compiled_by_what_another_left_in_memory() {
     let trial = Trial::new();
     let poison = "from triton.backends.nvidia.compiler import CUDABackend\nCUDABackend.make_cubin = lambda *_: b'\\x7fELF poison'\nprint('patched')";
-    assert_eq!(trial.compiled(poison, 30_000), "finished: patched");
+    assert_eq!(trial.run_compiled(poison, 30_000), "finished: patched");
     let good =
         "from triton.backends.nvidia.compiler import CUDABackend\nprint(CUDABackend.make_cubin.__name__)";
-    assert_eq!(trial.compiled(good, 30_000), "finished: make_cubin");
+    assert_eq!(trial.run_compiled(good, 30_000), "finished: make_cubin");
     // Nor by threads that keep running, or by bytes after the answer.
     let stays = "def poison():\n    time.sleep(0.2)\n    os.write(1, b'poison')\nthreading.Thread(target=poison, daemon=True).start()\nif os.fork() == 0:\n    poison()\n    os._exit(0)";
-    assert_eq!(trial.compiled(stays, 30_000), "finished: ");
+    assert_eq!(trial.run_compiled(stays, 30_000), "finished: ");
     std::thread::sleep(std::time::Duration::from_millis(400));
     trial.is_well();
 }
@@ -502,7 +511,7 @@ fn workers_with_torch_are_contained_too() {
         ..request(&trial.with_paths("import torch\nprint(open(SECRET).read())"))
     };
     let pool = Pool::with_torch(torch.clone(), 1, Device::Host).expect("a pool");
-    let answer = pool.request(&asked, limits(60_000)).expect("an answer");
+    let answer = pool.request(&asked, time_limit(60_000)).expect("an answer");
     let found = describe_result(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
     assert_eq!(trial.without_paths(&found), expected);
     let asked = InductorRequest {
@@ -528,7 +537,7 @@ fn a_folder_is_read_if_it_is_told_of() {
     fs::create_dir(trial.outside.path().join("data")).expect("made");
     fs::write(trial.outside.path().join("data/table"), "plain").expect("written");
     let plain = request(&trial.with_paths("print(open(OUTSIDE + '/data/table').read())"));
-    let answer = finished(&reading(trial.outside.path()), &plain);
+    let answer = expect_finished(&reading(trial.outside.path()), &plain);
     assert_eq!(answer.stdout, "plain\n");
     // Hidden files are never among those of a folder.
     let secret = request(&trial.with_paths("print(open(SECRET).read())"));
@@ -537,7 +546,7 @@ fn a_folder_is_read_if_it_is_told_of() {
         (&kernels_folder(), &secret),
         (&kernels_folder(), &plain),
     ] {
-        let answer = raised(&reading(folder), asked);
+        let answer = expect_raised(&reading(folder), asked);
         assert_eq!(answer.root().kind, "PermissionError");
     }
 }
@@ -550,7 +559,7 @@ fn a_module_is_imported_if_its_file_is_told_of() {
     let pool = Pool::new(trial.toolchain.clone(), 1)
         .expect("a pool")
         .with_readable_files(&own, &files);
-    let answer = finished(&pool, &request("import sibling\nprint(sibling.__name__)"));
+    let answer = expect_finished(&pool, &request("import sibling\nprint(sibling.__name__)"));
     assert_eq!(answer.stdout, "sibling\n");
     for code in [
         "print(os.listdir(os.path.dirname(__file__)))",
@@ -558,12 +567,12 @@ fn a_module_is_imported_if_its_file_is_told_of() {
         "os.symlink(os.path.join(os.path.dirname(__file__), 'hosts.py'), 'link.py')\nprint(open('link.py').read())",
     ] {
         assert_eq!(
-            raised(&pool, &request(code)).root().kind,
+            expect_raised(&pool, &request(code)).root().kind,
             "PermissionError",
             "{code}"
         );
     }
-    let missing = raised(&pool, &request("import hosts"));
+    let missing = expect_raised(&pool, &request("import hosts"));
     assert_eq!(missing.root().kind, "ModuleNotFoundError");
 }
 
@@ -592,13 +601,13 @@ fn no_file_is_interpreted_by_what_another_left_in_memory() {
     ];
     for poison in poisons {
         // Any outcome is allowed for the file itself.
-        trial.interpreted(poison, 10_000);
+        trial.run_interpreted(poison, 10_000);
         assert_goes_on(&trial.pool);
         std::thread::sleep(std::time::Duration::from_millis(40));
         assert_goes_on(&trial.pool);
     }
     let look = "import cerith_worker.serve as serve\nprint(serve._memory.__name__, os.umask(0o22) != 0o777)";
-    assert_eq!(trial.interpreted(look, 30_000), "finished: _memory True");
+    assert_eq!(trial.run_interpreted(look, 30_000), "finished: _memory True");
     trial.is_well();
 }
 
@@ -607,13 +616,13 @@ fn what_changes_python_is_not_left_for_the_same_file() {
     let trial = Trial::new();
     let count = "import builtins\nbuiltins.seen = getattr(builtins, 'seen', 0) + 1\nprint(builtins.seen)";
     for _ in 0..3 {
-        assert_eq!(trial.interpreted(count, 30_000), "finished: 1");
+        assert_eq!(trial.run_interpreted(count, 30_000), "finished: 1");
     }
     // Files that were generated share a process.
     let pool = Pool::new(trial.toolchain.clone(), 1)
         .expect("a pool")
         .with_generated_files();
-    let process = |code: &str| finished(&pool, &request(code)).stdout;
+    let process = |code: &str| expect_finished(&pool, &request(code)).stdout;
     let (one, other) = (
         process("print(os.getpid())"),
         process("print(os.getpid(), end='\\n')"),
@@ -623,7 +632,7 @@ fn what_changes_python_is_not_left_for_the_same_file() {
     let processes: Vec<String> = [false, false, true, true]
         .map(|is_alone| {
             alone.isolated = is_alone;
-            finished(&trial.pool, &alone).stdout
+            expect_finished(&trial.pool, &alone).stdout
         })
         .into();
     assert_eq!(processes[0], processes[1]);
@@ -637,7 +646,7 @@ fn what_changes_python_is_not_left_for_the_same_file() {
 fn a_worker_that_is_killed_is_replaced_once() {
     let trial = Trial::new();
     for signal in [Signal::KILL, Signal::TERM] {
-        let parent = finished(&trial.pool, &request("print(os.getppid())")).stdout;
+        let parent = expect_finished(&trial.pool, &request("print(os.getppid())")).stdout;
         let worker = parent
             .trim()
             .parse()
@@ -646,7 +655,7 @@ fn a_worker_that_is_killed_is_replaced_once() {
             .expect("a number");
         let asked = request("time.sleep(1.5)\nprint('ended')");
         let answer = std::thread::scope(|scope| {
-            let asked = scope.spawn(|| trial.pool.request(&asked, limits(30_000)));
+            let asked = scope.spawn(|| trial.pool.request(&asked, time_limit(30_000)));
             std::thread::sleep(std::time::Duration::from_millis(700));
             kill_process(worker, signal).expect("it runs");
             asked.join().expect("no panic")

@@ -8,7 +8,7 @@ use std::process::Command;
 use cerith_needs::{NEWEST, Tests, named};
 use cerith_toolchain::{Home, Pool, Toolchain, WorkerFailure};
 
-use crate::common::{assert_goes_on, kernels_folder, limits, simple};
+use crate::common::{assert_goes_on, kernels_folder, simple_request, time_limit};
 
 /// A home with a copy of a toolchain.
 struct Copy {
@@ -38,7 +38,7 @@ impl Copy {
         Home::new(self.folder.path())
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    fn package_path(&self, name: &str) -> PathBuf {
         let lib = self.toolchain.root().join("lib");
         let python = fs::read_dir(lib)
             .expect("a folder")
@@ -56,7 +56,7 @@ impl Copy {
 
     /// Puts a new file in the place of one, so that the original stays.
     fn edit(&self, name: &str, edit: impl FnOnce(Vec<u8>) -> Vec<u8>) {
-        let path = self.file(name);
+        let path = self.package_path(name);
         let bytes = edit(fs::read(&path).unwrap_or_default());
         let _ = fs::remove_file(&path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
@@ -64,10 +64,10 @@ impl Copy {
     }
 }
 
-/// Why no worker starts.
+/// The reason why no worker starts.
 #[track_caller]
-fn reason(pool: &Pool) -> String {
-    match pool.request(&simple("empty_kernel"), limits(30_000)) {
+fn find_reason(pool: &Pool) -> String {
+    match pool.request(&simple_request("empty_kernel"), time_limit(30_000)) {
         Err(WorkerFailure::Start { reason, .. }) => reason,
         other => panic!("{other:?}"),
     }
@@ -91,7 +91,7 @@ fn damage_is_found_before_a_worker_starts(toolchain: &Toolchain) {
             "toolchain damaged: `{name}` was {how}; run `cerith toolchain repair {}`",
             toolchain.id
         );
-        assert_eq!(reason(&copy.pool()), expected);
+        assert_eq!(find_reason(&copy.pool()), expected);
     };
     let interpreter = "triton/runtime/interpreter.py";
     check(
@@ -101,7 +101,7 @@ fn damage_is_found_before_a_worker_starts(toolchain: &Toolchain) {
     );
     check("sitecustomize.py", &|_| b"print('here')\n".to_vec(), "added");
     check("triton/runtime/interpreter/__init__.py", &|_| Vec::new(), "added");
-    let openblas = fs::read_dir(Copy::new(toolchain).file("numpy.libs"))
+    let openblas = fs::read_dir(Copy::new(toolchain).package_path("numpy.libs"))
         .expect("libraries")
         .flatten()
         .map(|entry| format!("numpy.libs/{}", entry.file_name().to_string_lossy()))
@@ -115,13 +115,14 @@ fn damage_is_found_before_a_worker_starts(toolchain: &Toolchain) {
     check(&openblas, &flip, "changed");
 }
 
-/// One that an earlier version installed has no manifest: the wheels' records are what it was.
+/// A toolchain that an earlier version installed has no manifest: it is compared with the records of its wheels.
 fn damage_is_found_without_a_manifest(toolchain: &Toolchain) {
     let copy = Copy::new(toolchain);
     let _ = fs::remove_file(copy.toolchain.root().join("cerith-manifest.json"));
     copy.edit("triton/runtime/interpreter.py", replace("np.cos)", "np.sin)"));
     assert!(
-        reason(&copy.pool()).starts_with("toolchain damaged: `triton/runtime/interpreter.py` was changed")
+        find_reason(&copy.pool())
+            .starts_with("toolchain damaged: `triton/runtime/interpreter.py` was changed")
     );
 }
 
@@ -129,7 +130,7 @@ fn damage_is_found_without_a_manifest(toolchain: &Toolchain) {
 fn damaged_bytecode_is_removed(toolchain: &Toolchain) {
     let copy = Copy::new(toolchain);
     copy.toolchain.check().expect("as installed");
-    let cached = copy.file("triton/runtime/__pycache__");
+    let cached = copy.package_path("triton/runtime/__pycache__");
     let name = fs::read_dir(&cached)
         .expect("bytecode")
         .flatten()
@@ -159,15 +160,15 @@ fn a_worker_that_never_starts_is_not_tried_without_end(toolchain: &Toolchain) {
     fs::write(&python, script).expect("written");
     fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
     let pool = copy.pool();
-    let first = reason(&pool);
+    let first = find_reason(&pool);
     assert!(first.contains("no luck"), "{first}");
     for _ in 0..20 {
-        assert_eq!(reason(&pool), first);
+        assert_eq!(find_reason(&pool), first);
     }
-    assert_eq!(lines(&tries), 3);
+    assert_eq!(count_lines(&tries), 3);
 }
 
-fn lines(path: &Path) -> usize {
+fn count_lines(path: &Path) -> usize {
     fs::read_to_string(path).expect("a file").lines().count()
 }
 

@@ -1,8 +1,8 @@
 //! How kernels and workers fail, and that the pool goes on. Tests run with the toolchains that are installed.
 
 use crate::common::{
-    assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, simple, storage,
-    tensor, tritons_since,
+    assert_goes_on, build_storage, expect_finished, expect_raised, launch, line_of, open_pool, read_module,
+    request, simple_request, tensor, time_limit, tritons_since,
 };
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use cerith_toolchain::{Exit, Limits, Pool, Request, Response, Toolchain, WorkerF
 const HANGS: &str = "CERITH_TEST_HANGS";
 
 fn exceptions_come_with_type_text_and_line(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
-    let request = simple("fail");
-    let raised = raised(&pool, &request);
+    let pool = open_pool(toolchain);
+    let request = simple_request("fail");
+    let raised = expect_raised(&pool, &request);
     assert_eq!(raised.phase, Phase::Launch(0));
     assert!(raised.chain[0].kind.ends_with("InterpreterError"), "{raised:?}");
     assert_eq!(raised.root().kind, "AssertionError");
@@ -42,11 +42,11 @@ fn exceptions_come_with_type_text_and_line(toolchain: &Toolchain) {
 }
 
 fn modules_that_do_not_import_say_where(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     let check = |text: &str, kind: &str, message: &str, line: u32| {
-        let mut request = simple("empty_kernel");
+        let mut request = simple_request("empty_kernel");
         request.module.text = text.into();
-        let raised = raised(&pool, &request);
+        let raised = expect_raised(&pool, &request);
         assert_eq!(raised.phase, Phase::Import);
         assert_eq!(
             (raised.root().kind.as_str(), raised.root().message.as_str()),
@@ -63,9 +63,9 @@ fn modules_that_do_not_import_say_where(toolchain: &Toolchain) {
     );
     check("\nraise KeyError(3)", "KeyError", "3", 2);
     check("x = 1\nimport sys\nsys.exit(3)", "SystemExit", "3", 3);
-    let mut request = simple("empty_kernel");
+    let mut request = simple_request("empty_kernel");
     request.module.text = "x = 1\ny = (".into();
-    let syntax = raised(&pool, &request);
+    let syntax = expect_raised(&pool, &request);
     assert_eq!(
         (
             syntax.root().kind.as_str(),
@@ -75,7 +75,7 @@ fn modules_that_do_not_import_say_where(toolchain: &Toolchain) {
     );
     assert_goes_on(&pool);
 
-    let raised = raised(&pool, &simple("nonesuch"));
+    let raised = expect_raised(&pool, &simple_request("nonesuch"));
     assert_eq!(
         (raised.phase, raised.root().kind.as_str()),
         (Phase::Arguments(0), "AttributeError")
@@ -83,13 +83,13 @@ fn modules_that_do_not_import_say_where(toolchain: &Toolchain) {
 }
 
 fn a_worker_that_dies_costs_its_own_request(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     let fails = |kernel: &str, milliseconds: u64| {
-        let request = simple(kernel);
-        pool.request(&request, limits(milliseconds))
+        let request = simple_request(kernel);
+        pool.request(&request, time_limit(milliseconds))
             .expect_err("no answer")
     };
-    let module = kernels("behaviour.py");
+    let module = read_module("behaviour.py");
 
     match fails("fault", 30_000) {
         WorkerFailure::Crashed {
@@ -140,40 +140,40 @@ fn a_worker_that_dies_costs_its_own_request(toolchain: &Toolchain) {
 }
 
 fn what_is_printed_comes_back_and_does_not_disturb_the_pipe(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
-    let response = finished(&pool, &simple("say"));
+    let pool = open_pool(toolchain);
+    let response = expect_finished(&pool, &simple_request("say"));
     let out = &response.stdout;
     assert!(
         out.contains("raw ") && out.contains("cooked\n") && out.contains('5'),
         "{out:?}"
     );
-    let response = finished(&pool, &simple("say_much"));
+    let response = expect_finished(&pool, &simple_request("say_much"));
     assert!(response.stdout_cut && response.stdout.len() == Response::STDOUT_LIMIT);
-    let response = finished(&pool, &simple("empty_kernel"));
+    let response = expect_finished(&pool, &simple_request("empty_kernel"));
     assert_eq!((response.stdout.as_str(), response.stdout_cut), ("", false));
 }
 
 /// A write past the end of a storage is undefined, and the next request must not be the one to pay for it.
 fn stray_writes_do_not_reach_other_requests(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     for device in [Device::Cuda, Device::Host] {
         let args = vec![tensor(0, &[2], &[1], 0), Value::Int(8192)];
         let launches = vec![launch("beyond", args)];
         let request = Request {
             device,
-            ..request("behaviour.py", vec![storage(&[0; 2])], launches)
+            ..request("behaviour.py", vec![build_storage(&[0; 2])], launches)
         };
         for _ in 0..50 {
-            finished(&pool, &request);
+            expect_finished(&pool, &request);
             assert_goes_on(&pool);
         }
     }
 }
 
 fn malformed_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     let check = |break_it: &dyn Fn(&mut Request), part: &str| {
-        let mut request = simple("empty_kernel");
+        let mut request = simple_request("empty_kernel");
         break_it(&mut request);
         match pool.request(&request, Limits::default()) {
             Err(WorkerFailure::Protocol(problem)) => assert!(problem.contains(part), "{problem}"),
@@ -211,17 +211,17 @@ fn malformed_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain) 
 
 fn many_threads_share_a_pool(toolchain: &Toolchain) {
     let pool = Pool::new(toolchain.clone(), 2).expect("a pool");
-    let request = simple("empty_kernel");
+    let request = simple_request("empty_kernel");
     std::thread::scope(|scope| {
         for index in 0..6 {
             let (pool, request) = (&pool, &request);
             scope.spawn(move || {
                 for _ in 0..5 {
                     if index == 0 {
-                        let failure = pool.request(&simple("leave"), limits(30_000));
+                        let failure = pool.request(&simple_request("leave"), time_limit(30_000));
                         assert!(matches!(failure, Err(WorkerFailure::Crashed { .. })));
                     } else {
-                        finished(pool, request);
+                        expect_finished(pool, request);
                     }
                 }
             });
@@ -230,31 +230,31 @@ fn many_threads_share_a_pool(toolchain: &Toolchain) {
 }
 
 fn stopping_a_pool_ends_what_runs(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     assert_goes_on(&pool);
     let began = Instant::now();
     std::thread::scope(|scope| {
-        let running = scope.spawn(|| pool.request(&simple("hang"), limits(60_000)));
+        let running = scope.spawn(|| pool.request(&simple_request("hang"), time_limit(60_000)));
         std::thread::sleep(Duration::from_millis(300));
         pool.stop();
         assert_eq!(running.join().expect("no panic"), Err(WorkerFailure::Stopped));
     });
     assert!(began.elapsed() < Duration::from_secs(10));
     assert_eq!(
-        pool.request(&simple("empty_kernel"), limits(1000)),
+        pool.request(&simple_request("empty_kernel"), time_limit(1000)),
         Err(WorkerFailure::Stopped)
     );
 }
 
 /// The process that `killing_this_process_leaves_no_worker` kills: its worker writes into the file `ready`.
-fn hang(ready: &OsStr) {
+fn hang_worker(ready: &OsStr) {
     let pool = Pool::new(find_toolchain(NEWEST), 2).expect("a pool");
-    let mut request = simple("hang");
+    let mut request = simple_request("hang");
     request.module.text = Arc::from(request.module.text.replace(
         "while True:",
         &format!("while open('{}', 'a').write('x'):", ready.display()),
     ));
-    let _ = pool.request(&request, limits(60_000));
+    let _ = pool.request(&request, time_limit(60_000));
 }
 
 fn killing_this_process_leaves_no_worker(toolchain: &Toolchain) {
@@ -299,7 +299,7 @@ pub fn hang_if_asked() -> bool {
     let Some(ready) = std::env::var_os(HANGS) else {
         return false;
     };
-    hang(&ready);
+    hang_worker(&ready);
     true
 }
 

@@ -1,6 +1,6 @@
 //! Launches under `torch.compile`, in the workers of toolchains that hold torch.
 
-use crate::common::{kernels_folder, launch, request, storage, tensor, words};
+use crate::common::{build_storage, kernels_folder, launch, read_words, request, tensor};
 use cerith_needs::{Tests, named};
 use cerith_toolchain::inductor::{CompileMode, Emitted, Induction};
 use cerith_toolchain::request::Value;
@@ -20,7 +20,7 @@ fn run_twice(inductors: &Inductors, ways: Vec<CompileMode>, finish: bool) -> (In
     let asked = InductorRequest {
         request: request(
             "behaviour.py",
-            vec![storage(&[5, 6, 7, 8])],
+            vec![build_storage(&[5, 6, 7, 8])],
             vec![launch("increase", vec![x()]), launch("increase", vec![x()])],
         ),
         modes: ways,
@@ -39,14 +39,14 @@ fn run_twice(inductors: &Inductors, ways: Vec<CompileMode>, finish: bool) -> (In
     (answer.expect("an answer"), seen)
 }
 
-fn inductors(toolchain: &Toolchain) -> Inductors {
+fn open_inductors(toolchain: &Toolchain) -> Inductors {
     Inductors::new(toolchain.clone(), 1)
         .expect("a pool")
         .with_readable(&kernels_folder())
 }
 
 fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
-    let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
+    let (id, inductors) = (toolchain.id.clone(), open_inductors(toolchain));
     let (answer, seen) = run_twice(
         &inductors,
         vec![build_mode(Some(false)), build_mode(Some(true))],
@@ -58,7 +58,7 @@ fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
         assert_eq!(compiled.launches, 2, "{id}");
         for run in &compiled.runs {
             let memory = run.as_ref().expect("it finished");
-            assert_eq!(words(&memory[0].bytes), [7, 8, 9, 10], "{id}");
+            assert_eq!(read_words(&memory[0].bytes), [7, 8, 9, 10], "{id}");
         }
     }
     let of: Vec<(usize, usize)> = seen.iter().map(|one| (one.mode, one.run)).collect();
@@ -79,7 +79,7 @@ fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
 }
 
 fn a_launch_that_does_not_finish_ends_its_run_only(toolchain: &Toolchain) {
-    let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
+    let (id, inductors) = (toolchain.id.clone(), open_inductors(toolchain));
     let (answer, seen) = run_twice(&inductors, vec![build_mode(Some(false))], false);
     assert_eq!(answer.result, Ok(()), "{id}");
     let runs: Vec<bool> = answer.finished[0].runs.iter().map(Option::is_some).collect();
@@ -87,11 +87,11 @@ fn a_launch_that_does_not_finish_ends_its_run_only(toolchain: &Toolchain) {
 }
 
 fn what_torch_raises_is_told(toolchain: &Toolchain) {
-    let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
+    let (id, inductors) = (toolchain.id.clone(), open_inductors(toolchain));
     let asked = InductorRequest {
         request: request(
             "behaviour.py",
-            vec![storage(&[5; 4])],
+            vec![build_storage(&[5; 4])],
             vec![launch("no_such_kernel", vec![tensor(0, &[4], &[1], 0)])],
         ),
         modes: vec![build_mode(None)],

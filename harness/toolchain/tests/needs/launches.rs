@@ -1,8 +1,8 @@
 //! Kernels in workers of real toolchains. Tests run with those that are installed.
 
 use crate::common::{
-    GUARD, assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, storage,
-    tensor, tritons_since, typed, words,
+    GUARD, assert_goes_on, build_storage, build_tensor, expect_finished, expect_raised, launch, line_of,
+    open_pool, read_module, read_words, request, tensor, time_limit, tritons_since,
 };
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use cerith_toolchain::{Exit, Request, Toolchain, WorkerFailure};
 /// The project's first finding: split columns, and the same tensor twice. As CUDA tensors they go wrong up to 3.2, as
 /// CPU tensors never.
 fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     let original: Vec<i32> = (0..24).collect();
     let columns = |offset: i64, width: i64| {
         let part = tensor(0, &[4, width], &[6, 1], offset);
@@ -33,22 +33,22 @@ fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2(toolchain: &Toolchain) {
     };
     let mut split = request(
         "behaviour.py",
-        vec![storage(&original)],
+        vec![build_storage(&original)],
         vec![columns(0, 2), columns(2, 4)],
     );
     let same = tensor(0, &[4], &[1], 0);
     let twice = launch("copy_then_double", vec![same.clone(), same, Value::Int(4)]);
-    let mut twice = request("behaviour.py", vec![storage(&[1, 2, 3, 4])], vec![twice]);
+    let mut twice = request("behaviour.py", vec![build_storage(&[1, 2, 3, 4])], vec![twice]);
 
     let right: Vec<i32> = (1..25).collect();
     let works = toolchain.triton() >= Version::new(3, 3, 0);
     let id = &toolchain.id;
     assert_eq!(
-        words(&finished(&pool, &split).storages[0].bytes) == right,
+        read_words(&expect_finished(&pool, &split).storages[0].bytes) == right,
         works,
         "split, {id}"
     );
-    let doubled = words(&finished(&pool, &twice).storages[0].bytes);
+    let doubled = read_words(&expect_finished(&pool, &twice).storages[0].bytes);
     assert_eq!(
         doubled,
         if works { [2, 4, 6, 8] } else { [1, 2, 3, 4] },
@@ -58,12 +58,12 @@ fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2(toolchain: &Toolchain) {
     split.device = Device::Host;
     twice.device = Device::Host;
     assert_eq!(
-        words(&finished(&pool, &split).storages[0].bytes),
+        read_words(&expect_finished(&pool, &split).storages[0].bytes),
         right,
         "split, {id}+host"
     );
     assert_eq!(
-        words(&finished(&pool, &twice).storages[0].bytes),
+        read_words(&expect_finished(&pool, &twice).storages[0].bytes),
         [2, 4, 6, 8],
         "twice, {id}+host"
     );
@@ -72,25 +72,30 @@ fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2(toolchain: &Toolchain) {
 /// A host function gets the kernel, the grid and the arguments by name. The next request starts with a fresh module,
 /// and an exception of its own has a location in its file.
 fn a_host_function_makes_the_launch(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     let hosted = |function: &str| {
         let launch = Launch {
             args: vec![],
             kwargs: vec![("x".to_owned(), tensor(0, &[4], &[1], 0))],
             options: vec![("num_warps".to_owned(), Value::Int(4))],
             host: Some(Host {
-                module: kernels("hosts.py"),
+                module: read_module("hosts.py"),
                 function: function.to_owned(),
             }),
             ..launch("increase", vec![])
         };
-        request("behaviour.py", vec![storage(&[5; 4])], vec![launch])
+        request("behaviour.py", vec![build_storage(&[5; 4])], vec![launch])
     };
     for _ in 0..2 {
-        let response = finished(&pool, &hosted("twice"));
-        assert_eq!(words(&response.storages[0].bytes), [7; 4], "{}", toolchain.id);
+        let response = expect_finished(&pool, &hosted("twice"));
+        assert_eq!(
+            read_words(&response.storages[0].bytes),
+            [7; 4],
+            "{}",
+            toolchain.id
+        );
     }
-    let raised = raised(&pool, &hosted("refuse"));
+    let raised = expect_raised(&pool, &hosted("refuse"));
     assert_eq!(
         (
             raised.root().kind.as_str(),
@@ -99,7 +104,7 @@ fn a_host_function_makes_the_launch(toolchain: &Toolchain) {
         ),
         ("AssertionError", "as asked", Phase::Launch(0))
     );
-    let hosts = kernels("hosts.py");
+    let hosts = read_module("hosts.py");
     let location = raised.location.expect("a line");
     assert_eq!(
         (&location.file, location.line),
@@ -114,10 +119,10 @@ fn a_host_function_makes_the_launch(toolchain: &Toolchain) {
 fn writing_back_to_expanded_cuda_tensors_raises_what_torch_raises(toolchain: &Toolchain) {
     let request = request(
         "behaviour.py",
-        vec![storage(&[1, 2])],
+        vec![build_storage(&[1, 2])],
         vec![launch("empty_kernel", vec![tensor(0, &[3, 2], &[0, 1], 0)])],
     );
-    let raised = raised(&pool(toolchain), &request);
+    let raised = expect_raised(&open_pool(toolchain), &request);
     assert_eq!(
         (raised.root().kind.as_str(), raised.phase),
         ("RuntimeError", Phase::Launch(0))
@@ -132,24 +137,24 @@ fn writing_back_to_expanded_cuda_tensors_raises_what_torch_raises(toolchain: &To
 
 /// A device address is not to be followed on the host, a host address is.
 fn pointers_in_memory_point_where_the_device_says(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
-    let mut table = storage(&[0; 4]);
+    let pool = open_pool(toolchain);
+    let mut table = build_storage(&[0; 4]);
     table.relocations = vec![Relocation {
         offset: 0,
         storage: 1,
         addend: 4,
     }];
-    let storages = vec![table, storage(&[1, 2, 3, 4, 5]), storage(&[0; 4])];
+    let storages = vec![table, build_storage(&[1, 2, 3, 4, 5]), build_storage(&[0; 4])];
     let follow = launch(
         "follow",
         vec![
-            typed(DType::I64, 0, &[2], &[1], 0),
+            build_tensor(DType::I64, 0, &[2], &[1], 0),
             tensor(2, &[4], &[1], 0),
             Value::Int(4),
         ],
     );
     let mut request = request("behaviour.py", storages, vec![follow]);
-    match pool.request(&request, limits(30_000)) {
+    match pool.request(&request, time_limit(30_000)) {
         Err(WorkerFailure::Crashed {
             exit: Exit::Signal(11),
             stderr,
@@ -166,8 +171,8 @@ fn pointers_in_memory_point_where_the_device_says(toolchain: &Toolchain) {
         other => panic!("{}: {other:?}", toolchain.id),
     }
     request.device = Device::Host;
-    let response = finished(&pool, &request);
-    assert_eq!(words(&response.storages[2].bytes), [2, 3, 4, 5]);
+    let response = expect_finished(&pool, &request);
+    assert_eq!(read_words(&response.storages[2].bytes), [2, 3, 4, 5]);
     assert_eq!(
         response.storages[0].relocations,
         [Relocation {
@@ -184,15 +189,18 @@ fn addresses_that_a_kernel_writes_come_back_as_relocations(toolchain: &Toolchain
             holds_addresses: true,
             ..storage(&[9; 4])
         };
-        let args = vec![typed(DType::I64, 0, &[2], &[1], 0), tensor(1, &[4], &[1], 0)];
-        let storages = vec![table, storage(&[0; 4])];
+        let args = vec![
+            build_tensor(DType::I64, 0, &[2], &[1], 0),
+            tensor(1, &[4], &[1], 0),
+        ];
+        let storages = vec![table, build_storage(&[0; 4])];
         let request = Request {
             device,
             ..request("behaviour.py", storages, vec![launch("put_address", args)])
         };
-        let response = finished(&pool(toolchain), &request);
+        let response = expect_finished(&open_pool(toolchain), &request);
         assert_eq!(
-            words(&response.storages[0].bytes),
+            read_words(&response.storages[0].bytes),
             [9, 9, 0, 0],
             "{}",
             toolchain.id
@@ -222,11 +230,11 @@ fn a_number_that_looks_like_an_address_stays_what_it_is(toolchain: &Toolchain) {
         holds_addresses: true,
         ..Storage::default()
     };
-    let view = |storage| typed(DType::I64, storage, &[4], &[1], 0);
+    let view = |storage| build_tensor(DType::I64, storage, &[4], &[1], 0);
     let args = vec![view(0), view(1), Value::Int(7), Value::Int(4)];
     let storages = vec![numbered(vec![0; 32]), numbered(halves)];
     let request = request("behaviour.py", storages, vec![launch("add", args)]);
-    let response = finished(&pool(toolchain), &request);
+    let response = expect_finished(&open_pool(toolchain), &request);
     let left: Vec<i64> = response.storages[0]
         .bytes
         .as_chunks::<8>()
@@ -245,12 +253,15 @@ fn stray_writes_show_in_the_guard_zones(toolchain: &Toolchain) {
             device,
             ..request(
                 "behaviour.py",
-                vec![storage(&[0; 2])],
+                vec![build_storage(&[0; 2])],
                 vec![launch("beyond", args)],
             )
         };
-        let bytes = finished(&pool(toolchain), &request).storages.remove(0).bytes;
-        assert_eq!(words(&bytes), [7, 7]);
+        let bytes = expect_finished(&open_pool(toolchain), &request)
+            .storages
+            .remove(0)
+            .bytes;
+        assert_eq!(read_words(&bytes), [7, 7]);
         assert_eq!(bytes[..GUARD], [0xA5; GUARD]);
         let back = &bytes[bytes.len() - GUARD..];
         assert_eq!(back[..8], [7, 0, 0, 0, 7, 0, 0, 0], "{} {device:?}", toolchain.id);
@@ -260,43 +271,59 @@ fn stray_writes_show_in_the_guard_zones(toolchain: &Toolchain) {
 
 fn requests_do_not_see_each_other(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
-    let pool = pool(toolchain).with_readable(folder.path());
+    let pool = open_pool(toolchain).with_readable(folder.path());
     let count = launch("count", vec![tensor(0, &[1], &[1], 0)]);
-    let once = request("remembers.py", vec![storage(&[0])], vec![count.clone()]);
-    let twice = request("remembers.py", vec![storage(&[0])], vec![count.clone(), count]);
+    let once = request("remembers.py", vec![build_storage(&[0])], vec![count.clone()]);
+    let twice = request(
+        "remembers.py",
+        vec![build_storage(&[0])],
+        vec![count.clone(), count],
+    );
     assert_eq!(
-        words(&finished(&pool, &once).storages[0].bytes),
+        read_words(&expect_finished(&pool, &once).storages[0].bytes),
         [101],
         "{}",
         toolchain.id
     );
-    assert_eq!(words(&finished(&pool, &once).storages[0].bytes), [101]);
-    assert_eq!(words(&finished(&pool, &twice).storages[0].bytes), [202]);
+    assert_eq!(
+        read_words(&expect_finished(&pool, &once).storages[0].bytes),
+        [101]
+    );
+    assert_eq!(
+        read_words(&expect_finished(&pool, &twice).storages[0].bytes),
+        [202]
+    );
     // The same names in another folder are other modules.
     std::fs::write(folder.path().join("sibling.py"), "counted = 40\n").expect("written");
     let mut elsewhere = once.clone();
     elsewhere.module.path = folder.path().join("remembers.py");
-    assert_eq!(words(&finished(&pool, &elsewhere).storages[0].bytes), [141]);
+    assert_eq!(
+        read_words(&expect_finished(&pool, &elsewhere).storages[0].bytes),
+        [141]
+    );
     // And another text at the same path is another module.
     let mut edited = once;
     edited.module.text = edited.module.text.replace("* 100", "* 1000").into();
-    assert_eq!(words(&finished(&pool, &edited).storages[0].bytes), [1001]);
+    assert_eq!(
+        read_words(&expect_finished(&pool, &edited).storages[0].bytes),
+        [1001]
+    );
 }
 
 /// The interpreters before 3.6 replace the language's functions at the first launch and do not restore them. A module's imports
 /// by name do not depend on earlier launches of its worker.
 fn a_module_imports_what_the_language_had_before_any_launch(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     let increase = launch("increase", vec![tensor(0, &[4], &[1], 0)]);
-    finished(
+    expect_finished(
         &pool,
-        &request("behaviour.py", vec![storage(&[1; 4])], vec![increase]),
+        &request("behaviour.py", vec![build_storage(&[1; 4])], vec![increase]),
     );
     let fill = launch("fill", vec![tensor(0, &[4], &[1], 0)]);
     for _ in 0..2 {
-        let raised = raised(
+        let raised = expect_raised(
             &pool,
-            &request("imported.py", vec![storage(&[0; 4])], vec![fill.clone()]),
+            &request("imported.py", vec![build_storage(&[0; 4])], vec![fill.clone()]),
         );
         let message = &raised.root().message;
         assert!(
@@ -309,16 +336,20 @@ fn a_module_imports_what_the_language_had_before_any_launch(toolchain: &Toolchai
 
 /// `@triton.autotune` on a machine without a GPU, as a user of each version finds it.
 fn autotuned_modules_do_what_each_version_does_without_a_gpu(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
-    let import = Request::import(kernels("tuned.py"));
+    let pool = open_pool(toolchain);
+    let import = Request::import(read_module("tuned.py"));
     let mut launched = request(
         "tuned.py",
-        vec![storage(&[1; 8])],
+        vec![build_storage(&[1; 8])],
         vec![launch("add_one", vec![tensor(0, &[8], &[1], 0), Value::Int(8)])],
     );
     launched.launches[0].grid = Grid::Global("grid".to_owned());
     let version = toolchain.triton();
-    let outcome = |request: &Request| match pool.request(request, limits(30_000)).expect("an answer").result {
+    let outcome = |request: &Request| match pool
+        .request(request, time_limit(30_000))
+        .expect("an answer")
+        .result
+    {
         Ok(()) => "ok".to_owned(),
         Err(raised) => format!("{}: {}", raised.root().kind, raised.root().message),
     };
@@ -351,7 +382,7 @@ fn autotuned_modules_do_what_each_version_does_without_a_gpu(toolchain: &Toolcha
         _ => {
             // Benchmarking runs the kernel too, and this one is not idempotent: up to the autotuner's own choice,
             // every element has been added to at least once, and all of them as often.
-            let after = words(&finished(&pool, &launched).storages[0].bytes);
+            let after = read_words(&expect_finished(&pool, &launched).storages[0].bytes);
             assert!(
                 after[0] > 1 && after.iter().all(|&word| word == after[0]),
                 "{after:?}"
@@ -416,46 +447,46 @@ def kernel(a: tl.constexpr, b: tl.constexpr, c: tl.constexpr, d: tl.constexpr, e
         .collect();
     arguments
         .kwargs
-        .push(("fp8".to_owned(), typed(DType::F8E4NV, 0, &[4], &[1], 0)));
+        .push(("fp8".to_owned(), build_tensor(DType::F8E4NV, 0, &[4], &[1], 0)));
     arguments
         .kwargs
-        .push(("b15".to_owned(), typed(DType::F8E4B15, 0, &[4], &[1], 0)));
+        .push(("b15".to_owned(), build_tensor(DType::F8E4B15, 0, &[4], &[1], 0)));
     arguments.options = vec![("num_warps".to_owned(), Value::Int(4))];
     let module = Module {
         path: Path::new("/nowhere/at/all/kernels.py").to_owned(),
         text: text.into(),
     };
     let request = Request {
-        storages: vec![storage(&[0])],
+        storages: vec![build_storage(&[0])],
         launches: vec![arguments],
         ..Request::import(module)
     };
-    finished(&pool(toolchain), &request);
+    expect_finished(&open_pool(toolchain), &request);
 }
 
 /// Its interpreter has no broadcasting index and no `tl.static_assert`; what it has works as in 3.0.
 fn triton_2_3_goes_as_far_as_its_interpreter(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     let x = tensor(0, &[4], &[1], 0);
     let other = tensor(1, &[4], &[2], 1);
     let arguments = vec![x.clone(), other, Value::Int(4)];
-    let storages = vec![storage(&[0; 4]), storage(&[1, 2, 3, 4, 5, 6, 7, 8])];
+    let storages = vec![build_storage(&[0; 4]), build_storage(&[1, 2, 3, 4, 5, 6, 7, 8])];
     let request = request(
         "behaviour.py",
         storages,
         vec![launch("copy_then_double", arguments)],
     );
-    let response = finished(&pool, &request);
+    let response = expect_finished(&pool, &request);
     // The strided argument was copied to the host alone: it is dense there.
-    assert_eq!(words(&response.storages[0].bytes), [4, 8, 12, 16]);
+    assert_eq!(read_words(&response.storages[0].bytes), [4, 8, 12, 16]);
 
     let arguments = vec![x, Value::Int(2), Value::Int(1), Value::Int(2), Value::Int(2)];
     let columns = crate::common::request(
         "behaviour.py",
-        vec![storage(&[0; 4])],
+        vec![build_storage(&[0; 4])],
         vec![launch("add_one", arguments)],
     );
-    assert_eq!(raised(&pool, &columns).phase, Phase::Launch(0));
+    assert_eq!(expect_raised(&pool, &columns).phase, Phase::Launch(0));
 }
 
 /// The strides suit 3.4 too, which requires their numbers of elements to be multiples of 16.
@@ -480,9 +511,9 @@ fn host_tensor_descriptors_are_passed_as_such(toolchain: &Toolchain) {
         let launches = vec![launch("add_one_tile", arguments)];
         let request = Request {
             device,
-            ..request("behaviour.py", vec![storage(&[0; 64])], launches)
+            ..request("behaviour.py", vec![build_storage(&[0; 64])], launches)
         };
-        let after = words(&finished(&pool(toolchain), &request).storages[0].bytes);
+        let after = read_words(&expect_finished(&open_pool(toolchain), &request).storages[0].bytes);
         assert_eq!(after, [[0; 32], [1; 32]].concat(), "{} {device:?}", toolchain.id);
     }
 }
@@ -490,26 +521,26 @@ fn host_tensor_descriptors_are_passed_as_such(toolchain: &Toolchain) {
 /// From 3.2, the interpreter rewrites a kernel's syntax tree so that a scalar is a tensor. It cannot find the text of a
 /// kernel made with `exec`, and does not rewrite it.
 fn a_text_that_nobody_can_see_is_not_rewritten(toolchain: &Toolchain) {
-    let pool = pool(toolchain);
+    let pool = open_pool(toolchain);
     let asked = |kernel: &str, inspectable| Request {
         inspectable,
         device: Device::Host,
         ..request(
             "inspected.py",
-            vec![storage(&[0])],
+            vec![build_storage(&[0])],
             vec![launch(kernel, vec![tensor(0, &[1], &[1], 0)])],
         )
     };
-    let module = kernels("inspected.py");
+    let module = read_module("inspected.py");
     let place = |raised: &cerith_toolchain::response::Raised| {
         let location = raised.location.clone().expect("a place");
         (location.file, location.line)
     };
     // In turns: neither answer is the other's because the module was at hand.
     for _ in 0..2 {
-        let seen = finished(&pool, &asked("rewritten", true));
-        assert_eq!(words(&seen.storages[0].bytes), [1], "{}", toolchain.id);
-        let raised = raised(&pool, &asked("rewritten", false));
+        let seen = expect_finished(&pool, &asked("rewritten", true));
+        assert_eq!(read_words(&seen.storages[0].bytes), [1], "{}", toolchain.id);
+        let raised = expect_raised(&pool, &asked("rewritten", false));
         assert_eq!(
             raised.root().message,
             "'int' object has no attribute 'to'",
@@ -520,7 +551,7 @@ fn a_text_that_nobody_can_see_is_not_rewritten(toolchain: &Toolchain) {
         assert_eq!(place(&raised), (module.path.clone(), line), "{}", toolchain.id);
     }
     for inspectable in [true, false] {
-        let raised = raised(&pool, &asked("fails_later", inspectable));
+        let raised = expect_raised(&pool, &asked("fails_later", inspectable));
         let line = line_of(&module, "tl.store(x, x.nothing)");
         assert_eq!(place(&raised), (module.path.clone(), line), "{}", toolchain.id);
     }

@@ -56,7 +56,7 @@ def bits_of(value, dtype, negative_zero=False):
 
 
 def number_of(word, dtype):
-    """The exact number of some bits, or None if it is not finite."""
+    """Decodes bits to the exact number. Returns None if it is not finite."""
     precision, least, _, width = FLOATS[dtype]
     sign = -1 if word >> (width - 1) else 1
     word &= (1 << (width - 1)) - 1

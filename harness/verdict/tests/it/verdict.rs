@@ -1,4 +1,4 @@
-//! Who is blamed for what: outcomes in, one line out.
+//! The verdict and the blamed engines for a list of outcomes, as one line each.
 
 use std::fmt::Write as _;
 

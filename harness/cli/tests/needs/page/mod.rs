@@ -1,4 +1,4 @@
-//! A page of Markdown as its commands, what they print, and the rest.
+//! Splits a page of Markdown into commands, their output, and other text.
 #![allow(unreachable_pub, reason = "a module of a test")]
 
 pub mod commands;

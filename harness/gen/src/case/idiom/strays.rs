@@ -1,4 +1,4 @@
-//! Idioms that Python accepts and no compiler does. Interpreters run Python, and may accept them.
+//! Python that Triton's compilers reject. Its interpreter runs Python, so it may accept them.
 
 use super::Gives::{Nothing, One};
 use super::Idiom;

@@ -1,4 +1,4 @@
-//! Integer divisions with no answer: a warning where nothing depends on the quotient, undefined where something does.
+//! Integer divisions without a result: a warning if nothing depends on the quotient, and otherwise undefined.
 
 use cerith_interp::{LaunchOutcome, ParamValue, TrapKind};
 use cerith_memory::Memory;

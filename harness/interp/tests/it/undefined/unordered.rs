@@ -1,5 +1,5 @@
-//! A program whose own accesses meet with no barrier between: stores of other lanes, stores to what other lanes load, and
-//! lanes that the compiler may give to other threads.
+//! Races inside one program: accesses of different lanes to one address without a barrier between them. The compiler may assign
+//! the lanes to different threads.
 
 use cerith_interp::{LaunchOutcome, ParamValue, TrapKind};
 use cerith_memory::Memory;
@@ -18,7 +18,7 @@ fn build_world(count: usize) -> (Memory, Vec<ParamValue>) {
     world.finish()
 }
 
-/// A kernel on the lanes `0..64` and those that are reversed.
+/// A kernel with the lanes `0..64`, and the same lanes in reverse order.
 fn build_kernel(body: impl FnOnce(&mut Kernel, ValueId, ValueId, ValueId)) -> Function {
     let mut k = Kernel::new(TEXT);
     let x = k.add_pointer_param("x", DType::I32);
@@ -80,7 +80,8 @@ fn a_store_of_what_is_there_and_another() {
     );
 }
 
-/// Rows after the last one wrap around: `arange(0, 64) % 32`. Another store makes the program a watched one.
+/// Two lanes store to each row: `arange(0, 64) % 32`. Lanes that store equal values do not race. The first store makes the
+/// interpreter watch the program.
 #[test]
 fn lanes_of_a_store_that_leave_the_same() {
     for same in [true, false] {
@@ -187,7 +188,7 @@ fn a_scalar_is_updated_in_place() {
 
 #[test]
 fn a_scalar_that_other_threads_load_too() {
-    // Every thread loads the first element; lane 0's may have stored another by then.
+    // Every thread loads the first element. The thread of lane 0 may have stored to it before.
     expect_trap(
         TrapKind::UnorderedWrite,
         &build_kernel(|k, x, there, _| {

@@ -22,7 +22,7 @@ pub fn kernels_folder() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "kernels"].iter().collect()
 }
 
-pub fn kernels(name: &str) -> Module {
+pub fn read_module(name: &str) -> Module {
     let path = kernels_folder().join(name);
     let text = std::fs::read_to_string(&path).expect("a kernel file");
     Module {
@@ -43,7 +43,7 @@ pub fn line_of(module: &Module, text: &str) -> u32 {
 
 pub const GUARD: usize = 16;
 
-pub fn storage(words: &[i32]) -> Storage {
+pub fn build_storage(words: &[i32]) -> Storage {
     let guard = [0xA5; GUARD];
     let body = words.iter().flat_map(|word| word.to_le_bytes());
     Storage {
@@ -54,7 +54,7 @@ pub fn storage(words: &[i32]) -> Storage {
     }
 }
 
-pub fn words(bytes: &[u8]) -> Vec<i32> {
+pub fn read_words(bytes: &[u8]) -> Vec<i32> {
     let body = &bytes[GUARD..bytes.len() - GUARD];
     body.chunks_exact(4)
         .map(|word| i32::from_le_bytes(word.try_into().expect("4")))
@@ -62,10 +62,10 @@ pub fn words(bytes: &[u8]) -> Vec<i32> {
 }
 
 pub fn tensor(storage: usize, shape: &[i64], strides: &[i64], offset: i64) -> Value {
-    typed(DType::I32, storage, shape, strides, offset)
+    build_tensor(DType::I32, storage, shape, strides, offset)
 }
 
-pub fn typed(dtype: DType, storage: usize, shape: &[i64], strides: &[i64], offset: i64) -> Value {
+pub fn build_tensor(dtype: DType, storage: usize, shape: &[i64], strides: &[i64], offset: i64) -> Value {
     Value::Tensor(Tensor {
         storage,
         dtype,
@@ -90,26 +90,26 @@ pub fn request(module: &str, storages: Vec<Storage>, launches: Vec<Launch>) -> R
     Request {
         storages,
         launches,
-        ..Request::import(kernels(module))
+        ..Request::import(read_module(module))
     }
 }
 
 /// A request for one of the kernels that take one tensor.
-pub fn simple(kernel: &str) -> Request {
+pub fn simple_request(kernel: &str) -> Request {
     request(
         "behaviour.py",
-        vec![storage(&[5; 4])],
+        vec![build_storage(&[5; 4])],
         vec![launch(kernel, vec![tensor(0, &[4], &[1], 0)])],
     )
 }
 
-pub fn pool(toolchain: &Toolchain) -> Pool {
+pub fn open_pool(toolchain: &Toolchain) -> Pool {
     Pool::new(toolchain.clone(), 1)
         .expect("a pool")
         .with_readable(&kernels_folder())
 }
 
-pub fn limits(milliseconds: u64) -> Limits {
+pub fn time_limit(milliseconds: u64) -> Limits {
     Limits {
         time: Duration::from_millis(milliseconds),
         ..Limits::default()
@@ -117,16 +117,16 @@ pub fn limits(milliseconds: u64) -> Limits {
 }
 
 #[track_caller]
-pub fn finished(pool: &Pool, request: &Request) -> Response {
-    let response = pool.request(request, limits(30_000)).expect("an answer");
+pub fn expect_finished(pool: &Pool, request: &Request) -> Response {
+    let response = pool.request(request, time_limit(30_000)).expect("an answer");
     assert_eq!(response.result, Ok(()), "{}", pool.toolchain().id);
     response
 }
 
 #[track_caller]
-pub fn raised(pool: &Pool, request: &Request) -> Raised {
+pub fn expect_raised(pool: &Pool, request: &Request) -> Raised {
     *pool
-        .request(request, limits(30_000))
+        .request(request, time_limit(30_000))
         .expect("an answer")
         .result
         .expect_err("it raises")
@@ -136,7 +136,7 @@ pub fn raised(pool: &Pool, request: &Request) -> Raised {
 #[track_caller]
 pub fn assert_goes_on(pool: &Pool) {
     assert_eq!(
-        words(&finished(pool, &simple("empty_kernel")).storages[0].bytes),
+        read_words(&expect_finished(pool, &simple_request("empty_kernel")).storages[0].bytes),
         [5; 4]
     );
 }

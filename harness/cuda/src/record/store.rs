@@ -30,7 +30,7 @@ pub enum Filed {
     Pending,
 }
 
-/// Why there is no usable record.
+/// The reason why there is no usable record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// There is none.
@@ -39,9 +39,9 @@ pub enum Missing {
     Stale(String),
 }
 
-/// Failed to read or write records. Fits behind "failed to ".
+/// Failed to read or write records. Fits after "failed to ".
 #[derive(Debug, thiserror::Error)]
-pub enum ShelfError {
+pub enum StoreError {
     /// The file system's error.
     #[error("{doing} {path}: {source}")]
     Io {
@@ -66,12 +66,12 @@ pub enum ShelfError {
 
 /// The folder of records.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct RecordStore {
     pub(super) folder: PathBuf,
     books: Mutex<HashMap<PathBuf, Arc<Option<Book>>>>,
 }
 
-impl Shelf {
+impl RecordStore {
     /// The records in a folder, which need not be there.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Shelf {
         self.gpu_folder(gpu).join(file_of(case))
     }
 
-    fn load_book(&self, gpu: Target, case: &str) -> Result<Arc<Option<Book>>, ShelfError> {
+    fn load_book(&self, gpu: Target, case: &str) -> Result<Arc<Option<Book>>, StoreError> {
         let path = self.path(gpu, case);
         let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(book) = books.get(&path) {
@@ -138,7 +138,7 @@ impl Shelf {
     }
 
     /// The records of a case's file, with those of before that nothing replaced.
-    fn read_book(&self, gpu: Target, case: &str) -> Result<Option<Book>, ShelfError> {
+    fn read_book(&self, gpu: Target, case: &str) -> Result<Option<Book>, StoreError> {
         let mut book = read(&self.path(gpu, case))?;
         for folder in self.list_older_folders(gpu) {
             if let Some(older) = read(&folder.join(file_of(case)))? {
@@ -154,7 +154,7 @@ impl Shelf {
         release: impl Into<Release>,
         gpu: Target,
         case: &Case,
-    ) -> Result<Result<(Outcome, Provenance), Missing>, ShelfError> {
+    ) -> Result<Result<(Outcome, Provenance), Missing>, StoreError> {
         let release = release.into();
         let path = self.path(gpu, &case.id);
         let book = self.load_book(gpu, &case.id)?;
@@ -187,7 +187,7 @@ impl Shelf {
         gpu: Target,
         case: &Case,
         kernels: &[Arc<Kernel>],
-    ) -> Result<Option<Outcome>, ShelfError> {
+    ) -> Result<Option<Outcome>, StoreError> {
         let [kernel] = kernels else {
             return Ok(None);
         };
@@ -244,7 +244,7 @@ impl Shelf {
         records: Vec<(Record, Provenance)>,
         cases: &[String],
         replace: bool,
-    ) -> Result<Vec<(String, Filed)>, ShelfError> {
+    ) -> Result<Vec<(String, Filed)>, StoreError> {
         let release = release.into();
         let Some((first, _)) = records.first() else {
             return Ok(Vec::new());
@@ -299,7 +299,7 @@ impl Shelf {
             write_whole(&pending, &wanted, &engine)?;
         } else if replace && pending.exists() {
             // With `replace`, the user has seen the pending file; a later review of it would bring the old records back.
-            cerith_files::remove_file(&pending).map_err(|source| ShelfError::Io {
+            cerith_files::remove_file(&pending).map_err(|source| StoreError::Io {
                 doing: "remove",
                 path: pending.display().to_string(),
                 source,
@@ -325,26 +325,26 @@ fn report_malformed(
     release: Release,
     case: &Case,
     error: &ChangeError,
-) -> ShelfError {
+) -> StoreError {
     let line = book.and_then(|book| book.place(release, &case.id));
-    ShelfError::Malformed {
+    StoreError::Malformed {
         path: path.display().to_string(),
         line: line.unwrap_or_default(),
         reason: format!("the record of `{}`: {error}", case.id),
     }
 }
 
-fn read(path: &Path) -> Result<Option<Book>, ShelfError> {
+fn read(path: &Path) -> Result<Option<Book>, StoreError> {
     match cerith_files::read_text(path, MAX_FILE) {
         Ok(text) => Book::read(&text)
             .map(Some)
-            .map_err(|malformed| ShelfError::Malformed {
+            .map_err(|malformed| StoreError::Malformed {
                 path: path.display().to_string(),
                 line: malformed.line,
                 reason: malformed.reason,
             }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ShelfError::Io {
+        Err(source) => Err(StoreError::Io {
             doing: "read",
             path: path.display().to_string(),
             source,
@@ -352,7 +352,7 @@ fn read(path: &Path) -> Result<Option<Book>, ShelfError> {
     }
 }
 
-fn write_whole(path: &Path, book: &Book, engine: &str) -> Result<(), ShelfError> {
+fn write_whole(path: &Path, book: &Book, engine: &str) -> Result<(), StoreError> {
     let written = book
         .render_text(engine)
         .map_err(io::Error::other)
@@ -362,7 +362,7 @@ fn write_whole(path: &Path, book: &Book, engine: &str) -> Result<(), ShelfError>
             }
             cerith_files::write(path, text)
         });
-    written.map_err(|source| ShelfError::Io {
+    written.map_err(|source| StoreError::Io {
         doing: "write",
         path: path.display().to_string(),
         source,
