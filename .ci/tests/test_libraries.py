@@ -127,7 +127,7 @@ class Libraries(unittest.TestCase):
 
     def test_preconditions_are_not_findings(self) -> None:
         page = self.write_page(LINES)
-        said = "1 kernels have preconditions. A reader reviewed those of 1. The library guarantees those of 1 (100 %):"
+        said = "Kernels with preconditions: 1. A reader reviewed those of 1. The library guarantees those of 1 (100 %):"
         self.assertIn(said, page)
         self.assertIn(
             "| 1 | the launcher guarantees it: it asserts it, allocates the tensor, or computes the number |",

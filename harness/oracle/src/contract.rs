@@ -29,6 +29,7 @@ impl Default for Contract {
 impl Contract {
     /// The contract of a computation whose inputs and results have these dtypes. Memory that a program allocates itself, narrower than
     /// all of them, lowers the precision as a cast does.
+    #[must_use]
     pub fn with_data(self, dtypes: impl IntoIterator<Item = DType>) -> Self {
         let floats = dtypes.into_iter().filter(|dtype| dtype.is_float());
         Self {
