@@ -27,7 +27,11 @@ def compile_kernel(fn, arguments, constants, capability=90, **options):
 
 
 print("Triton", triton.__version__)
-compiled = compile_kernel(kernel, {"x": "*i32", "out": "*i32"}, {"N": 32}, num_ctas=2)
+try:
+    compiled = compile_kernel(kernel, {"x": "*i32", "out": "*i32"}, {"N": 32}, num_ctas=2)
+except RuntimeError as error:  # 3.3 to 3.7, for another reason
+    print("the kernel does not compile:", error)
+    sys.exit(0)
 lines = [line.strip() for line in compiled.asm["ptx"].splitlines()]
 writes = ("st.shared", "stmatrix")
 store = next(n for n, line in enumerate(lines) if line.startswith(writes))

@@ -29,7 +29,7 @@ def compile_kernel(fn, arguments, constants, capability=90, **options):
 print("Triton", triton.__version__)
 compiled = compile_kernel(kernel, {"x": "*i32", "out": "*i32"}, {"M": 16, "N": 16})
 reshape = next(line for line in compiled.asm["ttir"].splitlines() if "tt.reshape" in line)
-wrong = "allow_reorder" in reshape
+wrong = "allow_reorder" in reshape.replace("{allow_reorder = false}", "")  # written so up to 3.1
 print("expected: a reshape that keeps the order of elements, since tl.reshape has can_reorder=False")
 print("got:     ", reshape.split(" loc(")[0].strip())
 
