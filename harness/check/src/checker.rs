@@ -29,6 +29,7 @@ use super::hidden::Filter;
 use super::independent::mark_independent;
 use super::launch::{Coverage, LaunchFacts};
 use super::proof::{Effort, KernelProof, find_source, prove_launches};
+use super::rejected::find_launcher_error;
 use super::report::{Context, KernelReport, Standing};
 use super::subject::{FilesRead, Subject, format_case_id};
 use super::target::CheckTarget;
@@ -172,6 +173,9 @@ impl Checker<'_> {
         coverage.related = add_contracts(subject, nth, &mut findings);
         coverage.proof = add_overflows(subject, nth, &coverage, &mut findings);
         let survey = subject.surveys.get(nth)?;
+        if let Some(error) = find_launcher_error(subject, survey) {
+            findings.add_launcher_error(survey, error);
+        }
         let mut report = KernelReport::new(&findings, &subject.display_name, survey);
         report.complete(
             &Context {

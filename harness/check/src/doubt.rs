@@ -44,6 +44,9 @@ pub(crate) fn is_of_assumption(finding: &Finding, survey: &Survey) -> bool {
 /// finding, it is not a mistake, because kernels are not launched on them. A kernel may support only some flags and sizes, so a
 /// compile error with others is not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
 pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
+    if finding.is_of_launcher() {
+        return finding.is_independent;
+    }
     let is_all = |change: Change| list_changes(finding, survey).all(|one| one == change);
     // Callers may pass distinct indices only.
     if is_all(Change::EmptySize) || is_all(Change::EqualIndices) {
@@ -133,7 +136,12 @@ fn is_rejected_by_host(survey: &Survey, launches: &[&str], passed: usize) -> boo
 /// Whether a failure is in a helper that replaces one of `TorchInductor`. Kernels of `TorchInductor` state their dtypes elsewhere.
 fn is_in_standin(finding: &Finding) -> bool {
     let position = finding.summary.position.as_ref();
-    position.is_some_and(|position| INDUCTOR.iter().any(|path| position.file.ends_with(path)))
+    position.is_some_and(|position| is_in_inductor(&position.file))
+}
+
+/// Whether a file replaces one of `TorchInductor`.
+pub(crate) fn is_in_inductor(file: &str) -> bool {
+    INDUCTOR.iter().any(|path| file.ends_with(path))
 }
 
 /// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not show.

@@ -83,6 +83,16 @@ pub struct Finding {
     pub(crate) own_launch: Option<Vec<String>>,
 }
 
+/// The error of launches that a launcher makes.
+pub struct LauncherError {
+    /// The error of the plain launch.
+    pub outcome: EngineOutcome,
+    /// Whether every launch has this error, whatever the sizes and dtypes of its inputs.
+    pub is_definite: bool,
+    /// The plain launch, on some lines.
+    pub launch: Vec<String>,
+}
+
 /// A finding on one line.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
@@ -127,6 +137,11 @@ impl Finding {
             Some(_) => VerdictKind::Undefined,
             None => VerdictKind::Differ,
         }
+    }
+
+    /// Whether it is an error of the kernel's launcher, and the kernel is judged by other launches.
+    pub(crate) fn is_of_launcher(&self) -> bool {
+        self.own_launch.is_some() && self.outcome == Some(OutcomeKind::Rejected)
     }
 
     pub(crate) fn is_of(&self, case: &str) -> bool {
@@ -387,6 +402,21 @@ impl Findings {
             cases: vec![format_case_id(survey, 0)],
             own_launch: Some(wrap("  = launch: ", overflow.launch.iter().cloned())),
         });
+    }
+
+    /// Notes that the launches of the kernel's launcher are rejected.
+    pub fn add_launcher_error(&mut self, survey: &Survey, error: LauncherError) {
+        let finding = Finding {
+            key: build_key("reference", &error.outcome),
+            text: describe_outcome(&error.outcome),
+            summary: Summary::new("reference", &error.outcome),
+            outcome: Some(error.outcome.outcome),
+            is_independent: error.is_definite,
+            cases: vec![format_case_id(survey, 0)],
+            own_launch: Some(error.launch),
+        };
+        // If it is not definite, it is why the kernel is not judged.
+        self.entries.insert(0, finding);
     }
 
     /// Whether a launch of a kernel shows something.

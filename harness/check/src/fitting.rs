@@ -15,7 +15,9 @@ use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, Trap, catch_panic};
 use cerith_memory::ByteState;
 use cerith_python::NONE_TYPE;
-use cerith_survey::{Attempt, Change, Draft, ELEMENTS_OF, InputChoice, Reading, Survey, is_of_callers};
+use cerith_survey::{
+    Attempt, Change, Draft, ELEMENTS_OF, InputChoice, Reading, RejectedLaunches, Survey, is_of_callers,
+};
 use cerith_tile::rules::{Rules, Version};
 
 use super::covered::{self, Uncovered};
@@ -117,6 +119,9 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
             let mut survey = find_without_launcher(subject, draft);
             if survey.host.is_none() {
                 survey.unused_launchers = draft.list_unused_launchers(&unused.to_string());
+                if matches!(unused, UnusedLaunches::Rejected(_)) {
+                    survey.rejected = list_rejected(draft);
+                }
             }
             survey
         }
@@ -198,6 +203,15 @@ impl UnusedLaunches {
             },
         }
     }
+}
+
+/// The known launches of a kernel's launcher, all of which are rejected.
+fn list_rejected(draft: &Draft) -> Option<RejectedLaunches> {
+    let hosted = draft.host_survey()?;
+    Some(RejectedLaunches {
+        host: hosted.host?,
+        attempts: hosted.attempts,
+    })
 }
 
 fn find_without_launcher(subject: &Subject, draft: &Draft) -> Survey {

@@ -25,6 +25,7 @@ pub mod line;
 mod masked;
 pub mod overflow_launch;
 pub mod proof;
+mod rejected;
 mod relations;
 mod render;
 pub mod report;

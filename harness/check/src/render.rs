@@ -147,6 +147,14 @@ impl KernelReport<'_> {
             for line in first.finding.text.trim_end().lines() {
                 let _ = writeln!(text, "  {line}");
             }
+            if first.finding.is_of_launcher() {
+                add_lines(&mut text, &first.launch);
+                let _ = writeln!(
+                    text,
+                    "  = note: other inputs may avoid this: `cerith import {file}:{kernel}` writes a case to edit"
+                );
+                return text;
+            }
             let guessed = match self.guessed {
                 [] => "arguments are".to_owned(),
                 names => format!(
@@ -163,6 +171,10 @@ impl KernelReport<'_> {
             for shown in doubtful {
                 let count = shown.launches.len();
                 let why = shown.finding.text.lines().next().unwrap_or_default();
+                // The launcher that is not used has its line already.
+                if shown.finding.is_of_launcher() {
+                    continue;
+                }
                 let launched = describe_launches(&shown.launches);
                 let _ = writeln!(text, "  = not judged: {count} of {launches}, {launched}: {why}");
             }

@@ -201,7 +201,7 @@ impl<'a> KernelReport<'a> {
         let of_kernel = of_kernel(&findings.entries);
         let passes = |(id, _): &&(String, &str)| {
             let mut shown = of_kernel.iter();
-            !shown.any(|(finding, _)| finding.is_of(id))
+            !shown.any(|(finding, _)| !finding.is_of_launcher() && finding.is_of(id))
         };
         let passed = variants.iter().filter(passes).count();
         let shown = of_kernel.into_iter().map(|(finding, launches)| {
@@ -350,6 +350,8 @@ impl<'a> KernelReport<'a> {
         match wrong.count() + self.preconditions.len() {
             // Launches that show a hidden finding were judged.
             0 if !self.hidden.is_empty() => Standing::Clean,
+            // Other launches judge the kernel, and its launcher's may be wrong.
+            0 if self.findings.iter().any(|one| one.finding.is_of_launcher()) => Standing::NotJudged,
             0 if self.launches > 0 && self.passed * 2 >= self.launches => Standing::Clean,
             0 => Standing::NotJudged,
             count => Standing::Found(count),

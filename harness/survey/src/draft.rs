@@ -204,6 +204,7 @@ impl Draft {
             assumed: Vec::new(),
             omitted: self.metadata.hooks.clone(),
             unused_launchers: Vec::new(),
+            rejected: None,
         }
     }
 

@@ -20,5 +20,5 @@ mod written;
 pub use self::draft::{Draft, build_drafts, list_kernels};
 pub use self::reading::Reading;
 pub use self::scaled::{Scaling, Shortage};
-pub use self::survey::{Attempt, Condition, NotTried, Survey, Unmasked, UnusedLauncher};
+pub use self::survey::{Attempt, Condition, NotTried, RejectedLaunches, Survey, Unmasked, UnusedLauncher};
 pub use cerith_launcher::{Change, ELEMENTS_OF, InputChoice, THE_GRID, is_of_callers};

@@ -78,6 +78,8 @@ pub struct Survey {
     pub omitted: Vec<&'static str>,
     /// Functions that launch the kernel, if none of their launches is used.
     pub unused_launchers: Vec<UnusedLauncher>,
+    /// The launches of a function that are rejected, although the kernel compiles with the launches above.
+    pub rejected: Option<RejectedLaunches>,
 }
 
 impl Survey {
@@ -103,6 +105,15 @@ pub struct UnusedLauncher {
     pub line: u32,
     /// Why its launches are not used.
     pub reason: String,
+}
+
+/// The launches of a function with which its kernel does not compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectedLaunches {
+    /// The function.
+    pub host: String,
+    /// The launches, the plain one first.
+    pub attempts: Vec<Attempt>,
 }
 
 /// A condition on the launches of a kernel that its text states.

@@ -454,6 +454,44 @@ fn arguments_that_launchers_relate_are_left_alone() {
     );
 }
 
+/// Checks `launchers.py` with one mistake in a kernel or its launcher.
+fn check_launched(kernel: &str, (right, wrong): (&str, &str), code: i32, shown: &[&str]) {
+    let text = read_data("launchers.py");
+    let changed = text.replace(right, wrong);
+    assert_ne!(changed, text, "{kernel}");
+    let folder = place(&[("launchers.py", &changed)]);
+    check(&folder, &[&format!("launchers.py:{kernel}")]).assert_ends(code, shown, &[]);
+}
+
+/// A launcher with arguments that no compiler accepts is wrong, even if the kernel compiles with others.
+#[test]
+fn a_launcher_whose_launches_are_rejected_is_not_clean() {
+    check_launched(
+        "scale",
+        ("1024", "1000"),
+        1,
+        &[
+            "error[rejected]: arange's range must be a power of 2, but it is 1000",
+            "  = in all launches of `scale_all`",
+            "  = launch: x_ptr: f32[1501]",
+        ],
+    );
+    // Inputs that were not tried may pass.
+    check_launched(
+        "scale",
+        (
+            "    x = tl.load(x_ptr + offs, mask=offs < n)\n",
+            "    tl.static_assert(BLOCK < 512)\n    x = tl.load(x_ptr + offs, mask=offs < n)\n",
+        ),
+        3,
+        &[
+            "not judged",
+            "error[static-assert]",
+            "  = in all launches of `scale_all`",
+        ],
+    );
+}
+
 /// A launcher's only tensor may have any sizes: no relation between inputs excuses the launches that fail.
 #[test]
 fn sizes_that_fail_are_a_precondition_of_a_launcher_with_one_tensor() {
