@@ -167,7 +167,10 @@ pub(crate) fn is_of_sizes(finding: &Finding, survey: &Survey) -> bool {
 /// The guess that a failure depends on.
 pub(crate) fn describe_guess(finding: &Finding, survey: &Survey) -> String {
     if list_changes(finding, survey).all(|change| change == Change::EqualIndices) {
-        return "the indices that it loads are distinct".to_owned();
+        return match list_placing(finding, survey).as_slice() {
+            [] => "the indices that it loads are distinct".to_owned(),
+            names => format!("the indices in `{}` are distinct", names.join("`, `")),
+        };
     }
     if !survey.guessed.is_empty() {
         let names = survey.guessed.join("`, `");
@@ -180,12 +183,34 @@ pub(crate) fn describe_guess(finding: &Finding, survey: &Survey) -> String {
     }
     let is_open = |storage: &&String| !survey.certain.contains(*storage);
     match finding.summary.storages.iter().find(is_open) {
-        Some(storage) if finding.key.code == "out-of-bounds" => {
-            format!("`{storage}` has more elements than its other accesses tell")
-        }
+        Some(storage) if finding.key.code == "out-of-bounds" => describe_elements(storage, survey),
         Some(storage) => format!("`{storage}` has another layout"),
         None => "other arguments are passed".to_owned(),
     }
+}
+
+/// The condition that a storage has the elements that a kernel accesses. Values in other tensors may place an access after its end.
+pub(crate) fn describe_elements(storage: &str, survey: &Survey) -> String {
+    let more = format!("`{storage}` has more elements than its other accesses tell");
+    let placing = survey.placed_by.get(storage).into_iter().flatten();
+    let placing: Vec<&str> = placing.map(String::as_str).collect();
+    if placing.is_empty() {
+        more
+    } else {
+        format!(
+            "{more}, or the values in `{}` are indices of it",
+            placing.join("`, `")
+        )
+    }
+}
+
+/// The tensors whose values place the accesses that a finding is about.
+fn list_placing<'s>(finding: &Finding, survey: &'s Survey) -> Vec<&'s str> {
+    let storages = finding.summary.storages.iter();
+    let placing = storages.filter_map(|storage| survey.placed_by.get(storage));
+    let mut names: Vec<&str> = placing.flatten().map(String::as_str).collect();
+    names.dedup();
+    names
 }
 
 /// Whether no guess can be the reason for a finding. A guessed number, or a flag that promises something, may not fit the sizes.

@@ -14,8 +14,8 @@ use cerith_survey::{Change, Condition, Survey, Unmasked};
 use super::covered::Uncovered;
 use super::dependent::Dependent;
 use super::doubt::{
-    BROKEN_BY_HOSTS, describe_guess, is_certain, is_conditional, is_free_of_guesses, is_of_sizes,
-    list_changes,
+    BROKEN_BY_HOSTS, describe_elements, describe_guess, is_certain, is_conditional, is_free_of_guesses,
+    is_of_sizes, list_changes,
 };
 use super::fitting::Unwritten;
 use super::launch::wrap;
@@ -549,9 +549,11 @@ impl Findings {
         let Some(finding) = self.entries.iter().find(is_stated).cloned() else {
             return;
         };
-        let storages = finding.summary.storages.join("`, `");
-        let demand = format!("`{storages}` has more elements than its other accesses tell");
-        self.add_unless(survey, vec![demand], finding);
+        let storages = finding.summary.storages.iter();
+        let unless = storages
+            .map(|storage| describe_elements(storage, survey))
+            .collect();
+        self.add_unless(survey, unless, finding);
     }
 
     /// Notes that nothing but a block bounds accesses of a kernel: the block must divide the number of elements.

@@ -93,7 +93,7 @@ impl<'a> Machine<'a> {
                 Ok((text, tensors)) => {
                     let tensors = tensors.into_iter().map(|(name, at)| {
                         let origin = self.storages.get(at).map_or(Origin::Filled, Origin::from_storage);
-                        let mut placed = usage.tensors.iter().filter(|tensor| tensor.is_placed);
+                        let mut placed = usage.tensors.iter().filter(|tensor| tensor.is_placed());
                         let is_placed = placed.any(
                             |one| matches!(bindings.get(&one.name), Some(Value::Tensor(tensor)) if tensor.storage == at),
                         );

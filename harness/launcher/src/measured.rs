@@ -44,7 +44,7 @@ impl<'a> Machine<'a> {
         });
         tensors
             .filter(|(name, tensor)| {
-                let is_placed = |known: &TensorUse| known.name == **name && known.is_placed;
+                let is_placed = |known: &TensorUse| known.name == **name && known.is_placed();
                 let mut dims = 0..tensor.shape.len();
                 let is_read = match self
                     .storages

@@ -190,7 +190,7 @@ fn list_segments(
     }
     let placed = tensors
         .iter()
-        .filter(|(name, tensor)| tensor.storage != at && find_use(name).is_some_and(|one| one.is_placed));
+        .filter(|(name, tensor)| tensor.storage != at && find_use(name).is_some_and(|one| one.is_placed()));
     let rows = placed
         .filter_map(|(_, tensor)| Some(tensor.shape.first()?.value))
         .min()?;

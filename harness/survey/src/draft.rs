@@ -8,7 +8,8 @@ use super::plan::{self, Planner};
 use super::reading::Reading;
 use super::scaled::{self, Scaling, Shortage};
 use super::storages::{
-    find_certain_storages, find_distinct_storages, find_output_storages, find_stated_storages,
+    find_certain_storages, find_distinct_storages, find_output_storages, find_placing_tensors,
+    find_stated_storages,
 };
 use super::survey::{Attempt, Condition, NotTried, Survey, Unmasked};
 use cerith_launcher::{HostLaunch, read_launches};
@@ -184,6 +185,7 @@ impl Draft {
             not_tried: None,
             certain: BTreeSet::new(),
             stated: BTreeSet::new(),
+            placed_by: find_placing_tensors(&self.usage),
             contracts: Vec::new(),
             stores: self.find_stores(&self.usage),
             distinct: BTreeSet::new(),
@@ -304,7 +306,7 @@ impl Draft {
                     mirrors: BTreeSet::new(),
                     certain: false,
                     stated: false,
-                    is_placed: false,
+                    placed_by: BTreeSet::new(),
                     is_segmented: false,
                     stored_at: None,
                     unmasked: None,

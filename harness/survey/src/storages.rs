@@ -1,6 +1,6 @@
 //! The storages of a kernel's tensors about which its text says enough to blame the kernel for an access.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_launcher::skeleton::storage_name;
 use cerith_module::kernel::Function;
@@ -34,6 +34,13 @@ pub(super) fn find_stated_storages(usage: &Usage) -> BTreeSet<String> {
     stated.map(|tensor| storage_name(&tensor.name)).collect()
 }
 
+/// Finds the tensors whose values place accesses of other tensors, by the storages of the others.
+pub(super) fn find_placing_tensors(usage: &Usage) -> BTreeMap<String, BTreeSet<String>> {
+    let placed = usage.tensors.iter().filter(|tensor| tensor.is_placed());
+    let names = placed.map(|tensor| (storage_name(&tensor.name), tensor.placed_by.clone()));
+    names.collect()
+}
+
 /// Finds the storages of tensors that are only written, and whose size the text determines. A grid that decorators
 /// compute may cover more than the survey's grid.
 pub(super) fn find_output_storages(usage: &Usage, function: &Function) -> BTreeSet<String> {
@@ -59,7 +66,7 @@ pub(super) fn find_distinct_storages(usage: &Usage) -> BTreeSet<String> {
             .iter()
             .any(|dimension| matches!(dimension.stride, Stride::Param(_)));
         // Other indices come from the contents of tensors, which the survey makes up: segments may overlap.
-        let is_ragged = tensor.is_placed && tensor.dimensions.len() > 1;
+        let is_ragged = tensor.is_placed() && tensor.dimensions.len() > 1;
         // A stride that a launch passes may have to follow from the sizes: `head * stride_h + row * DIM`.
         let is_mixed = has_strides
             && tensor

@@ -35,6 +35,8 @@ pub struct Survey {
     /// The storages of tensors whose other accesses determine their number of elements: one does not fit them, or the
     /// tensor is larger.
     pub stated: BTreeSet<String>,
+    /// The parameters of tensors whose values place the elements that the kernel accesses, by the storages of these elements.
+    pub placed_by: BTreeMap<String, BTreeSet<String>>,
     /// The conditions that the kernel's text states.
     pub contracts: Vec<Condition>,
     /// The lines of the first stores to tensors, from 1, by their parameters.

@@ -492,6 +492,13 @@ fn a_launcher_whose_launches_are_rejected_is_not_clean() {
     );
 }
 
+#[test]
+fn guesses_name_the_tensor_of_indices() {
+    let folder = place(&[("honest.py", &read_data("honest.py"))]);
+    let guess = "= precondition: unless the indices in `to_ptr` are distinct";
+    check(&folder, &["honest.py:put"]).assert_ends(1, &[guess], &[]);
+}
+
 /// A launcher's only tensor may have any sizes: no relation between inputs excuses the launches that fail.
 #[test]
 fn sizes_that_fail_are_a_precondition_of_a_launcher_with_one_tensor() {

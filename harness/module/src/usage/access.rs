@@ -103,10 +103,12 @@ pub(super) fn is_moved_by_size(access: &Access) -> bool {
     terms.any(|(product, _)| !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_))))
 }
 
-/// Whether the address of an access depends on a loaded value.
-pub(super) fn is_placed(access: &Access) -> bool {
-    let is_loaded = |atom: &Atom| matches!(atom, Atom::Other { loaded: Some(_), .. });
-    access.offset.atoms().any(is_loaded)
+/// The tensors whose loaded values the address of an access depends on.
+pub(super) fn list_placing(access: &Access) -> impl Iterator<Item = String> {
+    access.offset.atoms().filter_map(|atom| match atom {
+        Atom::Other { loaded, .. } => loaded.clone(),
+        _ => None,
+    })
 }
 
 pub(super) fn has_lanes(access: &Access) -> bool {

@@ -88,8 +88,8 @@ pub struct TensorUse {
     /// Whether other accesses determine its number of elements, and one that is moved or bounded in another way does
     /// not fit them.
     pub stated: bool,
-    /// Whether an address in it depends on loaded values: the contents of other tensors place its elements.
-    pub is_placed: bool,
+    /// The tensors whose loaded values an address in it depends on.
+    pub placed_by: BTreeSet<String>,
     /// Whether the kernel loads neighbours of it by one index, and uses them as indices: each is the end of a segment of other
     /// tensors, and the start of the next.
     pub is_segmented: bool,
@@ -98,6 +98,13 @@ pub struct TensorUse {
     /// The first access that nothing but the grid and this block bounds, and where it is in the module, in bytes: the block must
     /// divide the number of elements.
     pub unmasked: Option<(Extent, u32)>,
+}
+
+impl TensorUse {
+    /// Whether the contents of other tensors place the elements that are accessed.
+    pub fn is_placed(&self) -> bool {
+        !self.placed_by.is_empty()
+    }
 }
 
 /// A dimension of a tensor.

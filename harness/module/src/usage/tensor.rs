@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::access::{
-    Access, counts_twice, find_mirrors, has_lanes, is_moved_by_size, is_placed, without_number,
+    Access, counts_twice, find_mirrors, has_lanes, is_moved_by_size, list_placing, without_number,
 };
 use super::bound::{find_bound, is_bounded, read_axis};
 use super::facts::{Bound, Dimension, Stride, TensorUse, Usage};
@@ -63,7 +63,7 @@ pub(super) fn read_tensor(name: &str, reader: &Reader<'_>, parameters: &[String]
         mirrors: find_mirrors(name, &reader.accesses),
         certain,
         stated,
-        is_placed: accesses.iter().any(|access| is_placed(access)),
+        placed_by: accesses.iter().flat_map(|access| list_placing(access)).collect(),
         is_segmented: reader.indexing.contains(name) && has_neighbours(&loads),
         stored_at: stores.iter().find_map(|access| access.at),
         unmasked,
