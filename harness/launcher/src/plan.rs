@@ -360,6 +360,49 @@ impl Plan {
         Some(())
     }
 
+    /// Makes strides of two inputs equal, from a dimension of each on: their later sizes, and their layouts. `None` if these are equal.
+    pub fn match_strides(
+        &mut self,
+        (one, first): (usize, usize),
+        (other, second): (usize, usize),
+    ) -> Option<()> {
+        let (a, b) = (self.tensor(one)?.layout, self.tensor(other)?.layout);
+        let layout = if a == Layout::Dense { b } else { a };
+        if one == other || b != Layout::Dense && b != layout {
+            return None;
+        }
+        // The strides of columns depend on the first sizes.
+        let skipped = if layout == Layout::Transposed {
+            (0, 0)
+        } else {
+            (first + 1, second + 1)
+        };
+        let count_dims = |plan: &Self, input| Some(plan.tensor(input)?.dims.len());
+        let wanted = (count_dims(self, one)? + skipped.1).checked_sub(skipped.0)?;
+        let mut changed = (a != b).then_some(());
+        if count_dims(self, other)? != wanted {
+            // The lower rank is more often the one that nothing has shown yet.
+            let change = if count_dims(self, other)? < wanted {
+                self.set_rank(other, wanted)
+            } else {
+                self.set_rank(
+                    one,
+                    (count_dims(self, other)? + skipped.0).checked_sub(skipped.1)?,
+                )
+            };
+            changed = Some(change?);
+        }
+        let count = count_dims(self, one)?.checked_sub(skipped.0)?;
+        for dim in 0..count {
+            let own = self.tensor(one)?.dims.get(skipped.0 + dim).copied()?;
+            let others = self.tensor(other)?.dims.get(skipped.1 + dim).copied()?;
+            changed = self.unify(own, others).or(changed);
+        }
+        self.tensor_mut(one)?.layout = layout;
+        self.tensor_mut(other)?.layout = layout;
+        changed
+    }
+
     /// Sets a size to what the kernel accesses.
     pub fn fit_size(&mut self, size: usize, value: i64) -> Option<()> {
         self.set_size(size, value)?;

@@ -305,6 +305,7 @@ impl<'a> Machine<'a> {
             if let (Source::Size(a), Source::Size(b)) = (a.source, b.source) {
                 self.suggest(plans, |plan| plan.unify(a, b));
             }
+            self.equate_strides(a, b, plans);
             self.make_number(a, b.value, plans);
             self.make_number(b, a.value, plans);
         }
@@ -322,6 +323,18 @@ impl<'a> Machine<'a> {
                     }
                 }
             }
+        }
+    }
+
+    /// Gives two inputs the same strides from a dimension of each on. Conditions of launchers that pass the strides of one tensor for
+    /// several ask for it.
+    fn equate_strides(&self, a: Number, b: Number, plans: &mut Vec<Plan>) {
+        let find = |number: Number| match number.source {
+            Source::Stride { storage, dim } => Some((self.storages.get(storage)?.input?, dim)),
+            _ => None,
+        };
+        if let (Some(one), Some(other)) = (find(a), find(b)) {
+            self.suggest(plans, |plan| plan.match_strides(one, other));
         }
     }
 
@@ -363,6 +376,14 @@ impl<'a> Machine<'a> {
         self.suggest(plans, |plan| plan.set_rank(input, rank));
     }
 
+    /// The input whose strides a tuple has.
+    fn find_strided(&self, value: &Value<'a>) -> Option<usize> {
+        match value.elements()?.first()?.number()?.source {
+            Source::Stride { storage, .. } => self.storages.get(storage)?.input,
+            _ => None,
+        }
+    }
+
     /// Makes all sizes of two shapes equal at once.
     fn equate_shapes(
         &mut self,
@@ -377,11 +398,22 @@ impl<'a> Machine<'a> {
             let mut ranks = [(a, other.len()), (b, one.len())];
             ranks.sort_by_key(|(_, rank)| std::cmp::Reverse(*rank));
             for (value, rank) in ranks {
-                if let Value::Tuple(_, Some(input)) = value {
-                    self.suggest(plans, |plan| plan.set_rank(*input, rank));
+                let input = match value {
+                    Value::Tuple(_, Some(input)) => Some(*input),
+                    _ => self.find_strided(value),
+                };
+                if let Some(input) = input {
+                    self.suggest(plans, |plan| plan.set_rank(input, rank));
                 }
             }
             return;
+        }
+        for (a, b) in one.iter().zip(other) {
+            if let (Some(a), Some(b)) = (a.number(), b.number())
+                && a.value != b.value
+            {
+                self.equate_strides(a, b, plans);
+            }
         }
         self.suggest(plans, |plan| {
             let mut changed = None;

@@ -493,6 +493,18 @@ fn a_launcher_whose_launches_are_rejected_is_not_clean() {
 }
 
 #[test]
+fn strides_that_a_launcher_requires_to_be_equal_are() {
+    let shown = ["error[out-of-bounds]: store of 4 bytes just past the end of storage `out`"];
+    let mistake = ("* dim + d, k * v", "* dim + d + 1, k * v");
+    check_launched("multiply", mistake, 1, &shown);
+    let text = read_data("launchers.py").replace(mistake.0, mistake.1);
+    let text = text.replace("assert k.stride() == v.stride()", "raise ValueError");
+    let folder = place(&[("launchers.py", &text)]);
+    let used = [shown[0], "launched as `check_and_multiply` launches it"];
+    check(&folder, &["launchers.py:multiply"]).assert_ends(1, &used, &[]);
+}
+
+#[test]
 fn guesses_name_the_tensor_of_indices() {
     let folder = place(&[("honest.py", &read_data("honest.py"))]);
     let guess = "= precondition: unless the indices in `to_ptr` are distinct";
