@@ -15,6 +15,7 @@ use super::write;
 use crate::skeleton::guess_of;
 use cerith_module::excerpt::{is_autotune, is_heuristics, strip_arguments};
 use cerith_module::kernel::{Function, ParameterKind};
+use cerith_module::usage::polynomial::Extent;
 use cerith_module::usage::{Flags, Usage};
 
 /// The beginning of an assumption about the values in a tensor.
@@ -111,6 +112,7 @@ impl<'a> Machine<'a> {
                             self.passed |= number.sizes;
                         }
                     }
+                    self.note_loops(&usage, &bindings);
                     let grid = bindings.grid.iter().map(|dim| dim.value);
                     self.launches.push(Launched {
                         host,
@@ -139,6 +141,20 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(Value::NONE)
+    }
+
+    /// Notes the sizes that loops of a kernel cut into blocks.
+    fn note_loops(&mut self, usage: &Usage, bindings: &Bindings<'a>) {
+        for (size, extent) in &usage.cut_sizes {
+            let block = match extent {
+                Extent::Number(number) => Some(*number),
+                Extent::Param(name) => bindings.get(name).and_then(Value::number).map(|one| one.value),
+                Extent::Text(_) => None,
+            };
+            if let (Some(size), Some(block)) = (bindings.get(size).and_then(Value::number), block) {
+                self.note_looped_block(size, block);
+            }
+        }
     }
 
     /// Takes tensors that a kernel reads for written: an earlier turn of a loop may have written them, or another branch.

@@ -58,6 +58,25 @@ pub(super) struct Cut {
     pub is_alone: bool,
     /// Whether a number that is cut fits in one block.
     pub is_short: bool,
+    /// The divisor of the size, if the quotient is cut; otherwise 1.
+    pub factor: i64,
+}
+
+impl Cut {
+    /// Whether it shows blocks of a size with this divisor. A launcher that halves a size, and requires that it is even, cuts it into no
+    /// blocks of 2.
+    pub const fn is_of_blocks(&self, divisor: i64) -> bool {
+        divisor == 1 || self.factor > 1 || self.block > divisor
+    }
+
+    /// Adds what another number shows about the same size.
+    fn join(&mut self, other: Self) {
+        if other.block > self.block {
+            (self.block, self.factor) = (other.block, other.factor);
+        }
+        self.is_alone |= other.is_alone;
+        self.is_short |= other.is_short;
+    }
 }
 
 pub(super) struct Machine<'a> {
@@ -97,6 +116,8 @@ pub(super) struct Machine<'a> {
     pub is_uneven: bool,
     /// Sizes that are cut into blocks.
     pub blocks: BTreeMap<usize, Cut>,
+    /// Sizes that loops of the kernel cut into blocks.
+    pub looped_blocks: BTreeMap<usize, Cut>,
     /// Sizes of filters: a number that is cut is smaller with them.
     pub filters: BTreeSet<usize>,
     /// Numbers that a size is cut off at: `min(2048, n)`.
@@ -145,6 +166,7 @@ impl<'a> Machine<'a> {
             spread: None,
             is_uneven: false,
             blocks: BTreeMap::new(),
+            looped_blocks: BTreeMap::new(),
             filters: BTreeSet::new(),
             limits: BTreeMap::new(),
             is_stated: false,
@@ -206,8 +228,22 @@ impl<'a> Machine<'a> {
 
     /// Notes that a number is cut into blocks.
     pub fn note_block(&mut self, number: Number, block: i64) {
+        for (size, cut) in self.list_cuts(number, block) {
+            self.blocks.entry(size).or_default().join(cut);
+        }
+    }
+
+    /// Notes that a loop of the kernel cuts a number into blocks.
+    pub fn note_looped_block(&mut self, number: Number, block: i64) {
+        for (size, cut) in self.list_cuts(number, block) {
+            self.looped_blocks.entry(size).or_default().join(cut);
+        }
+    }
+
+    /// How a number that is cut into blocks cuts the sizes that it depends on.
+    fn list_cuts(&mut self, number: Number, block: i64) -> Vec<(usize, Cut)> {
         if !(2..=1 << 16).contains(&block) {
-            return;
+            return Vec::new();
         }
         let inputs = &self.plan.inputs;
         let find_input = |size: usize| {
@@ -226,14 +262,21 @@ impl<'a> Machine<'a> {
         if number.value < whole {
             self.filters.extend(others.into_iter().map(|(size, _)| size));
         }
-        for (size, _) in own {
-            let known = self.blocks.entry(size).or_default();
-            known.block = known.block.max(block);
+        let cuts = own.into_iter().map(|(size, _)| {
+            let value = self.plan.size(size);
             // A sum or a difference, and not a product.
-            let is_like = number.value <= self.plan.size(size).saturating_mul(2);
-            known.is_alone |= count == 1 || is_like;
-            known.is_short |= number.value <= block;
-        }
+            let is_like = number.value <= value.saturating_mul(2);
+            let divisor = self.plan.sizes.get(size).map_or(1, |size| size.divisor);
+            let is_quotient = number.value.saturating_mul(divisor) == value;
+            let cut = Cut {
+                block,
+                is_alone: count == 1 || is_like,
+                is_short: number.value <= block,
+                factor: if is_quotient { divisor } else { 1 },
+            };
+            (size, cut)
+        });
+        cuts.collect()
     }
 
     /// Notes the number that a size is cut off at, if these are a number and a size.

@@ -82,6 +82,8 @@ pub(super) struct Size {
     pub is_pinned: bool,
     /// Whether the kernel's accesses decided it, because nothing else does.
     pub is_fitted: bool,
+    /// The number that divides it, if that is all that conditions ask for; otherwise 1.
+    pub divisor: i64,
 }
 
 /// The inputs of a launcher's call.
@@ -180,6 +182,7 @@ impl Plan {
             is_fixed: false,
             is_pinned: false,
             is_fitted: false,
+            divisor: 1,
         });
         self.sizes.len() - 1
     }
@@ -357,7 +360,28 @@ impl Plan {
         }
         one.value = value;
         one.is_fixed = true;
+        one.divisor = 1;
         Some(())
+    }
+
+    /// Sets a size. A condition decides only that a number divides it.
+    pub fn set_multiple(&mut self, size: usize, value: i64, divisor: i64) -> Option<()> {
+        let known = self.sizes.get(size)?.divisor;
+        self.set_size(size, value)?;
+        let one = self.sizes.get_mut(size)?;
+        one.divisor = if divisor % known == 0 { divisor } else { 1 };
+        Some(())
+    }
+
+    /// The least multiple of a size's divisor from this number.
+    pub fn round_up(&self, size: usize, value: i64) -> i64 {
+        let divisor = self.sizes.get(size).map_or(1, |size| size.divisor).max(1);
+        let rest = value.checked_rem(divisor).unwrap_or(0);
+        if rest == 0 {
+            value
+        } else {
+            value.saturating_add(divisor - rest)
+        }
     }
 
     /// Makes strides of two inputs equal, from a dimension of each on: their later sizes, and their layouts. `None` if these are equal.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ruff_python_ast::{BoolOp, CmpOp, Expr, Operator, UnaryOp};
+use ruff_python_ast::{BoolOp, CmpOp, Expr, ExprBinOp, Operator, UnaryOp};
 
 use super::machine::{Condition, Machine};
 use super::plan::to_scalar;
@@ -151,6 +151,10 @@ impl<'a> Machine<'a> {
                     left = right;
                 }
             }
+            // `if n % 2: raise`
+            Expr::BinOp(operation) if operation.op == Operator::Mod && !wanted => {
+                self.satisfy_division(operation, scope, plans);
+            }
             _ => {
                 let value = self.value_of(expr, scope);
                 if let Some(input) = value.from() {
@@ -181,17 +185,17 @@ impl<'a> Machine<'a> {
         plans: &mut Vec<Plan>,
     ) {
         let (a, b) = (self.value_of(left, scope), self.value_of(right, scope));
+        // `if n % 2 == 1: raise` asks for a multiple, too.
+        let is_division = match (op, b.number()) {
+            (CmpOp::Eq, _) => true,
+            (CmpOp::NotEq, Some(rest)) => rest.value != 0,
+            _ => false,
+        };
         if let Expr::BinOp(operation) = left
             && operation.op == Operator::Mod
-            && op == CmpOp::Eq
+            && is_division
         {
-            let (value, factor) = (
-                self.value_of(&operation.left, scope),
-                self.value_of(&operation.right, scope),
-            );
-            if let (Some(value), Some(factor)) = (value.number(), factor.number()) {
-                self.make_multiple(value, factor, plans);
-            }
+            self.satisfy_division(operation, scope, plans);
         }
         match op {
             CmpOp::In => {
@@ -245,6 +249,15 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Makes the left operand of `%` a multiple of the right one.
+    fn satisfy_division(&mut self, operation: &'a ExprBinOp, scope: &Scope<'a>, plans: &mut Vec<Plan>) {
+        let value = self.value_of(&operation.left, scope).number();
+        let factor = self.value_of(&operation.right, scope).number();
+        if let (Some(value), Some(factor)) = (value, factor) {
+            self.make_multiple(value, factor, plans);
+        }
+    }
+
     fn make_number(&self, number: Number, value: i64, plans: &mut Vec<Plan>) {
         match number.source {
             Source::Size(size) => self.suggest(plans, |plan| plan.set_size(size, value)),
@@ -274,12 +287,26 @@ impl<'a> Machine<'a> {
             };
             // Half of the size, for example: `x.shape[-1] // 2`.
             let ratio = now.checked_div(number.value).unwrap_or(0);
+            let is_constant = factor.is_constant();
             if ratio > 1 && now / ratio == number.value {
                 let value = multiple_of(number.value).saturating_mul(ratio);
-                self.suggest(plans, |plan| plan.set_size(size, value));
+                let divisor = factor.value.saturating_mul(ratio);
+                self.suggest(plans, |plan| {
+                    if is_constant && now % ratio == 0 {
+                        plan.set_multiple(size, value, divisor)
+                    } else {
+                        plan.set_size(size, value)
+                    }
+                });
             }
             let value = multiple_of(now);
-            self.suggest(plans, |plan| plan.set_size(size, value));
+            self.suggest(plans, |plan| {
+                if is_constant && number.source == Source::Size(size) {
+                    plan.set_multiple(size, value, factor.value)
+                } else {
+                    plan.set_size(size, value)
+                }
+            });
         }
         if let Source::Size(size) = factor.source {
             // `heads % groups == 0`.

@@ -31,13 +31,14 @@ impl<'a> Solver<'a> {
                     .get(&size)
                     .and_then(|cut| u64::try_from(cut.block).ok());
                 let most = block.map_or(MAX_SIZE, |block| block.saturating_mul(MAX_BLOCKS).max(MAX_SIZE));
-                let value = 2 + mix(nth, size as u64) % most;
+                let value = i64::try_from(2 + mix(nth, size as u64) % most).unwrap_or(2);
+                let value = plan.round_up(size, value);
                 if let Some(size) = plan
                     .sizes
                     .get_mut(size)
                     .filter(|one| !one.is_pinned && !one.is_fitted)
                 {
-                    size.value = i64::try_from(value).unwrap_or(2);
+                    size.value = value;
                     // The launcher's conditions decide it again.
                     size.is_fixed = false;
                 }

@@ -5,7 +5,7 @@ use ruff_text_size::Ranged;
 use super::host::{Change, HostLaunch, HostTensor, is_same_launch};
 use super::launch::CALLERS_OF;
 use super::launched::Launched;
-use super::machine::{Condition, Eval, Halt, Machine};
+use super::machine::{Condition, Cut, Eval, Halt, Machine};
 use super::module::{HostModule, Root, is_guarded};
 use super::name_hint::guess_number;
 use super::plan::{Kind, Plan, Scalar};
@@ -216,24 +216,32 @@ impl<'a> Solver<'a> {
     /// Makes sizes that are cut into blocks a little more than a block.
     fn resize(&self, base: Machine<'a>) -> Machine<'a> {
         let cuts = base.blocks.iter().filter(|(_, cut)| cut.is_alone || cut.is_short);
-        let mut blocks: Vec<(usize, i64)> = cuts.map(|(size, cut)| (*size, cut.block)).collect();
-        blocks.sort_by_key(|(_, block)| *block);
+        let mut blocks: Vec<(usize, Cut)> = cuts.map(|(size, cut)| (*size, *cut)).collect();
+        blocks.sort_by_key(|(_, cut)| cut.block);
         let mut plan = base.plan.clone();
-        for (size, block) in blocks {
+        for (size, cut) in blocks {
+            let (block, factor) = (cut.block, cut.factor.max(1));
             let mut larger = plan.clone();
-            let Some(one) = larger.sizes.get_mut(size) else {
+            let value = larger.round_up(size, (block + block / 2 + 1).saturating_mul(factor));
+            let Some(one) = larger
+                .sizes
+                .get_mut(size)
+                .filter(|one| cut.is_of_blocks(one.divisor))
+            else {
                 continue;
             };
+            let (number, is_decided) = (one.value / factor, one.is_fixed && one.divisor == 1);
             // Several blocks, the last one partly, are there already.
-            if one.is_fixed || one.value > block && one.value % block != 0 && one.value / block < 8 {
+            if is_decided || number > block && number % block != 0 && number / block < 8 {
                 continue;
             }
-            one.value = block + block / 2 + 1;
+            let step = if one.divisor > 1 { one.divisor } else { 2 };
+            one.value = value;
             // Sizes with equal blocks differ too, so that a mask with the wrong one shows.
             while larger.is_repeated(size)
                 && let Some(one) = larger.sizes.get_mut(size)
             {
-                one.value += 2;
+                one.value += step;
             }
             if larger.elements() <= MAX_ELEMENTS {
                 plan = larger;

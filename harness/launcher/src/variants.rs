@@ -14,6 +14,9 @@ const MAX_FLAGS: usize = 8;
 /// Maximum number of elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
+/// The largest divisor of a size whose quotient is varied like a size.
+const MAX_QUOTIENT: i64 = 4;
+
 /// A variant of a launcher's inputs.
 pub(super) struct Variant {
     /// A description of the difference.
@@ -85,21 +88,35 @@ fn vary_sizes(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
                 continue;
             }
             let now = plan.size(size);
-            let block = base.blocks.get(&size).map(|cut| cut.block);
+            let divisor = plan.sizes.get(size).map_or(1, |size| size.divisor);
+            let block = base.blocks.get(&size).filter(|cut| cut.is_of_blocks(divisor));
             let value = match (nth, block) {
-                (0, Some(block)) => 3 * block + 7,
-                (0, None) => now * 2 + 1,
+                (0, Some(cut)) => (3 * cut.block + 7) * cut.factor,
+                (0, None) => enlarge_size(base, size, now, divisor),
                 (1, _) => 1,
                 (2, _) => 64,
-                (_, Some(block)) => 2 * block,
+                (_, Some(cut)) => 2 * cut.block * cut.factor,
                 (_, None) => 16,
             };
+            let value = plan.round_up(size, value);
             if value != now {
                 all.extend(vary_size(plan, size, value));
             }
         }
     }
     all
+}
+
+/// A value of a size that no launcher cuts into blocks: more than a block of the kernel's loop.
+fn enlarge_size(base: &Machine<'_>, size: usize, now: i64, divisor: i64) -> i64 {
+    let twice = now * 2 + 1;
+    let cut = base.looped_blocks.get(&size).filter(|cut| cut.is_alone);
+    let looped = cut.map_or(0, |cut| {
+        (cut.block + cut.block / 2 + 1).saturating_mul(cut.factor)
+    });
+    // The kernel may get the quotient.
+    let quotient = if divisor <= MAX_QUOTIENT { divisor } else { 1 };
+    looped.max(twice.saturating_mul(quotient))
 }
 
 /// Makes a size larger than the number that it is cut off at.

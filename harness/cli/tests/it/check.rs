@@ -504,6 +504,26 @@ fn strides_that_a_launcher_requires_to_be_equal_are() {
     check(&folder, &["launchers.py:multiply"]).assert_ends(1, &used, &[]);
 }
 
+/// Sizes that a launcher requires to be even are varied, and larger than the blocks of half of them.
+#[test]
+fn even_sizes_are_varied() {
+    check_launched(
+        "gate",
+        ("mask = cols < half", "mask = tl.arange(0, BLOCK) < half"),
+        1,
+        &[
+            "error[race]: store of bytes",
+            "launched as `multiply_halves` launches it",
+        ],
+    );
+    check_launched(
+        "add_pairs",
+        ("triton.cdiv(n // 2, 128)", "n // 2 // 128"),
+        1,
+        &["error[never-written]: 65 of the 193 elements of `out` are never written"],
+    );
+}
+
 #[test]
 fn guesses_name_the_tensor_of_indices() {
     let folder = place(&[("honest.py", &read_data("honest.py"))]);
