@@ -384,6 +384,7 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
             &run,
             Some((_, Outcome::Trapped(_, complaint)))
                 if survey.is_of_measured(&complaint.kind, &complaint.storages)
+                    || survey.is_of_segments(&complaint.kind, &complaint.storages)
         );
         let plain = fitter.rate(run);
         if plain.stage == Stage::Unfinished {

@@ -49,6 +49,8 @@ pub struct HostTensor {
     pub is_fitted: bool,
     /// Whether the launcher passes all of its sizes to the kernel, which can keep to them.
     pub is_measured: bool,
+    /// The launcher's input that it is, if segments divide its rows: the last one ends at the last row.
+    pub divided_input: Option<String>,
 }
 
 /// The difference between a launch and the plain launch of its kernel.

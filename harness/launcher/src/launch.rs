@@ -91,8 +91,8 @@ impl<'a> Machine<'a> {
                 Err(reasons)
             };
             match written {
-                Ok((text, tensors)) => {
-                    let tensors = tensors.into_iter().map(|(name, at)| {
+                Ok(written) => {
+                    let tensors = written.storages.into_iter().map(|(name, at)| {
                         let origin = self.storages.get(at).map_or(Origin::Filled, Origin::from_storage);
                         let mut placed = usage.tensors.iter().filter(|tensor| tensor.is_placed());
                         let is_placed = placed.any(
@@ -118,11 +118,12 @@ impl<'a> Machine<'a> {
                         host,
                         line,
                         programs: grid.fold(1, i64::saturating_mul),
-                        text,
+                        text: written.text,
                         tensors,
+                        divided: written.divided,
                         roomy: self.roomy.clone(),
                         fitted: self.list_fitted(&bindings),
-                        measured: self.list_measured(&usage, &bindings),
+                        measured: self.list_measured(&usage, &bindings, !assumed.is_empty()),
                         assumed,
                     });
                 }

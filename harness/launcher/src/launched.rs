@@ -21,6 +21,8 @@ pub(super) struct Launched {
     pub fitted: BTreeSet<usize>,
     /// Storages whose sizes are all passed.
     pub measured: BTreeSet<usize>,
+    /// Storages of tensors whose rows segments divide.
+    pub divided: Vec<usize>,
     /// The names of inputs that nothing decides.
     pub assumed: Vec<String>,
 }

@@ -1,21 +1,21 @@
-//! Tensors whose sizes a launch passes to its kernel. The kernel can keep to these sizes, even if other inputs are assumed.
+//! Tensors whose sizes a launch passes to its kernel, perhaps as numbers of programs. The kernel can keep to these sizes, even if other inputs are assumed.
 
 use std::collections::BTreeSet;
 
 use super::launched::Bindings;
 use super::machine::Machine;
 use super::tensor::Tensor;
-use super::value::{Number, Source, Value};
+use super::value::{GUESSED, Number, Source, Value};
 use cerith_module::usage::{TensorUse, Usage};
 
 /// Maximum number of passed numbers that are multiplied in search of a size: each one doubles the number of products.
 const MAX_FACTORS: usize = 10;
 
 impl<'a> Machine<'a> {
-    /// The storages whose sizes are all passed, one by one or as their product, and in which the kernel computes every address from its
+    /// The storages whose sizes are all passed, one by one, as numbers of programs or as their product, and in which the kernel computes every address from its
     /// own indices. If the tensor is an input, the launcher reads all of its sizes: sizes that it does not read are inferred. A passed
-    /// stride does not count as a size.
-    pub fn list_measured(&self, usage: &Usage, bindings: &Bindings<'a>) -> BTreeSet<usize> {
+    /// stride does not count as a size, and a number of programs only if other inputs are assumed.
+    pub fn list_measured(&self, usage: &Usage, bindings: &Bindings<'a>, is_assumed: bool) -> BTreeSet<usize> {
         let numbers = bindings.values.iter().filter_map(|(_, value)| match value {
             Value::Int(number) if !matches!(number.source, Source::Stride { .. }) => Some(number),
             _ => None,
@@ -27,7 +27,10 @@ impl<'a> Machine<'a> {
                 one.sizes == size.sizes
                     && (one.value == size.value || one.value == size.value.saturating_mul(2))
             };
-            self.is_stated || size.value == 1 || size.sizes != 0 && passed.iter().any(is_known)
+            self.is_stated
+                || size.value == 1
+                || size.sizes != 0
+                    && (passed.iter().any(is_known) || is_assumed && is_counted(bindings, size))
         };
         let is_product = |tensor: &Tensor| {
             let numel = tensor.numel();
@@ -62,6 +65,15 @@ impl<'a> Machine<'a> {
             .map(|(_, tensor)| tensor.storage)
             .collect()
     }
+}
+
+/// Whether an axis of the grid has a program for each element of a dimension, or one more or less: as many as there are segments between
+/// these elements.
+fn is_counted(bindings: &Bindings<'_>, size: &Number) -> bool {
+    let mut grid = bindings.grid.iter();
+    grid.any(|axis| {
+        axis.sizes == size.sizes && axis.sizes & GUESSED == 0 && axis.value.abs_diff(size.value) <= 1
+    })
 }
 
 /// Whether the product of some of these factors is a number.

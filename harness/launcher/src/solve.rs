@@ -189,6 +189,11 @@ impl<'a> Solver<'a> {
                     is_sized: !launched.roomy.contains(&tensor.index),
                     is_fitted: launched.fitted.contains(&tensor.index),
                     is_measured: launched.measured.contains(&tensor.index),
+                    divided_input: storage
+                        .input
+                        .filter(|_| launched.divided.contains(&tensor.index))
+                        .and_then(|input| machine.plan.inputs.get(input))
+                        .map(|input| input.name.clone()),
                 })
             });
             found.push(HostLaunch {

@@ -17,8 +17,14 @@ const MAX_ELEMENTS: i64 = 1 << 20;
 /// Launch options that a case file can set.
 const OPTIONS: [&str; 3] = ["num_warps", "num_stages", "num_ctas"];
 
-/// The text of a case file, and its storages: the name of each, with its index in [`Machine::storages`].
-type Case = (String, Vec<(String, usize)>);
+/// A case file.
+pub(super) struct Written {
+    pub text: String,
+    /// The name of each storage, with its index in [`Machine::storages`].
+    pub storages: Vec<(String, usize)>,
+    /// The storages of tensors whose rows segments divide: the last one ends at the last row.
+    pub divided: Vec<usize>,
+}
 
 /// Writes a launch without its `about` line, or returns the reason why it can't be written.
 pub(super) fn write(
@@ -26,7 +32,7 @@ pub(super) fn write(
     function: &Function,
     usage: &Usage,
     bindings: &Bindings<'_>,
-) -> Result<Case, Vec<String>> {
+) -> Result<Written, Vec<String>> {
     let mut storages: Vec<(String, usize, Storage)> = Vec::new();
     let mut problems = Vec::new();
     let mut elements = 0_i64;
@@ -98,8 +104,12 @@ pub(super) fn write(
         "kernel: {}:{}\nstorages:\n",
         machine.module.path, machine.module.kernel
     );
+    let mut divided = Vec::new();
     for (nth, (name, at, storage)) in storages.iter().enumerate() {
         let segments = list_segments((*at, storage), &tensors, usage);
+        if segments.is_some() {
+            divided.extend(list_divided(*at, &tensors, usage));
+        }
         let fill = segments.map_or_else(
             || write_fill(storage, nth, &tensors, usage, machine.module.choice.is_scattered),
             |segments| list(&segments),
@@ -122,8 +132,11 @@ pub(super) fn write(
     if !options.is_empty() {
         let _ = writeln!(text, "    options: {{ {} }}", options.join(", "));
     }
-    let tensors = storages.into_iter().map(|(name, at, _)| (name, at)).collect();
-    Ok((text, tensors))
+    Ok(Written {
+        text,
+        storages: storages.into_iter().map(|(name, at, _)| (name, at)).collect(),
+        divided,
+    })
 }
 
 fn find_tensors<'v>(
@@ -188,12 +201,7 @@ fn list_segments(
     if !is_segmented || storage.fill != Fill::Given || !(2..=MAX_LISTED).contains(&count) {
         return None;
     }
-    let placed = tensors
-        .iter()
-        .filter(|(name, tensor)| tensor.storage != at && find_use(name).is_some_and(|one| one.is_placed()));
-    let rows = placed
-        .filter_map(|(_, tensor)| Some(tensor.shape.first()?.value))
-        .min()?;
+    let rows = find_rows(at, tensors, usage)?;
     let mut ends = vec![0_i64];
     for length in SEGMENTS
         .into_iter()
@@ -206,6 +214,38 @@ fn list_segments(
     ends.iter()
         .map(|end| Some(end.checked_mul(rows)? / all))
         .collect()
+}
+
+/// The tensors that the contents of others place, other than this storage's.
+fn list_placed<'t>(
+    at: usize,
+    tensors: &'t [(&str, &'t Tensor)],
+    usage: &'t Usage,
+) -> impl Iterator<Item = &'t Tensor> {
+    let is_placed = |name: &str| {
+        usage
+            .tensors
+            .iter()
+            .any(|one| one.name == name && one.is_placed())
+    };
+    let placed = tensors
+        .iter()
+        .filter(move |(name, tensor)| tensor.storage != at && is_placed(name));
+    placed.map(|(_, tensor)| *tensor)
+}
+
+/// The number of rows that the segments of a storage divide.
+fn find_rows(at: usize, tensors: &[(&str, &Tensor)], usage: &Usage) -> Option<i64> {
+    let rows = list_placed(at, tensors, usage);
+    rows.filter_map(|tensor| Some(tensor.shape.first()?.value)).min()
+}
+
+/// The storages of tensors whose rows the segments of a storage divide.
+fn list_divided(at: usize, tensors: &[(&str, &Tensor)], usage: &Usage) -> Vec<usize> {
+    let rows = find_rows(at, tensors, usage);
+    let divided =
+        list_placed(at, tensors, usage).filter(|tensor| tensor.shape.first().map(|size| size.value) == rows);
+    divided.map(|tensor| tensor.storage).collect()
 }
 
 fn write_fill(

@@ -203,6 +203,7 @@ impl Draft {
             host: None,
             is_of_one_tensor: false,
             measured: BTreeSet::new(),
+            divided: BTreeMap::new(),
             assumed: Vec::new(),
             omitted: self.metadata.hooks.clone(),
             unused_launchers: Vec::new(),

@@ -134,6 +134,11 @@ impl Draft {
                 .any(|tensor| tensor.origin == Origin::Computed),
             outputs,
             host: Some(first.host.clone()),
+            divided: first
+                .tensors
+                .iter()
+                .filter_map(|tensor| Some((tensor.storage.clone(), tensor.divided_input.clone()?)))
+                .collect(),
             is_of_one_tensor: launches().all(|launch| launch.is_of_one_tensor),
             assumed: first.assumed.clone(),
             ..self.start_survey(&Reading::ALL[0])

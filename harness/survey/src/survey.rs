@@ -74,6 +74,9 @@ pub struct Survey {
     pub is_of_one_tensor: bool,
     /// The storages whose sizes that function passes to the kernel.
     pub measured: BTreeSet<String>,
+    /// The storages whose rows segments divide, with the inputs of that function that they are. The launches have as many rows as the
+    /// segments, so no other number of rows is missing.
+    pub divided: BTreeMap<String, String>,
     /// The inputs of that function that nothing decides: sizes that may have to be equal, numbers without a default.
     pub assumed: Vec<String>,
     /// The parts of the kernel's autotuner that the launches omit.
@@ -95,6 +98,15 @@ impl Survey {
         };
         let mut all = storages.iter();
         is_fault && !storages.is_empty() && all.all(|storage| self.measured.contains(storage))
+    }
+
+    /// Whether a failure is an access after the last segment of tensors, if nothing is assumed but their rows.
+    pub fn is_of_segments(&self, code: &str, storages: &[String]) -> bool {
+        let is_rows = |assumed: &String| self.divided.values().any(|input| input == assumed);
+        code == "out-of-bounds"
+            && !storages.is_empty()
+            && storages.iter().all(|storage| self.divided.contains_key(storage))
+            && self.assumed.iter().all(is_rows)
     }
 }
 

@@ -441,15 +441,16 @@ fn arguments_that_launchers_relate_are_left_alone() {
         &["related_by_launchers.py"],
     )
     .assert_ends(0, &shown, &[summary]);
-    // The last segment ends at the last row. Nothing relates the rows to the ends of segments, so this launcher is not used.
+    // The last segment ends at the last row.
     let changed = text.replace("+ segment + 1)):", "+ segment + 1) + 1):");
     assert_ne!(changed, text);
     let folder = place(&[("related_by_launchers.py", &changed)]);
-    let reason =
-        "the kernel fails with assumed values of x: load of 4 bytes just past the end of storage `x`";
     check(&folder, &["related_by_launchers.py:sum_segments"]).assert_ends(
-        0,
-        &["  = launcher not used: `segment_sums`", reason],
+        1,
+        &[
+            "error[out-of-bounds]: load of 4 bytes just past the end of storage `x`",
+            "launched as `segment_sums` launches it, with assumed values of `x`",
+        ],
         &[],
     );
 }
@@ -529,6 +530,26 @@ fn guesses_name_the_tensor_of_indices() {
     let folder = place(&[("honest.py", &read_data("honest.py"))]);
     let guess = "= precondition: unless the indices in `to_ptr` are distinct";
     check(&folder, &["honest.py:put"]).assert_ends(1, &[guess], &[]);
+}
+
+/// Nothing that is assumed of other inputs explains an access after the last segment.
+#[test]
+fn accesses_after_the_last_segment_are_found() {
+    check_launched(
+        "sum_segments",
+        ("ends.numel() - 1", "ends.numel()"),
+        1,
+        &[
+            "error[out-of-bounds]: load of 8 bytes just past the end of storage `ends`",
+            "launched as `segment_sums` launches it, with assumed values of `x`",
+        ],
+    );
+    check_launched(
+        "sum_segments",
+        ("range(first, end)", "range(first, end + 1)"),
+        1,
+        &["error[out-of-bounds]: load of 4 bytes just past the end of storage `x`"],
+    );
 }
 
 /// A launcher's only tensor may have any sizes: no relation between inputs excuses the launches that fail.
