@@ -6,7 +6,7 @@ use ruff_python_ast as ast;
 
 use super::arguments::Arguments;
 use super::host::Origin;
-use super::launched::{Bindings, Launched, LaunchedStorage};
+use super::launched::{Bindings, Launched, LaunchedStorage, list_sentinels};
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
@@ -113,6 +113,7 @@ impl<'a> Machine<'a> {
                         }
                     }
                     self.note_loops(&usage, &bindings);
+                    self.note_ignored(&usage, &bindings);
                     let grid = bindings.grid.iter().map(|dim| dim.value);
                     self.launches.push(Launched {
                         host,
@@ -156,6 +157,20 @@ impl<'a> Machine<'a> {
                 self.note_looped_block(size, block);
             }
         }
+    }
+
+    /// Notes an input with indices that a kernel compares with values that are none.
+    fn note_ignored(&mut self, usage: &Usage, bindings: &Bindings<'a>) {
+        let mut inputs = usage.tensors.iter().filter_map(|tensor_use| {
+            let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
+                return None;
+            };
+            let has_any = !list_sentinels(tensor_use, bindings).is_empty();
+            let storage = self.storages.get(tensor.storage).filter(|_| has_any)?;
+            storage.input.filter(|_| storage.fill == Fill::Given)
+        });
+        let found = inputs.next();
+        self.ignored = self.ignored.or(found);
     }
 
     /// Takes tensors that a kernel reads for written: an earlier turn of a loop may have written them, or another branch.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::host::Origin;
-use super::value::{Number, Value};
+use super::value::{Number, Source, Value};
+use cerith_module::usage::{Sentinel, TensorUse};
 
 /// A launch that was evaluated.
 pub(super) struct Launched {
@@ -56,4 +57,19 @@ impl<'a> Bindings<'a> {
     pub fn integer(&self, name: &str) -> Option<i64> {
         self.get(name)?.number().map(|number| number.value)
     }
+}
+
+/// The values of a launch that are none of a tensor's indices, although the kernel compares its values with them: negative ones, and
+/// sizes.
+pub(super) fn list_sentinels(tensor_use: &TensorUse, bindings: &Bindings<'_>) -> Vec<i64> {
+    let sentinels = tensor_use.sentinels.iter().filter(|_| tensor_use.indexes);
+    let values = sentinels.filter_map(|sentinel| match sentinel {
+        Sentinel::Number(number) => Some(*number),
+        Sentinel::Param(name) => {
+            let number = bindings.get(name).and_then(Value::number)?;
+            let is_size = matches!(number.source, Source::Size(_));
+            (number.value < 0 || is_size).then_some(number.value)
+        }
+    });
+    values.collect()
 }

@@ -118,6 +118,8 @@ pub(super) struct Machine<'a> {
     pub blocks: BTreeMap<usize, Cut>,
     /// Sizes that loops of the kernel cut into blocks.
     pub looped_blocks: BTreeMap<usize, Cut>,
+    /// The first input with indices that the kernel compares with values that are none.
+    pub ignored: Option<usize>,
     /// Sizes of filters: a number that is cut is smaller with them.
     pub filters: BTreeSet<usize>,
     /// Numbers that a size is cut off at: `min(2048, n)`.
@@ -167,6 +169,7 @@ impl<'a> Machine<'a> {
             is_uneven: false,
             blocks: BTreeMap::new(),
             looped_blocks: BTreeMap::new(),
+            ignored: None,
             filters: BTreeSet::new(),
             limits: BTreeMap::new(),
             is_stated: false,

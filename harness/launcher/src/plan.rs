@@ -101,6 +101,8 @@ pub(super) struct Plan {
     pub turned: Option<usize>,
     /// Multiprocessors of the GPU.
     pub multiprocessors: i64,
+    /// Whether inputs of indices have values with which the kernel compares them, and which are none.
+    pub has_sentinels: bool,
 }
 
 /// Sizes by their distance from the last dimension. Each distance has several, so that sizes are equal only if they
@@ -122,6 +124,7 @@ impl Plan {
             config: 0,
             turned: None,
             multiprocessors: MULTIPROCESSORS,
+            has_sentinels: false,
         }
     }
 

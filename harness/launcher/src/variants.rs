@@ -47,6 +47,7 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_lay
         vary_ranks(base, plan),
         vary_dtypes(plan),
         vary_configs(module, plan),
+        vary_sentinels(base, plan),
     ];
     let mut kinds = kinds.map(Vec::into_iter);
     let mut all = Vec::new();
@@ -279,6 +280,19 @@ fn vary_flags(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
         all.push(Variant::new(format!("{name}={}", !value), Change::Other, plan));
     }
     all
+}
+
+/// Gives inputs of indices values that the kernel compares them with, and that are none: callers pass these for elements to ignore.
+fn vary_sentinels(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
+    let Some(input) = base.ignored.and_then(|input| plan.inputs.get(input)) else {
+        return Vec::new();
+    };
+    let changed = Plan {
+        has_sentinels: true,
+        ..plan.clone()
+    };
+    let name = format!("{} with ignored elements", input.name);
+    vec![Variant::new(name, Change::Other, changed)]
 }
 
 /// Gives inputs the other texts that the launcher knows: `reduction="none"`.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::builtin::write_float;
-use super::launched::Bindings;
+use super::launched::{Bindings, list_sentinels};
 use super::machine::Machine;
 use super::tensor::{Fill, Storage, Tensor, product};
 use super::value::{Source, Value};
@@ -110,9 +110,15 @@ pub(super) fn write(
         if segments.is_some() {
             divided.extend(list_divided(*at, &tensors, usage));
         }
-        let fill = segments.map_or_else(
+        let elements = segments.or_else(|| {
+            let is_scattered = machine.module.choice.is_scattered;
+            let sentinels = list_sentinels_of(*at, &tensors, usage, bindings);
+            let high = find_high(&tensors, usage, is_scattered);
+            (machine.plan.has_sentinels).then(|| list_ignored(storage, &sentinels, high))?
+        });
+        let fill = elements.map_or_else(
             || write_fill(storage, nth, &tensors, usage, machine.module.choice.is_scattered),
-            |segments| list(&segments),
+            |elements| list(&elements),
         );
         let shape = list(&storage.shape);
         let _ = writeln!(
@@ -248,6 +254,48 @@ fn list_divided(at: usize, tensors: &[(&str, &Tensor)], usage: &Usage) -> Vec<us
     divided.map(|tensor| tensor.storage).collect()
 }
 
+/// The values that are none of a storage's indices, although the kernel compares its values with them.
+fn list_sentinels_of(
+    storage: usize,
+    tensors: &[(&str, &Tensor)],
+    usage: &Usage,
+    bindings: &Bindings<'_>,
+) -> Vec<i64> {
+    let own = tensors.iter().filter(|(_, tensor)| tensor.storage == storage);
+    let uses = own.filter_map(|(name, _)| usage.tensors.iter().find(|one| one.name == *name));
+    uses.flat_map(|tensor_use| list_sentinels(tensor_use, bindings))
+        .collect()
+}
+
+/// Indices below a number, with these sentinels among the first elements and among the last ones: an access by them leaves the tensor.
+fn list_ignored(storage: &Storage, sentinels: &[i64], high: Option<i64>) -> Option<Vec<i64>> {
+    let count = product(&storage.shape)?;
+    if sentinels.is_empty() || storage.fill != Fill::Given || !(2..=MAX_LISTED).contains(&count) {
+        return None;
+    }
+    let high = high.unwrap_or(count).max(1);
+    let mut elements: Vec<i64> = (0..count).map(|at| at % high).collect();
+    for (nth, sentinel) in sentinels.iter().enumerate() {
+        let last = elements.len().checked_sub(nth + 1)?;
+        *elements.get_mut(nth)? = *sentinel;
+        *elements.get_mut(last)? = *sentinel;
+    }
+    Some(elements)
+}
+
+/// The number that indices into all other tensors are below.
+fn find_high(tensors: &[(&str, &Tensor)], usage: &Usage, is_scattered: bool) -> Option<i64> {
+    let others = tensors.iter().filter(|(name, tensor)| {
+        let known = usage.tensors.iter().find(|one| one.name == *name);
+        tensor.dtype.is_float() || !known.is_some_and(|known| known.indexes)
+    });
+    let dims = if is_scattered { 1 } else { usize::MAX };
+    let sizes = others
+        .flat_map(|(_, tensor)| tensor.shape.iter().take(dims))
+        .map(|size| size.value);
+    sizes.filter(|size| *size > 0).min()
+}
+
 fn write_fill(
     storage: &Storage,
     nth: usize,
@@ -271,16 +319,7 @@ fn write_fill(
             let high = if storage.dtype.name == "i1" {
                 2
             } else {
-                // Every element is a valid index into any other tensor.
-                let others = tensors.iter().filter(|(name, tensor)| {
-                    let known = usage.tensors.iter().find(|one| one.name == *name);
-                    tensor.dtype.is_float() || !known.is_some_and(|known| known.indexes)
-                });
-                let dims = if is_scattered { 1 } else { usize::MAX };
-                let least = others
-                    .flat_map(|(_, tensor)| tensor.shape.iter().take(dims))
-                    .map(|size| size.value);
-                least.filter(|size| *size > 0).min().unwrap_or(elements).max(1)
+                find_high(tensors, usage, is_scattered).unwrap_or(elements).max(1)
             };
             if elements <= high {
                 "arange".to_owned()

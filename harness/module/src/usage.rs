@@ -25,7 +25,7 @@ use ruff_python_ast::visitor::{self, Visitor};
 use self::bound::{find_size, read_axis};
 pub use self::contract::Contract;
 use self::contract::{find_overlaps, find_repeated_axes, find_unused_stride};
-pub use self::facts::{AxisUse, Bound, DescriptorUse, Dimension, Flags, Stride, TensorUse, Usage};
+pub use self::facts::{AxisUse, Bound, DescriptorUse, Dimension, Flags, Sentinel, Stride, TensorUse, Usage};
 use self::library::{Library, Texts};
 use self::polynomial::Atom;
 use self::reader::Reader;

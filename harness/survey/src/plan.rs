@@ -1,7 +1,7 @@
 //! The launches that a kernel is tried with: the sizes, layouts, dtypes, flags and aliases of each. See
 //! [`super::written`] for their text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::formula::Amount;
 use super::place::{self, Layout, ROW_PADDING};
@@ -13,7 +13,7 @@ use cerith_launcher::{Change, evaluate_heuristics, is_same_launch};
 use cerith_module::excerpt::tuning::Config;
 use cerith_module::kernel::{Function, Parameter};
 use cerith_module::usage::polynomial::Extent;
-use cerith_module::usage::{Bound, Flags, Stride, TensorUse, Usage};
+use cerith_module::usage::{Bound, Flags, Sentinel, Stride, TensorUse, Usage};
 
 /// Maximum number of elements of a tensor: larger sizes are not tried.
 pub(super) const MAX_ELEMENTS: i64 = 1 << 20;
@@ -75,6 +75,8 @@ pub(super) struct Plan {
     pub persistent: i64,
     /// Whether all indices that the kernel loads are equal.
     pub repeats: bool,
+    /// Whether the first and last indices are values that the kernel compares with them, and that are none.
+    pub has_sentinels: bool,
     /// Whether every size is a multiple of its block.
     pub even: bool,
     /// Whether sizes, and the padding of rows, are variables of a matrix. They are written by name then.
@@ -95,6 +97,24 @@ impl Plan {
     pub fn row_padding(&self) -> Amount {
         self.to_amount(PADDING, ROW_PADDING)
     }
+}
+
+/// The value of a parameter whose name says that indices which equal it are ignored.
+pub(super) const IGNORED: i64 = -100;
+
+/// The values that are none of a tensor's indices, although the kernel compares its values with them.
+pub(super) fn list_sentinels(tensor: &TensorUse) -> BTreeSet<i64> {
+    let sentinels = tensor.sentinels.iter().filter(|_| tensor.indexes);
+    let values = sentinels.filter_map(|sentinel| match sentinel {
+        Sentinel::Number(number) => Some(*number),
+        Sentinel::Param(name) => names_ignored(name).then_some(IGNORED),
+    });
+    values.collect()
+}
+
+/// Whether indices that equal a parameter are ignored, by its name.
+pub(super) fn names_ignored(name: &str) -> bool {
+    name.to_lowercase().contains("ignore")
 }
 
 /// The matrix variable for the number of elements between rows.
@@ -368,6 +388,7 @@ impl Planner<'_> {
             alias: None,
             persistent: PERSISTENT,
             repeats: false,
+            has_sentinels: false,
             even: self.reading.even,
             is_matrix: false,
         }
@@ -425,6 +446,15 @@ impl Planner<'_> {
                 repeats: true,
                 ..base.clone()
             });
+        }
+        for tensor in &self.usage.tensors {
+            if !list_sentinels(tensor).is_empty() {
+                plans.push(Plan {
+                    variant: format!("{} with ignored elements", tensor.name),
+                    has_sentinels: true,
+                    ..base.clone()
+                });
+            }
         }
         self.add_alias_plans(&base, &mut plans);
         plans

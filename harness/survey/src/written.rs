@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use super::formula::{Amount, quote_expression};
 use super::place::{self, Layout, place_tensor};
-use super::plan::{BLOCK, MAX_ELEMENTS, Plan, Planner};
+use super::plan::{BLOCK, IGNORED, MAX_ELEMENTS, Plan, Planner, list_sentinels, names_ignored};
 use cerith_launcher::skeleton::{guess_of, required_parameters, storage_name};
 use cerith_module::kernel::Parameter;
 use cerith_module::usage::polynomial::Extent;
-use cerith_module::usage::{Bound, Dimension, Stride, TensorUse, Usage};
+use cerith_module::usage::{Bound, Dimension, Sentinel, Stride, TensorUse, Usage};
 
 /// Elements of a dimension that nothing bounds: programs on an axis.
 const ROWS: i64 = 3;
@@ -19,6 +19,9 @@ const ROOM: i64 = 1 << 16;
 
 /// How many parts a block has, if a parameter decides that.
 const FACTOR: i64 = 4;
+
+/// Maximum number of elements that a case file lists.
+const MAX_LISTED: i64 = 1024;
 
 /// The parts of a launch, as written in a case file.
 pub(super) struct LaunchText {
@@ -245,6 +248,47 @@ impl Planner<'_> {
         Some(usage)
     }
 
+    /// The fill of a tensor of indices. They are distinct, unless a tensor that they only load from has too few elements for that.
+    fn fill_indices(&self, tensor: &TensorUse, shape: &[Amount], plan: &Plan) -> String {
+        let distinct = || "arange".to_owned();
+        let count = shape
+            .iter()
+            .fold(1_i64, |all, one| all.saturating_mul(one.value()));
+        if plan.repeats {
+            return "zeros".to_owned();
+        }
+        if plan.has_sentinels && (2..=MAX_LISTED).contains(&count) {
+            let mut elements: Vec<Amount> = (0..count).map(Amount::from_number).collect();
+            for (nth, sentinel) in list_sentinels(tensor).into_iter().enumerate() {
+                let last = elements.len().saturating_sub(nth + 1);
+                for at in [nth, last] {
+                    if let Some(element) = elements.get_mut(at) {
+                        *element = Amount::from_number(sentinel);
+                    }
+                }
+            }
+            return render_list(&elements);
+        }
+        let mut placed = self.usage.tensors.iter().filter(|tensor| tensor.is_placed());
+        if plan.is_matrix || placed.clone().any(|tensor| tensor.written) {
+            return distinct();
+        }
+        let sizes = placed
+            .by_ref()
+            .filter_map(|tensor| self.compute_shape(tensor, plan));
+        let least = sizes
+            .flatten()
+            .map(|size| size.value())
+            .filter(|size| *size > 0)
+            .min();
+        match least {
+            Some(high) if high < count => {
+                format!("{{ random: {{ seed: 1, low: 0, high: {high}, edges: false }} }}")
+            }
+            _ => distinct(),
+        }
+    }
+
     /// Builds the parts of a launch for a case file.
     pub fn build_launch_text(&self, plan: &Plan) -> Option<LaunchText> {
         let mut storages = String::new();
@@ -262,7 +306,7 @@ impl Planner<'_> {
             let (dtype, fill) = if let Some(dtype) = chosen {
                 (dtype, choose_fill(dtype, tensor, nth))
             } else if tensor.indexes {
-                ("i64", if plan.repeats { "zeros" } else { "arange" }.to_owned())
+                ("i64", self.fill_indices(tensor, &shape, plan))
             } else if tensor.is_whole {
                 ("i32", "ones".to_owned())
             } else if tensor.read && plan.dtype.starts_with('i') {
@@ -385,6 +429,10 @@ impl Planner<'_> {
         if self.usage.flags.contains(name) {
             let turned = plan.turned.as_ref() == Some(name);
             return Some((plan.flags != turned).to_string());
+        }
+        let is_sentinel = |tensor: &TensorUse| tensor.sentinels.contains(&Sentinel::Param(name.clone()));
+        if plan.has_sentinels && names_ignored(name) && self.usage.tensors.iter().any(is_sentinel) {
+            return Some(IGNORED.to_string());
         }
         Some(guess_of(parameter, self.usage))
     }

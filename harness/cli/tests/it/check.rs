@@ -464,6 +464,22 @@ fn check_launched(kernel: &str, (right, wrong): (&str, &str), code: i32, shown: 
     check(&folder, &[&format!("launchers.py:{kernel}")]).assert_ends(code, shown, &[]);
 }
 
+#[test]
+fn right_launchers_are_left_alone() {
+    let folder = place(&[("launchers.py", &read_data("launchers.py"))]);
+    let used = [
+        "launched as `scale_all` launches it",
+        "launched as `multiply_all` launches it",
+        "launched as `multiply_halves` launches it",
+        "launched as `pair_sums` launches it",
+        "launched as `pick_all` launches it",
+        "launched as `take_rows` launches it",
+        "launched as `segment_sums` launches it",
+    ];
+    let summary = "7 kernels: 0 with findings, 7 with nothing found, 0 not judged, 0 not tried";
+    check(&folder, &["launchers.py"]).assert_ends(0, &used, &[summary]);
+}
+
 /// A launcher with arguments that no compiler accepts is wrong, even if the kernel compiles with others.
 #[test]
 fn a_launcher_whose_launches_are_rejected_is_not_clean() {
@@ -525,11 +541,62 @@ fn even_sizes_are_varied() {
     );
 }
 
+/// Indices with the values that the kernel compares them with.
+#[test]
+fn indices_that_a_kernel_ignores_are_passed() {
+    check_launched(
+        "pick",
+        (
+            ", mask=label != ignore_index, other=0.0)\n    tl.store(out_ptr + row, x)",
+            ")\n    tl.store(out_ptr + row, tl.where(label == ignore_index, 0.0, x))",
+        ),
+        1,
+        &[
+            "error[out-of-bounds]: load of 4 bytes that starts 400 bytes before storage `x`",
+            "launches: labels with ignored elements",
+        ],
+    );
+    check_launched(
+        "take",
+        (" & is_row", ""),
+        1,
+        &[
+            "error[out-of-bounds]: load of 4 bytes just past the end of storage `x`",
+            "launches: ids with ignored elements",
+        ],
+    );
+}
+
 #[test]
 fn guesses_name_the_tensor_of_indices() {
     let folder = place(&[("honest.py", &read_data("honest.py"))]);
     let guess = "= precondition: unless the indices in `to_ptr` are distinct";
     check(&folder, &["honest.py:put"]).assert_ends(1, &[guess], &[]);
+}
+
+/// Without a launcher, too. Rows of one column get no labels of other columns.
+#[test]
+fn ignored_indices_need_no_launcher() {
+    let text = read_data("launchers.py");
+    let (head, _) = text.split_once("@triton.jit").expect("a kernel");
+    let (_, rest) = text.split_once("@triton.jit\ndef pick(").expect("the kernel");
+    let (kernel, _) = rest.split_once("\n\n\ndef ").expect("its launcher");
+    let right =
+        format!("{head}@triton.jit\ndef pick({kernel}\n").replace("label != ignore_index", "label != -100");
+    check(&place(&[("k.py", &right)]), &["k.py"]).assert_ends(0, &["nothing found"], &[]);
+    let wrong = right.replace(
+        ", mask=label != -100, other=0.0)\n",
+        ")\n    x = tl.where(label == -100, 0.0, x)\n",
+    );
+    assert_ne!(wrong, right);
+    check(&place(&[("k.py", &wrong)]), &["k.py"]).assert_ends(
+        1,
+        &[
+            "error[out-of-bounds]: load of 4 bytes that starts 400 bytes before storage `x_ptr`",
+            "or the values in `labels_ptr` are indices of it",
+        ],
+        &[],
+    );
 }
 
 /// Nothing that is assumed of other inputs explains an access after the last segment.

@@ -93,6 +93,8 @@ pub struct TensorUse {
     /// Whether the kernel loads neighbours of it by one index, and uses them as indices: each is the end of a segment of other
     /// tensors, and the start of the next.
     pub is_segmented: bool,
+    /// Values that are not indices, if the kernel compares its values with them: those of elements that it ignores.
+    pub sentinels: BTreeSet<Sentinel>,
     /// The first store to it in the module, in bytes.
     pub stored_at: Option<u32>,
     /// The first access that nothing but the grid and this block bounds, and where it is in the module, in bytes: the block must
@@ -105,6 +107,15 @@ impl TensorUse {
     pub fn is_placed(&self) -> bool {
         !self.placed_by.is_empty()
     }
+}
+
+/// A value with which a kernel compares values that it loads.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sentinel {
+    /// A negative number.
+    Number(i64),
+    /// The value of a parameter. It is a sentinel if it is negative, or the size that indices are below.
+    Param(String),
 }
 
 /// A dimension of a tensor.

@@ -12,7 +12,7 @@ use self::call::Block;
 use self::unknown::{apply_operator, build_unknown};
 use super::access::Access;
 use super::assigned;
-use super::facts::{Flags, Usage};
+use super::facts::{Flags, Sentinel, Usage};
 use super::library::Library;
 use super::polynomial::{Atom, Polynomial};
 
@@ -62,6 +62,10 @@ pub(super) struct Reader<'a> {
     pub usage: Usage,
     /// Tensors whose values are indices.
     pub indexing: BTreeSet<String>,
+    /// Tensors and the values with which theirs are compared.
+    pub sentinels: BTreeSet<(String, Sentinel)>,
+    /// Whether the arguments of an assertion are read.
+    asserts: bool,
     /// Tensors whose values are integers.
     pub integers: BTreeSet<String>,
 }
@@ -125,6 +129,8 @@ impl<'a> Reader<'a> {
             persistent: BTreeSet::new(),
             usage: Usage::default(),
             indexing: BTreeSet::new(),
+            sentinels: BTreeSet::new(),
+            asserts: false,
             integers: BTreeSet::new(),
         }
     }
@@ -543,6 +549,33 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Notes a value with which values of a tensor are compared, if it may be none of its indices. A value that is compared with 0 may be
+    /// negative. What the kernel asserts does not happen.
+    fn note_sentinel(&mut self, op: CmpOp, left: &Polynomial, right: &Polynomial) {
+        if self.asserts {
+            return;
+        }
+        for (value, other, is_left) in [(left, right, true), (right, left, false)] {
+            let Some(Atom::Other {
+                loaded: Some(loaded), ..
+            }) = value.as_atom()
+            else {
+                continue;
+            };
+            let number = other.as_number();
+            let sentinel = match (op, number, other.as_param()) {
+                (CmpOp::Eq | CmpOp::NotEq, Some(number), _) if number < 0 => Sentinel::Number(number),
+                (CmpOp::Eq | CmpOp::NotEq, None, Some(name)) => Sentinel::Param(name.to_owned()),
+                (CmpOp::Lt | CmpOp::GtE, Some(0), _) | (CmpOp::Gt | CmpOp::LtE, Some(-1), _) if is_left => {
+                    Sentinel::Number(-1)
+                }
+                (CmpOp::Gt | CmpOp::LtE, Some(0), _) if !is_left => Sentinel::Number(-1),
+                _ => continue,
+            };
+            self.sentinels.insert((loaded.clone(), sentinel));
+        }
+    }
+
     fn read_comparison(&mut self, compare: &ast::ExprCompare) -> Polynomial {
         if let (Expr::Name(name), [Expr::StringLiteral(text)]) = (&*compare.left, &*compare.comparators) {
             if let Some(parameter) = self.find_parameter(&name.id) {
@@ -565,6 +598,7 @@ impl<'a> Reader<'a> {
         let mut all = vec![left.clone()];
         for (op, right) in compare.ops.iter().zip(&compare.comparators) {
             let right = self.evaluate(right);
+            self.note_sentinel(*op, &left, &right);
             let difference = match op {
                 CmpOp::Lt | CmpOp::LtE => left.minus(&right),
                 CmpOp::Gt | CmpOp::GtE => right.minus(&left),

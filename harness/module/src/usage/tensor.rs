@@ -65,6 +65,12 @@ pub(super) fn read_tensor(name: &str, reader: &Reader<'_>, parameters: &[String]
         stated,
         placed_by: accesses.iter().flat_map(|access| list_placing(access)).collect(),
         is_segmented: reader.indexing.contains(name) && has_neighbours(&loads),
+        sentinels: reader
+            .sentinels
+            .iter()
+            .filter(|(tensor, _)| tensor == name)
+            .map(|(_, sentinel)| sentinel.clone())
+            .collect(),
         stored_at: stores.iter().find_map(|access| access.at),
         unmasked,
     })

@@ -136,6 +136,12 @@ impl Reader<'_> {
                     _ => build_unknown(name.to_owned(), &[]),
                 }
             }
+            "device_assert" | "assume" if of_language => {
+                let around = std::mem::replace(&mut self.asserts, true);
+                self.read_other_arguments(call, 0);
+                self.asserts = around;
+                build_unknown(name.to_owned(), &[])
+            }
             _ => {
                 self.usage.has_dots |= name == "dot" || name == "dot_scaled";
                 let mut values: Vec<Polynomial> = call
