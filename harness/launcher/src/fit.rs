@@ -110,7 +110,8 @@ impl<'a> Machine<'a> {
 
     /// Gives inputs an integer dtype, if the kernel uses them as indices or in operations that only integers have.
     pub fn decide_dtypes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
-        for tensor_use in usage.tensors.iter().filter(|one| one.indexes || one.is_whole) {
+        let is_whole = |one: &&TensorUse| one.indexes || one.is_whole || one.is_lock;
+        for tensor_use in usage.tensors.iter().filter(is_whole) {
             let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
                 continue;
             };

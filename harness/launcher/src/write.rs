@@ -9,7 +9,7 @@ use super::tensor::{Fill, Storage, Tensor, product};
 use super::value::{Source, Value};
 use crate::skeleton::{quote_literal, storage_name};
 use cerith_module::kernel::Function;
-use cerith_module::usage::Usage;
+use cerith_module::usage::{TensorUse, Usage};
 
 /// Maximum number of elements of all storages of a launch.
 const MAX_ELEMENTS: i64 = 1 << 20;
@@ -116,6 +116,19 @@ pub(super) fn write(
             let high = find_high(&tensors, usage, is_scattered);
             (machine.plan.has_sentinels).then(|| list_ignored(storage, &sentinels, high))?
         });
+        let is_lock = |(name, tensor): &(&str, &Tensor)| {
+            let is_own = |one: &TensorUse| one.name == *name && one.is_lock;
+            tensor.storage == *at && usage.tensors.iter().any(is_own)
+        };
+        let is_free = storage.fill == Fill::Given && tensors.iter().any(is_lock);
+        let storage = &Storage {
+            fill: if is_free {
+                Fill::Zeros
+            } else {
+                storage.fill.clone()
+            },
+            ..storage.clone()
+        };
         let fill = elements.map_or_else(
             || write_fill(storage, nth, &tensors, usage, machine.module.choice.is_scattered),
             |elements| list(&elements),

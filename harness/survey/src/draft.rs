@@ -309,6 +309,7 @@ impl Draft {
                     stated: false,
                     placed_by: BTreeSet::new(),
                     is_segmented: false,
+                    is_lock: false,
                     sentinels: BTreeSet::new(),
                     stored_at: None,
                     unmasked: None,

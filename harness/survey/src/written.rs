@@ -305,6 +305,8 @@ impl Planner<'_> {
             let chosen = self.reading.dtypes.get(&tensor.name).copied();
             let (dtype, fill) = if let Some(dtype) = chosen {
                 (dtype, choose_fill(dtype, tensor, nth))
+            } else if tensor.is_lock {
+                ("i32", "zeros".to_owned())
             } else if tensor.indexes {
                 ("i64", self.fill_indices(tensor, &shape, plan))
             } else if tensor.is_whole {

@@ -599,6 +599,21 @@ fn ignored_indices_need_no_launcher() {
     );
 }
 
+/// No program holds a lock before the launch.
+#[test]
+fn locks_are_free_at_first() {
+    let kernel = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
+        def add_to(x_ptr, sums_ptr, locks_ptr, n, stride, GROUP: tl.constexpr, BLOCK: tl.constexpr):\n    \
+        row = tl.program_id(0)\n    group = row % GROUP\n    offs = tl.arange(0, BLOCK)\n    mask = offs < n\n    \
+        x = tl.load(x_ptr + row * stride + offs, mask=mask, other=0.0)\n    \
+        while tl.atomic_cas(locks_ptr + group, 0, 1) == 1:\n        pass\n    \
+        x += tl.load(sums_ptr + group * n + offs, mask=mask, other=0.0)\n    \
+        tl.store(sums_ptr + group * n + offs, x, mask=mask)\n    tl.debug_barrier()\n    \
+        tl.atomic_xchg(locks_ptr + group, 0)\n";
+    let folder = place(&[("k.py", kernel)]);
+    check(&folder, &["k.py"]).assert_ends(0, &["nothing found"], &[]);
+}
+
 /// Nothing that is assumed of other inputs explains an access after the last segment.
 #[test]
 fn accesses_after_the_last_segment_are_found() {

@@ -93,6 +93,8 @@ pub struct TensorUse {
     /// Whether the kernel loads neighbours of it by one index, and uses them as indices: each is the end of a segment of other
     /// tensors, and the start of the next.
     pub is_segmented: bool,
+    /// Whether `tl.atomic_cas` replaces its elements, as those of a lock. No program holds it before the launch.
+    pub is_lock: bool,
     /// Values that are not indices, if the kernel compares its values with them: those of elements that it ignores.
     pub sentinels: BTreeSet<Sentinel>,
     /// The first store to it in the module, in bytes.

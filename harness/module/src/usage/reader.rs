@@ -64,6 +64,8 @@ pub(super) struct Reader<'a> {
     pub indexing: BTreeSet<String>,
     /// Tensors and the values with which theirs are compared.
     pub sentinels: BTreeSet<(String, Sentinel)>,
+    /// Tensors with elements that `tl.atomic_cas` replaces.
+    pub locks: BTreeSet<String>,
     /// Whether the arguments of an assertion are read.
     asserts: bool,
     /// Tensors whose values are integers.
@@ -130,6 +132,7 @@ impl<'a> Reader<'a> {
             usage: Usage::default(),
             indexing: BTreeSet::new(),
             sentinels: BTreeSet::new(),
+            locks: BTreeSet::new(),
             asserts: false,
             integers: BTreeSet::new(),
         }

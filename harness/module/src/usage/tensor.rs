@@ -65,6 +65,7 @@ pub(super) fn read_tensor(name: &str, reader: &Reader<'_>, parameters: &[String]
         stated,
         placed_by: accesses.iter().flat_map(|access| list_placing(access)).collect(),
         is_segmented: reader.indexing.contains(name) && has_neighbours(&loads),
+        is_lock: reader.locks.contains(name),
         sentinels: reader
             .sentinels
             .iter()

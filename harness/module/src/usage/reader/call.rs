@@ -118,8 +118,11 @@ impl Reader<'_> {
                 Polynomial::default()
             }
             _ if name.starts_with("atomic_") && of_language => {
-                self.record_access(argument("pointer", 0), true, call);
+                let tensor = self.record_access(argument("pointer", 0), true, call);
                 self.record_access(argument("pointer", 0), false, call);
+                if name == "atomic_cas" {
+                    self.locks.extend(tensor);
+                }
                 self.read_other_arguments(call, 1);
                 build_unknown(name.to_owned(), &[])
             }
