@@ -132,7 +132,7 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
 /// against the usual ones.
 fn find_launched(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunches> {
     let first = match find_hosted(subject, draft, FUEL) {
-        Ok(survey) => return Ok(survey),
+        Ok(survey) => return Ok(drop_broken_sequences(subject, draft, survey)),
         Err(why) => why,
     };
     let mut choice = InputChoice::default();
@@ -141,11 +141,20 @@ fn find_launched(subject: &Subject, draft: &Draft) -> Result<Survey, UnusedLaunc
         choice = next;
         let fuel = if choice.is_small { FUEL_OF_USED } else { FUEL };
         match find_hosted(subject, &draft.choose_inputs(choice), fuel) {
-            Ok(survey) => return Ok(survey),
+            Ok(survey) => return Ok(drop_broken_sequences(subject, draft, survey)),
             Err(why) => next = why.choose_inputs(choice),
         }
     }
     Err(first)
+}
+
+/// Drops the launches after others if these fail: they are judged with their own kernels.
+fn drop_broken_sequences(subject: &Subject, draft: &Draft, mut survey: Survey) -> Survey {
+    let fitter = Fitter::new(subject, draft, survey.version);
+    survey
+        .attempts
+        .retain(|attempt| attempt.change != Change::Sequence || fitter.is_sequence(&attempt.text));
+    survey
 }
 
 /// Why the launches of a kernel's launcher are not used.
@@ -371,8 +380,13 @@ fn find_assumed(subject: &Subject, draft: &Draft, fuel: u64) -> Result<Survey, U
         let fitter = Fitter::with_fuel(subject, draft, version, fuel);
         let rate = |tried: &Attempt| fitter.rate(fitter.try_text(&tried.text));
         let is_finished = |tried: &Attempt| rate(tried).stage == Stage::Finished;
+        let alone = all
+            .attempts
+            .iter()
+            .filter(|tried| tried.change != Change::Sequence);
+        let alone: Vec<Attempt> = alone.cloned().collect();
         let survey = Survey {
-            attempts: drop_unfit(&all.attempts, is_finished),
+            attempts: drop_unfit(&alone, is_finished),
             ..all.clone()
         };
         let (first, others) = survey
@@ -645,6 +659,23 @@ impl<'a> Fitter<'a> {
         let case = resolve_sparse(&self.build_corpus(text), PLAIN)?;
         let outcome = self.run(&case)?;
         Some((case, outcome))
+    }
+
+    /// Whether the launches of a case file before its last one finish without a remark, and it is the last one that fails, if one does.
+    fn is_sequence(&self, text: &str) -> bool {
+        let Some(case) = self.resolve(text) else {
+            return false;
+        };
+        let last = case.launches.len().saturating_sub(1);
+        let is_judged = match self.run(&case) {
+            Some(Outcome::Finished(_)) => true,
+            Some(Outcome::Trapped(_, complaint)) => complaint.launch == Some(last),
+            _ => false,
+        };
+        let mut before = case;
+        before.launches.truncate(last);
+        let is_clean = |outcome| matches!(outcome, Outcome::Finished(finished) if finished.remark.is_none());
+        is_judged && self.run(&before).is_some_and(is_clean)
     }
 
     /// The case of a case file.

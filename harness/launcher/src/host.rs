@@ -75,6 +75,8 @@ pub enum Change {
     TransposedInput,
     /// All indices are equal that the kernel loads.
     EqualIndices,
+    /// The launches are made that the launcher makes before it: they store what it loads.
+    Sequence,
     /// All sizes of a launcher's inputs are others. Such a launch shows relations of sizes, and is not executed.
     AllSizes,
 }

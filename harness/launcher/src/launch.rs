@@ -6,7 +6,7 @@ use ruff_python_ast as ast;
 
 use super::arguments::Arguments;
 use super::host::Origin;
-use super::launched::{Bindings, Launched, LaunchedStorage, list_sentinels};
+use super::launched::{Bindings, Launched, LaunchedStorage, Stage, Written, list_sentinels};
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
@@ -16,13 +16,16 @@ use crate::skeleton::guess_of;
 use cerith_module::excerpt::{is_autotune, is_heuristics, strip_arguments};
 use cerith_module::kernel::{Function, ParameterKind};
 use cerith_module::usage::polynomial::Extent;
-use cerith_module::usage::{Flags, Usage};
+use cerith_module::usage::{Flags, TensorUse, Usage};
 
 /// The beginning of an assumption about the values in a tensor.
 pub const ELEMENTS_OF: &str = "the elements of ";
 
 /// Names the assumption of a launch whose number of programs depends on a guessed number.
 pub const THE_GRID: &str = "the grid";
+
+/// Maximum number of launches that are made before another one.
+const MAX_STAGES: usize = 6;
 
 /// Begins what is assumed of a launcher that other functions call: how they call it.
 pub(super) const CALLERS_OF: &str = "the callers of ";
@@ -59,6 +62,7 @@ impl<'a> Machine<'a> {
         let name = def.name.as_str();
         let module = self.module;
         let (Some(function), Some(usage)) = (module.function(name), module.usage(name)) else {
+            self.is_repeatable = false;
             return Ok(Value::unknown(format!(
                 "a launch of `{name}`, which is not in the file"
             )));
@@ -82,17 +86,19 @@ impl<'a> Machine<'a> {
         if self.doubts > 0 {
             self.assume_written(&usage, &bindings);
         }
+        reasons.extend(missing(function, &bindings));
+        let is_written = is_target || self.is_repeatable && self.stages.len() < MAX_STAGES;
+        let written = if reasons.is_empty() && is_written {
+            write::write(self, function, &usage, &bindings)
+        } else {
+            Err(reasons)
+        };
         if is_target {
             let host = self.functions.last().cloned().unwrap_or_default();
-            reasons.extend(missing(function, &bindings));
-            let written = if reasons.is_empty() {
-                write::write(self, function, &usage, &bindings)
-            } else {
-                Err(reasons)
-            };
-            match written {
+            match &written {
                 Ok(written) => {
-                    let tensors = written.storages.into_iter().map(|(name, at)| {
+                    let tensors = written.storages.iter().map(|(name, at)| {
+                        let (name, at) = (name.clone(), *at);
                         let origin = self.storages.get(at).map_or(Origin::Filled, Origin::from_storage);
                         let mut placed = usage.tensors.iter().filter(|tensor| tensor.is_placed());
                         let is_placed = placed.any(
@@ -119,9 +125,10 @@ impl<'a> Machine<'a> {
                         host,
                         line,
                         programs: grid.fold(1, i64::saturating_mul),
-                        text: written.text,
+                        text: written.render(&module.target()),
+                        sequence: self.render_sequence(written, &usage, &bindings),
                         tensors,
-                        divided: written.divided,
+                        divided: written.divided.clone(),
                         roomy: self.roomy.clone(),
                         fitted: self.list_fitted(&bindings),
                         measured: self.list_measured(&usage, &bindings, !assumed.is_empty()),
@@ -130,19 +137,42 @@ impl<'a> Machine<'a> {
                 }
                 Err(reasons) => self
                     .unknown
-                    .extend(reasons.into_iter().map(|reason| (line, reason))),
+                    .extend(reasons.iter().map(|reason| (line, reason.clone()))),
             }
         }
+        let mut stored = BTreeSet::new();
         for (name, value) in &bindings.values {
             let (Value::Tensor(tensor) | Value::Descriptor(tensor, _)) = value else {
                 continue;
             };
             let known = usage.tensors.iter().find(|tensor| tensor.name == *name);
             if known.is_none_or(|known| known.written) {
-                self.change(tensor.storage, Fill::Computed);
+                stored.insert(tensor.storage);
+                self.fill(tensor.storage, Fill::Computed);
             }
         }
+        self.is_repeatable &= self.doubts == 0 && written.is_ok();
+        if let Ok(written) = written {
+            self.stages.push(Stage {
+                kernel: function.name.clone(),
+                written,
+                stored,
+            });
+        }
         Ok(Value::NONE)
+    }
+
+    /// A launch with those before it, if one stores what it loads.
+    fn render_sequence(&self, written: &Written, usage: &Usage, bindings: &Bindings<'a>) -> Option<String> {
+        let is_loaded = |tensor: &&TensorUse| tensor.read;
+        let loaded = usage.tensors.iter().filter(is_loaded);
+        let mut loaded = loaded.filter_map(|tensor| match bindings.get(&tensor.name) {
+            Some(Value::Tensor(tensor)) => Some(tensor.storage),
+            _ => None,
+        });
+        let is_stored = |storage| self.stages.iter().any(|stage| stage.stored.contains(&storage));
+        let is_sequence = self.is_repeatable && self.doubts == 0 && loaded.any(is_stored);
+        is_sequence.then(|| written.render_after(&self.module.target(), &self.stages))?
     }
 
     /// Notes the sizes that loops of a kernel cut into blocks.

@@ -14,6 +14,8 @@ pub(super) struct Launched {
     pub programs: i64,
     /// The case file after its first line.
     pub text: String,
+    /// As `text`, with the launches before it: they store what it loads.
+    pub sequence: Option<String>,
     /// Its storages.
     pub tensors: Vec<LaunchedStorage>,
     /// Storages whose number of elements nothing decides.
@@ -37,6 +39,65 @@ pub(super) struct LaunchedStorage {
     pub origin: Origin,
     /// Whether the contents of other tensors place the elements that the kernel accesses.
     pub is_placed: bool,
+}
+
+/// The parts of a case file with one launch.
+pub(super) struct Written {
+    /// The name of each storage, with its index in [`Machine::storages`].
+    pub storages: Vec<(String, usize)>,
+    /// The text of each storage.
+    pub lines: Vec<String>,
+    /// The text of the launch.
+    pub launch: String,
+    /// The storages of tensors whose rows segments divide: the last one ends at the last row.
+    pub divided: Vec<usize>,
+}
+
+impl Written {
+    /// The case file of a kernel without its `about` line.
+    pub fn render(&self, kernel: &str) -> String {
+        render(kernel, &self.lines, &[format!("  - {}", self.launch)])
+    }
+
+    /// A case file with other launches before this one, without its `about` line. `None` if a storage has several names, or a name
+    /// several storages.
+    pub fn render_after(&self, kernel: &str, stages: &[Stage]) -> Option<String> {
+        let mut known: Vec<(&String, usize)> = Vec::new();
+        let mut lines = Vec::new();
+        for written in stages.iter().map(|stage| &stage.written).chain([self]) {
+            for ((name, storage), line) in written.storages.iter().zip(&written.lines) {
+                match known.iter().find(|(one, at)| *one == name || at == storage) {
+                    Some(found) if *found != (name, *storage) => return None,
+                    Some(_) => {}
+                    None => {
+                        known.push((name, *storage));
+                        lines.push(line.clone());
+                    }
+                }
+            }
+        }
+        let mut launches: Vec<String> = stages
+            .iter()
+            .map(|stage| format!("  - kernel: {}\n    {}", stage.kernel, stage.written.launch))
+            .collect();
+        launches.push(format!("  - {}", self.launch));
+        Some(render(kernel, &lines, &launches))
+    }
+}
+
+fn render(kernel: &str, storages: &[String], launches: &[String]) -> String {
+    let (storages, launches) = (storages.concat(), launches.concat());
+    format!("kernel: {kernel}\nstorages:\n{storages}launches:\n{launches}")
+}
+
+/// A launch that the same evaluation reached before others.
+pub(super) struct Stage {
+    /// The kernel.
+    pub kernel: String,
+    /// Its parts of a case file.
+    pub written: Written,
+    /// The storages that it stores to.
+    pub stored: BTreeSet<usize>,
 }
 
 /// The arguments of a launch, by parameter.

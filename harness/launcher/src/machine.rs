@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ruff_python_ast::Expr;
 
 use super::arguments::Arguments;
-use super::launched::Launched;
+use super::launched::{Launched, Stage};
 use super::module::HostModule;
 use super::plan::{Kind, Layout, PADDING, Plan, Scalar};
 use super::tensor::{Fill, Storage, Tensor, dense, product};
@@ -84,6 +84,10 @@ pub(super) struct Machine<'a> {
     pub plan: Plan,
     pub storages: Vec<Storage>,
     pub launches: Vec<Launched>,
+    /// The launches so far, of every kernel.
+    pub stages: Vec<Stage>,
+    /// Whether these launches are all, and nothing else has changed what they store: case files can repeat them.
+    pub is_repeatable: bool,
     /// Conditions that the running statement is under.
     pub conditions: Vec<Condition<'a>>,
     /// Conditions that kept the evaluation from launches.
@@ -152,6 +156,8 @@ impl<'a> Machine<'a> {
             plan,
             storages: Vec::new(),
             launches: Vec::new(),
+            stages: Vec::new(),
+            is_repeatable: true,
             conditions: Vec::new(),
             missed: Vec::new(),
             turned_orders: Vec::new(),
@@ -474,8 +480,15 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
-    /// Notes that a tensor's elements have changed.
+    /// Notes that a tensor's elements have changed, not by a launch.
     pub fn change(&mut self, storage: usize, fill: Fill) {
+        let has_storage = |stage: &Stage| stage.written.storages.iter().any(|(_, at)| *at == storage);
+        self.is_repeatable &= !self.stages.iter().any(has_storage);
+        self.fill(storage, fill);
+    }
+
+    /// Sets the content of a storage, as far as it is known.
+    pub fn fill(&mut self, storage: usize, fill: Fill) {
         self.known_elements.remove(&storage);
         if let Some(storage) = self.storages.get_mut(storage) {
             storage.fill = fill;

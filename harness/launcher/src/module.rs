@@ -182,6 +182,11 @@ impl<'a> HostModule<'a> {
         Some(read_usage(self.library, MODULE, self.function(name)?, flags))
     }
 
+    /// The kernel whose launches are read, as case files name it.
+    pub fn target(&self) -> String {
+        format!("{}:{}", self.path, self.kernel)
+    }
+
     /// Whether a kernel is the one whose launches are read.
     pub fn is_target(&self, def: &ast::StmtFunctionDef) -> bool {
         self.kernel.rsplit('.').next() == Some(def.name.as_str())

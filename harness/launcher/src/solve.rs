@@ -25,6 +25,9 @@ const MAX_ORDERS: usize = 6;
 /// Maximum number of elements of all inputs.
 const MAX_ELEMENTS: i64 = 1 << 18;
 
+/// Maximum number of launches of a launcher that are also made after those before them.
+const MAX_SEQUENCES: usize = 8;
+
 /// A block of this size is passed more than once, even by small inputs.
 const SMALL_BLOCK: i64 = 64;
 
@@ -174,10 +177,9 @@ impl<'a> Solver<'a> {
             };
             let host = &launched.host;
             let about = format!("{host}, line {}: {what}", launched.line).replace(['"', '\\', '{', '}'], "'");
-            let text = format!("about: \"{about}\"\n{}", launched.text);
-            if found.iter().any(|known| is_same_launch(&known.text, &text)) {
-                continue;
-            }
+            let about = format!("about: \"{about}\"\n");
+            let text = format!("{about}{}", launched.text);
+            let after = format!("{what} after those before it");
             let tensors = launched.tensors.iter().filter_map(|tensor| {
                 let storage = machine.storages.get(tensor.index)?;
                 Some(HostTensor {
@@ -196,7 +198,7 @@ impl<'a> Solver<'a> {
                         .map(|input| input.name.clone()),
                 })
             });
-            found.push(HostLaunch {
+            let launch = HostLaunch {
                 host: host.clone(),
                 line: launched.line,
                 variant,
@@ -214,7 +216,28 @@ impl<'a> Solver<'a> {
                             .then(|| format!("{CALLERS_OF}`{}`", self.root.name())),
                     )
                     .collect(),
+            };
+            let is_new = |found: &[HostLaunch], launch: &HostLaunch| {
+                !found
+                    .iter()
+                    .any(|known| is_same_launch(&known.text, &launch.text))
+            };
+            let sequence = launched.sequence.as_ref();
+            // Other dtypes and layouts change little about which elements are stored.
+            let is_sized = change == Change::InputSize || launch.variant.is_empty();
+            let has_room =
+                is_sized && found.iter().filter(|one| one.change == Change::Sequence).count() < MAX_SEQUENCES;
+            let sequence = sequence.filter(|_| has_room).map(|sequence| HostLaunch {
+                variant: after,
+                change: Change::Sequence,
+                text: format!("{about}{sequence}"),
+                ..launch.clone()
             });
+            for one in std::iter::once(launch).chain(sequence) {
+                if is_new(found, &one) {
+                    found.push(one);
+                }
+            }
         }
     }
 

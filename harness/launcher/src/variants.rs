@@ -82,7 +82,13 @@ fn vary_sizes(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
         .iter()
         .filter_map(|(size, limit)| exceed_limit(plan, *size, *limit))
         .collect();
-    for nth in 0..4 {
+    let has_sequences = base.launches.iter().any(|launched| launched.sequence.is_some());
+    let order: &[u32] = if has_sequences {
+        &[0, 4, 1, 2, 3]
+    } else {
+        &[0, 1, 2, 3]
+    };
+    for &nth in order {
         for size in plan.used_sizes() {
             // The launcher does not read this size, so only the kernel limits its other values.
             if !is_read(base, size) {
@@ -96,6 +102,9 @@ fn vary_sizes(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
                 (0, None) => enlarge_size(base, size, now, divisor),
                 (1, _) => 1,
                 (2, _) => 64,
+                // Three blocks, as partial results of a first kernel: buffers for these have a power of two elements.
+                (4, Some(cut)) => (2 * cut.block + 7) * cut.factor,
+                (4, None) => continue,
                 (_, Some(cut)) => 2 * cut.block * cut.factor,
                 (_, None) => 16,
             };

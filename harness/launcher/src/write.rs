@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::builtin::write_float;
-use super::launched::{Bindings, list_sentinels};
+use super::launched::{Bindings, Written, list_sentinels};
 use super::machine::Machine;
 use super::tensor::{Fill, Storage, Tensor, product};
 use super::value::{Source, Value};
@@ -17,16 +17,7 @@ const MAX_ELEMENTS: i64 = 1 << 20;
 /// Launch options that a case file can set.
 const OPTIONS: [&str; 3] = ["num_warps", "num_stages", "num_ctas"];
 
-/// A case file.
-pub(super) struct Written {
-    pub text: String,
-    /// The name of each storage, with its index in [`Machine::storages`].
-    pub storages: Vec<(String, usize)>,
-    /// The storages of tensors whose rows segments divide: the last one ends at the last row.
-    pub divided: Vec<usize>,
-}
-
-/// Writes a launch without its `about` line, or returns the reason why it can't be written.
+/// Writes a launch, or returns the reason why it can't be written. or returns the reason why it can't be written.
 pub(super) fn write(
     machine: &Machine<'_>,
     function: &Function,
@@ -100,10 +91,7 @@ pub(super) fn write(
     if !problems.is_empty() {
         return Err(problems);
     }
-    let mut text = format!(
-        "kernel: {}:{}\nstorages:\n",
-        machine.module.path, machine.module.kernel
-    );
+    let mut lines = Vec::new();
     let mut divided = Vec::new();
     for (nth, (name, at, storage)) in storages.iter().enumerate() {
         let segments = list_segments((*at, storage), &tensors, usage);
@@ -134,14 +122,13 @@ pub(super) fn write(
             |elements| list(&elements),
         );
         let shape = list(&storage.shape);
-        let _ = writeln!(
-            text,
-            "  {name}: {{ dtype: {}, shape: {shape}, fill: {fill} }}",
-            storage.dtype.name
-        );
+        let dtype = storage.dtype.name;
+        lines.push(format!(
+            "  {name}: {{ dtype: {dtype}, shape: {shape}, fill: {fill} }}\n"
+        ));
     }
     let grid: Vec<i64> = bindings.grid.iter().map(|one| one.value).collect();
-    let _ = write!(text, "launches:\n  - grid: {}\n    args:{args}\n", list(&grid));
+    let mut launch = format!("grid: {}\n    args:{args}\n", list(&grid));
     let options = bindings.options.iter().filter_map(|(name, value)| {
         let number = value.number()?.value;
         let is_power = (1..=32).contains(&number) && (name == "num_stages" || number.count_ones() == 1);
@@ -149,10 +136,11 @@ pub(super) fn write(
     });
     let options: Vec<String> = options.collect();
     if !options.is_empty() {
-        let _ = writeln!(text, "    options: {{ {} }}", options.join(", "));
+        let _ = writeln!(launch, "    options: {{ {} }}", options.join(", "));
     }
     Ok(Written {
-        text,
+        lines,
+        launch,
         storages: storages.into_iter().map(|(name, at, _)| (name, at)).collect(),
         divided,
     })

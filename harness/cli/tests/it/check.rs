@@ -599,6 +599,32 @@ fn ignored_indices_need_no_launcher() {
     );
 }
 
+/// A kernel gets what the launcher's earlier kernels store, and elements that they leave out have no value.
+#[test]
+fn kernels_load_what_earlier_kernels_store() {
+    let right = read_data("stages.py");
+    let folder = place(&[("stages.py", &right)]);
+    let summary = "2 kernels: 0 with findings, 2 with nothing found, 0 not judged, 0 not tried";
+    check(&folder, &["stages.py"]).assert_ends(0, &["launched as `row_sums` launches it"], &[summary]);
+    for (from, to) in [
+        ("part < count", "part < PARTS"),
+        ("cols, width, BLOCK", "cols, count, BLOCK"),
+        ("count, width, PARTS=width", "width, width, PARTS=width"),
+    ] {
+        let wrong = right.replace(from, to);
+        assert_ne!(wrong, right);
+        check(&place(&[("stages.py", &wrong)]), &["stages.py"]).assert_ends(
+            1,
+            &[
+                "stages.py:sum_parts  11 launches: nothing found",
+                "error[uninitialised-read]: load",
+                "x[33, 71] after those before it",
+            ],
+            &[],
+        );
+    }
+}
+
 /// No program holds a lock before the launch.
 #[test]
 fn locks_are_free_at_first() {
