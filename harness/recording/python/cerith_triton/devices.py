@@ -6,9 +6,12 @@ GPU's: its launches are executed on the CPU. Tensors that nothing wrote are note
 
 from __future__ import annotations
 
+import _thread
 import contextlib
+import functools
+import threading
 from types import SimpleNamespace
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Protocol
 
 from . import arguments
 
@@ -26,6 +29,9 @@ _PROPERTIES = SimpleNamespace(
 )
 
 
+# Functions that start threads, as `threading` imports them.
+_THREAD_STARTS = ("_start_new_thread", "_start_joinable_thread")
+
 # Functions of torch that run the `backward` of others.
 _BACKWARD = ("backward", "grad")
 
@@ -41,8 +47,18 @@ _STREAM = SimpleNamespace(
     wait_stream=lambda _stream: None,
 )
 
-Observe = Callable[[Any, Any, Any, Any], None]
-"""Gets functions of torch, with arguments, keyword arguments and results."""
+
+class Observer(Protocol):
+    """Gets functions and operators of torch, with arguments, keyword arguments and results."""
+
+    def begin_call(self, function: Any, args: Any, kwargs: Any) -> None:
+        """Gets a function before it runs."""
+
+    def end_call(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Gets a function after it has run."""
+
+    def record_operator(self, operator: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Gets an operator, of a function or of compiled code."""
 
 
 def _has_gpu() -> bool:
@@ -51,9 +67,10 @@ def _has_gpu() -> bool:
 
 
 @contextlib.contextmanager
-def watch_torch(note_empty: Callable[[Any], None], observe: Observe | None = None) -> Iterator[None]:
+def watch_torch(note_empty: Callable[[Any], None], observer: Observer | None = None) -> Iterator[None]:
     """A context for a launcher, if this process has torch: `note_empty` is called with each new tensor that
-    nothing wrote, and `observe` with each call of torch. Without a GPU, the CPU takes its place."""
+    nothing wrote, and `observer` gets each call of torch, in threads too. Without a GPU, the CPU takes its
+    place."""
     torch = arguments.torch_of()
     if torch is None:
         yield
@@ -75,14 +92,78 @@ def watch_torch(note_empty: Callable[[Any], None], observe: Observe | None = Non
     try:
         for name in before:
             setattr(torch.cuda, name, answers[name])
-        with _make_mode(torch, on_cpu, note_empty, observe):
-            yield
+        if observer is None:
+            with _make_mode(torch, on_cpu, note_empty, None):
+                yield
+        else:
+            modes = functools.partial(_enter_modes, torch, on_cpu, note_empty, observer)
+            with modes(), _watch_threads(modes):
+                yield
     finally:
         for name, function in before.items():
             setattr(torch.cuda, name, function)
 
 
-def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None], observe: Observe | None) -> Any:
+@contextlib.contextmanager
+def _enter_modes(
+    torch: Any, on_cpu: bool, note_empty: Callable[[Any], None], observer: Observer
+) -> Iterator[None]:
+    """A context in which this thread is observed."""
+    with _make_mode(torch, on_cpu, note_empty, observer), _make_operator_mode(torch, observer):
+        yield
+
+
+def _make_operator_mode(torch: Any, observer: Observer) -> Any:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class OperatorMode(TorchDispatchMode):  # type: ignore[misc]
+        """Shows operators that no function of Python calls."""
+
+        def __torch_dispatch__(
+            self, operator: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            result = operator(*args, **(kwargs or {}))
+            # The observer's own functions are not the launcher's.
+            with torch._C.DisableTorchFunction():
+                observer.record_operator(operator, args, kwargs or {}, result)
+            return result
+
+    return OperatorMode()
+
+
+@contextlib.contextmanager
+def _watch_threads(watch: Callable[[], contextlib.AbstractContextManager[None]]) -> Iterator[None]:
+    """A context in which new threads run in a context too. Torch's modes are those of one thread."""
+    places = [
+        (module, name)
+        for module in (_thread, threading)
+        for name in ("start_new_thread", "start_joinable_thread", *_THREAD_STARTS)
+        if hasattr(module, name)
+    ]
+    before = [getattr(module, name) for module, name in places]
+
+    def wrap(start: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(start)
+        def start_watched(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            @functools.wraps(function)
+            def run_watched(*given: Any, **named: Any) -> Any:
+                with watch():
+                    return function(*given, **named)
+
+            return start(run_watched, *args, **kwargs)
+
+        return start_watched
+
+    try:
+        for (module, name), start in zip(places, before):
+            setattr(module, name, wrap(start))
+        yield
+    finally:
+        for (module, name), start in zip(places, before):
+            setattr(module, name, start)
+
+
+def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None], observer: Observer | None) -> Any:
     from torch.overrides import TorchFunctionMode
 
     class LauncherMode(TorchFunctionMode):  # type: ignore[misc]
@@ -102,12 +183,14 @@ def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None], obse
                     args = tuple(torch.device("cpu") if _is_gpu(one) else one for one in args)
                 if _is_gpu(given.get("device")):
                     given = {**given, "device": "cpu"}
+            if observer is not None:
+                observer.begin_call(function, args, given)
             with self._enter_backward() if name in _BACKWARD else contextlib.nullcontext():
                 result = function(*args, **given)
             if name in _EMPTY and given.get("out") is None and isinstance(result, torch.Tensor):
                 note_empty(result)
-            if observe is not None:
-                observe(function, args, given, result)
+            if observer is not None:
+                observer.end_call(function, args, given, result)
             return result
 
         @contextlib.contextmanager
@@ -116,7 +199,7 @@ def _make_mode(torch: Any, on_cpu: bool, note_empty: Callable[[Any], None], obse
             engine = torch.autograd.Variable._execution_engine
 
             def run_backward(*args: Any, **kwargs: Any) -> Any:
-                with _make_mode(torch, on_cpu, note_empty, observe):
+                with _make_mode(torch, on_cpu, note_empty, observer):
                     return engine.run_backward(*args, **kwargs)
 
             torch.autograd.Variable._execution_engine = SimpleNamespace(run_backward=run_backward)

@@ -251,6 +251,10 @@ class Oracle:
         storage = ArrayTensor(tensor) if isinstance(tensor, np.ndarray) else tensor
         return self._written.get(int(storage.untyped_storage().data_ptr()))
 
+    def list_written(self) -> list[int]:
+        """The addresses of storages that launches wrote."""
+        return [address for address, one in self._written.items() if one.changed]
+
     @property
     def changed_anything(self) -> bool:
         """Whether some launch changed some storage."""

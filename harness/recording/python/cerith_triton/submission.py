@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import gc
 import importlib.util
+import itertools
 import math
 import os
 import signal
@@ -103,11 +104,11 @@ class _Run:
         self._path = path
         self._entry = str(run["entry"])
         self._is_model = run["form"] == "kernelbench"
-        self._watch = Watch(path)
+        self._decisions = Decisions(path, self._is_written)
+        self._watch = Watch(path, self._decisions.note)
         # The submission may replace methods of classes.
         self._list_suspicions = self._watch.list_suspicions
         self._oracle = Oracle(Path(tempfile.mkdtemp()))
-        self._decisions = Decisions(path, self._is_written)
         self._first_launch = 0
         self._models: dict[str, Any] = {}
         # Storages of inputs by file and size. A later call finds other data at the same addresses.
@@ -146,9 +147,9 @@ class _Run:
     @contextlib.contextmanager
     def _launching(self) -> Iterator[None]:
         """A context in which launches are executed by the judge."""
-        oracle, torch, observe = self._oracle, arguments.torch_of(), self._decisions.record_call
+        oracle, torch = self._oracle, arguments.torch_of()
         grad = contextlib.nullcontext() if torch is None else torch.no_grad()
-        with oracle, watch_torch(oracle.note_empty, observe), watch_empty(oracle.note_empty), grad:
+        with oracle, watch_torch(oracle.note_empty, self._decisions), watch_empty(oracle.note_empty), grad:
             yield
 
     def _is_written(self, tensor: Any) -> bool:
@@ -173,6 +174,8 @@ class _Run:
         init = inputs.build_all(call["init"])
         state = {one["name"]: inputs.build_tensor(one["tensor"], one["name"]) for one in call["state"]}
         self._oracle.configuration = _choose_configuration(call)
+        self._decisions.note_inputs(inputs.list_addresses())
+        inputs.keep_layouts([args, kwargs])
         with self._launching():
             if self._is_model:
                 # A model that was made with the same arguments is used again.
@@ -181,7 +184,9 @@ class _Run:
                     self._models[key] = entry(*init)
                 entry = self._models[key]
                 inputs.parameters = _set_state(entry, state)
-            return entry(*args, **kwargs)
+            result = entry(*args, **kwargs)
+        self._decisions.check_shared(self._oracle.list_written())
+        return result
 
     def _report(self, error: BaseException) -> None:
         """Reports an exception that ended a call."""
@@ -270,6 +275,17 @@ class _Inputs:
         self._names: dict[str, str] = {}
         self.parameters: list[tuple[str, Any, Array]] = []
         """Parameters of the model: name, tensor, and bits as they were given."""
+        self._arguments: list[Any] = []
+        self._layouts: list[tuple[Any, str]] = []
+
+    def keep_layouts(self, values: list[Any]) -> None:
+        """Keeps the lists and tensors among arguments as they are now, to find changes."""
+        self._arguments = values
+        self._layouts = _list_layouts(values)
+
+    def list_addresses(self) -> list[int]:
+        """The addresses of the storages."""
+        return [int(storage.data_ptr()) for storage in self._storages.values()]
 
     def build_all(self, values: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Values in order."""
@@ -348,7 +364,16 @@ class _Inputs:
             now = arguments.read_bits(parameter)
             if now.shape != bits.shape or (now != bits).any():
                 changed.append(name)
+        now_there = _list_layouts(self._arguments)
+        for before, after in itertools.zip_longest(self._layouts, now_there, fillvalue=(None, "")):
+            if before[0] is not after[0] or before[1] != after[1]:
+                changed.append(self._find_name(before[0]))
+                break
         return changed
+
+    def _find_name(self, tensor: Any) -> str:
+        name = self.find(tensor) if arguments.is_tensor(tensor) else None
+        return name or "an argument"
 
 
 def _choose_configuration(call: Mapping[str, Any]) -> int:
@@ -368,6 +393,21 @@ def _choose_configuration(call: Mapping[str, Any]) -> int:
 
     visit([call["args"], call["kwargs"]])
     return zlib.crc32(repr(sizes).encode())
+
+
+def _list_layouts(value: Any) -> list[tuple[Any, str]]:
+    """The lists and tensors in a value with their layouts: a submission may give a tensor other memory."""
+    if isinstance(value, (list, tuple, dict)):
+        items = list(value.values()) if isinstance(value, dict) else list(value)
+        found: list[tuple[Any, str]] = [(value, f"{type(value).__name__} of {len(items)}")]
+        return found + [layout for one in items for layout in _list_layouts(one)]
+    if not arguments.is_tensor(value):
+        return []
+    try:
+        where = (int(value.untyped_storage().data_ptr()), int(value.storage_offset()))
+    except (RuntimeError, NotImplementedError):
+        return [(value, "no memory")]
+    return [(value, f"{where} {value.dtype} {tuple(value.shape)} {tuple(value.stride())}")]
 
 
 def _view_bytes(storage: Any) -> Any:

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 from .arguments import is_torch, torch_of
 
@@ -98,6 +98,26 @@ _EVENTS: dict[str, tuple[str, str, bool]] = {
     "os.listdir": ("reference-read", "it lists a folder", False),
     "os.scandir": ("reference-read", "it lists a folder", False),
 }
+_BY_ADDRESS = ("library-call", "it accesses memory by an address", False)
+# Modules and names that access memory by its address, and contexts that hide calls from the judge.
+_MEMORY_MODULES = ("_ctypes", "cffi", "ctypes", "mmap")
+_MEMORY_NAMES = (
+    "__array_interface__",
+    "__array_struct__",
+    "_construct_storage_from_data_pointer",
+    "_to_dlpack",
+    "ctypes",
+    "ctypeslib",
+    "to_dlpack",
+)
+_HIDING = (
+    "DisableTorchFunction",
+    "DisableTorchDispatch",
+    "DispatchKeyGuard",
+    "_pop_mode",
+    "_pop_torch_",
+    "_disable_current_modes",
+)
 _WALKERS = ("walk_tb", "walk_stack")
 _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _WITH_PATH = ("open", "os.listdir", "os.scandir")
@@ -106,9 +126,11 @@ _WITH_PATH = ("open", "os.listdir", "os.scandir")
 class Watch:
     """Watches this process while a submission runs in it."""
 
-    def __init__(self, path: str) -> None:
-        """`path` is the submission's file."""
+    def __init__(self, path: str, note_read: Callable[[str, int | None], None] | None = None) -> None:
+        """`path` is the submission's file. `note_read` gets reads of data that torch doesn't show: the module
+        that reads, and the line."""
         self._path = path
+        self._note_read = note_read
         self._found: dict[Suspicion, None] = {}
         self._inside = threading.local()
         self._before = {name: _list_functions(name, owner) for name, owner in _list_owners()}
@@ -123,6 +145,8 @@ class Watch:
         """Listens to Python's audit events, for the rest of this process."""
         for suspicion in _scan(self._tree):
             self._add(suspicion)
+        for module, line in _find_memory_access(self._tree):
+            self._add_read(module, line)
         sys.addaudithook(self._hear)
 
     def list_suspicions(self) -> list[dict[str, Any]]:
@@ -144,11 +168,17 @@ class Watch:
         """Suspects host code that reads values of the data by a function of torch."""
         self._add(Suspicion("library-call", f"it reads values of the data by `{function}`", line, False))
 
+    def _add_read(self, module: str, line: int | None) -> None:
+        self.note_decision(module, line)
+        if self._note_read is not None:
+            self._note_read(module, line)
+
     def _add(self, suspicion: Suspicion) -> None:
         self._found.setdefault(suspicion)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        known = _EVENTS.get(event)
+        by_address = event.partition(".")[0] == "ctypes"
+        known = _EVENTS.get(event, _BY_ADDRESS if by_address else None)
         if known is None or (event == "object.__getattr__" and arguments[1] not in _FRAMES):
             return
         if getattr(self._inside, "busy", False):
@@ -162,6 +192,8 @@ class Watch:
             if event in _WITH_PATH:
                 text = f"{text}: {str(arguments[0])[:_MAX_TEXT]}"
             self._add(Suspicion(kind, text, frame.f_lineno, refused and kind == "tampering"))
+            if by_address:
+                self._add_read("ctypes", frame.f_lineno)
         finally:
             self._inside.busy = False
         if refused:
@@ -177,7 +209,8 @@ class Watch:
             if file == self._path:
                 return frame
             passed = file.startswith("<") and not file.startswith("<frozen importlib")
-            library = not passed and ("site-packages" in file or "importlib" in file or "cerith_" in file)
+            library = not passed and _is_module(frame)
+            library &= "site-packages" in file or "importlib" in file or "cerith_" in file
             # These return frames to their callers.
             passed |= os.path.basename(file) == "inspect.py" or frame.f_code.co_name in _WALKERS
             if library or (direct and not passed):
@@ -279,6 +312,12 @@ class _Libraries:
         return function.__code__ in self._codes[file]
 
 
+def _is_module(frame: FrameType) -> bool:
+    """Whether a frame's code is that of a module. Others may have any name of a file."""
+    module = sys.modules.get(str(frame.f_globals.get("__name__")))
+    return module is not None and vars(module) is frame.f_globals
+
+
 def _list_codes(code: CodeType) -> Iterator[CodeType]:
     for one in code.co_consts:
         if isinstance(one, CodeType):
@@ -348,6 +387,23 @@ def _read_settings() -> dict[str, Any]:
     }
 
 
+def _find_memory_access(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """The modules and names that access memory by an address, with their lines. Not all of it is audited."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [one.name.partition(".")[0] for one in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [str(node.module).partition(".")[0], *(one.name for one in node.names)]
+        elif isinstance(node, (ast.Attribute, ast.Name, ast.Constant)):
+            text = getattr(node, "attr", getattr(node, "id", getattr(node, "value", None)))
+            names = [text] if isinstance(text, str) else []
+        else:
+            continue
+        for name in names:
+            if name in _MEMORY_NAMES or (name in _MEMORY_MODULES and not isinstance(node, ast.Constant)):
+                yield name, getattr(node, "lineno", 0)
+
+
 def _parse(path: str) -> ast.AST:
     try:
         with open(path, encoding="utf-8") as file:
@@ -360,7 +416,8 @@ def _scan(tree: ast.AST) -> Iterator[Suspicion]:
     """Searches of a submission that no audit event shows."""
     for node in ast.walk(tree):
         line = getattr(node, "lineno", None)
-        if "DisableTorchFunction" in str(getattr(node, "attr", getattr(node, "name", ""))):
+        named = str(getattr(node, "attr", getattr(node, "name", "")))
+        if any(text in named for text in _HIDING):
             yield Suspicion("tampering", "it hides calls of torch from the judge", line, True)
         if isinstance(node, ast.Attribute):
             owner = getattr(node.value, "id", "")

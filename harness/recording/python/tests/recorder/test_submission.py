@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from test_check import fake
 
-from cerith_triton import arguments, submission
+from cerith_triton import arguments, submission, suspicions
 from cerith_triton.decisions import Decisions
 from cerith_triton.devices import watch_torch
 from cerith_triton.inputs import Data
 from cerith_triton.oracle import Oracle
+from cerith_triton.suspicions import Watch
 from cerith_triton.task import kernelbench
 from cerith_triton.trials import Subject
 
@@ -119,6 +121,7 @@ except ValueError:
 """
 WATCHED = """
 import sys
+import threading
 from pathlib import Path
 import torch, triton
 from cerith_triton import outputs, submission
@@ -174,11 +177,14 @@ def find_decision(tmp_path: Path, text: str, written: Any = None) -> tuple[str, 
     """The first function that reads data in the function `run` of a submission, which gets a tensor."""
     path = str(tmp_path / "submission.py")
     decisions = Decisions(path, lambda one: one is written)
-    names: dict[str, Any] = {"torch": torch, "y": written}
+    loss = torch.nn.functional.triplet_margin_with_distance_loss
+    names: dict[str, Any] = {"torch": torch, "threading": threading, "loss": loss, "y": written}
     exec(compile(text, path, "exec"), names)  # noqa: S102
     given = torch.ones(4)
-    with watch_torch(lambda _one: None, decisions.record_call):
+    decisions.note_inputs([given.untyped_storage().data_ptr()])
+    with watch_torch(lambda _one: None, decisions):
         names["run"](given)
+    decisions.check_shared([] if written is None else [written.untyped_storage().data_ptr()])
     return decisions.found
 
 
@@ -191,11 +197,26 @@ def find_decision(tmp_path: Path, text: str, written: Any = None) -> tuple[str, 
         ("x.numpy()", "numpy"),
         ("torch.equal(x, x)", "equal"),
         ("bool((x > 0).any())", "__bool__"),
-        ("x[x > 0].shape, x.nonzero().shape", "nonzero"),
+        ("x.nonzero().shape", "nonzero"),
+        ("x[x > 0].shape", "index"),
+        ("torch.bincount(x.long()).shape", "bincount"),
+        ("torch.arange(x.max().long()).shape", "_local_scalar_dense"),
+        ("torch.zeros(9)[x.max().long()].storage_offset()", "_local_scalar_dense"),
+        ("torch.tensor_split(torch.zeros(9), x[:1].long())", "tensor_split"),
+        ("x.to_sparse()._nnz()", "_to_sparse"),
+        ("x.clone().apply_(lambda one: one)", "apply_"),
+        ("torch.ops.aten.item.default(x[0])", "item"),
+        ("torch.ops.aten.equal.default(x, x)", "equal"),
+        ("type('L', (list,), {})([x[0]]) and torch.stack(type('L', (list,), {})([x[0]])).item()", "item"),
+        ("torch.frombuffer(bytearray(16), dtype=torch.float32).copy_(x)", "copy_"),
+        ("a = torch.zeros(4); b = a.numpy(); a.copy_(x)", "copy_"),
+        ("exec(compile('x[0].item()', '/opt/cerith_triton/a.py', 'exec'), {'x': x})", "item"),
+        ("t = threading.Thread(target=lambda: x[0].item()); t.start(); t.join()", "item"),
         ("torch.ops.aten._local_scalar_dense(x[0])", "_local_scalar_dense"),
         ("exec('x[0].item()', {'x': x})", "item"),
         ("torch.zeros(1).copy_(x[:1]).item()", "item"),
         ("y.sum().item()", "item"),
+        ("loss(x, x, x, distance_function=lambda a, b: a * a.max().item())", "_local_scalar_dense"),
     ],
 )
 def test_values_of_data_are_not_read(tmp_path: Path, text: str, name: str) -> None:
@@ -203,10 +224,97 @@ def test_values_of_data_are_not_read(tmp_path: Path, text: str, name: str) -> No
     assert find_decision(tmp_path, f"def run(x):\n    {text}", written) == (name, 2)
 
 
+def test_memory_that_numpy_sees_is_not_written(tmp_path: Path) -> None:
+    written = torch.zeros(2)
+    path = str(tmp_path / "submission.py")
+    decisions = Decisions(path, lambda _one: False)
+    with watch_torch(lambda _one: None, decisions):
+        made = torch.zeros(2)
+        made.numpy()
+    decisions.check_shared([written.untyped_storage().data_ptr()])
+    assert decisions.found is None
+    decisions.check_shared([made.untyped_storage().data_ptr()])
+    assert decisions.found == ("numpy", None)
+
+
+def test_an_input_has_no_address_of_a_constant(tmp_path: Path) -> None:
+    decisions = Decisions(str(tmp_path), lambda _one: False)
+    with watch_torch(lambda _one: None, decisions):
+        made = torch.zeros(2)
+        made[0].item()
+        assert decisions.found is None
+        decisions.note_inputs([made.untyped_storage().data_ptr()])
+        made[0].item()
+    assert decisions.found is not None
+
+
+@pytest.mark.parametrize("name", ["_start_new_thread", "_start_joinable_thread"])
+def test_threads_are_started_as_before(name: str) -> None:
+    before = getattr(threading, name, None)
+    with watch_torch(lambda _one: None, Decisions("", lambda _one: False)):
+        thread = threading.Thread(target=lambda: None)
+        thread.start()
+        thread.join()
+    assert getattr(threading, name, None) is before
+
+
+MEMORY = [
+    "import ctypes",
+    "from ctypes import cast",
+    "import numpy as np\nnp.ctypeslib",
+    "class Holder:\n    def make(self):\n        self.__array_interface__ = {}",
+    "import torch\ntorch._C._to_dlpack",
+    "import sys\nsys.modules['ct' + 'ypes'].c_float.from_address",
+]
+
+
+@pytest.mark.parametrize("text", MEMORY)
+def test_memory_is_not_accessed_by_address(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "submission.py"
+    path.write_text(text, encoding="utf-8")
+    found: list[Any] = []
+    one = Watch(str(path), lambda *read: found.append(read))
+    for module, line in suspicions._find_memory_access(one._tree):
+        one._add_read(module, line)
+    # The last one is found by an audit event.
+    assert bool(found) is ("'ct'" not in text)
+
+
+def test_audited_access_by_address_is_found(tmp_path: Path) -> None:
+    text = "import sys\nc = sys.modules['ct' + 'ypes']\nc.c_float.from_address(id(c))"
+    assert any("by an address" in one for one in watch(tmp_path, text))
+
+
+CHANGES = {
+    "x.t_()": True,
+    "x.resize_(1)": True,
+    "x.data = torch.ones(2, 3)": True,
+    "x.set_(torch.ones(2, 3))": True,
+    "many.clear()": True,
+    "many[0] = torch.ones(2, 3)": True,
+    "x = x.t(); many = []": False,
+}
+
+
+@pytest.mark.parametrize(("text", "changes"), CHANGES.items())
+def test_layouts_of_arguments_stay(text: str, changes: bool) -> None:
+    content = bytes(24)
+    tensor = {"file": "a", "dtype": "float32", "shape": [2, 3], "strides": [3, 1], "offset": 0}
+    inputs = submission._Inputs([{"name": "a", "bytes": 24}], memoryview(content), {})
+    x = inputs.build_tensor(tensor, "x")
+    many = [inputs.build_tensor(tensor, "x")]
+    inputs.keep_layouts([[x, many], {}])
+    exec(text, {"torch": torch, "x": x, "many": many})  # noqa: S102
+    assert bool(inputs.list_changed()) is changes
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "torch.tensor(0.5).item(), float(torch.arange(4).max())",
+        "a = torch.full((4,), 2.0); x + a; a[0].item()",
+        "torch.Tensor(2, 2).fill_(1)[0, 0].item(), torch.nn.Linear(2, 2).weight.sum().item()",
+        "y = x.clone(); y.add_(x); torch.zeros(4).copy_(x); torch.Tensor([1, 2]).sum()",
         "x.shape, x.numel(), x.is_cuda, x.stride(), x.data_ptr(), len(x)",
         "bool(torch.zeros(2).any() | torch.full((2,), 1).bool().all())",
     ],
