@@ -11,6 +11,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 from cerith_triton import formats, task  # noqa: E402
+from cerith_triton.task import trial  # noqa: E402
 from cerith_triton.task.literals import TaskModule  # noqa: E402
 from cerith_triton.task.sizing import MAX_ELEMENTS, Cost, Search  # noqa: E402
 
@@ -333,6 +334,28 @@ def test_a_search_keeps_relations() -> None:
     # No odd size is a multiple of 8, and a window may be any.
     assert search.vary(small, 1, 7) == [32, 32, 8, 19]
     assert search.vary(small, 9, 7) == search.vary(small, 9, 7)
+
+
+def test_a_long_dimension_stays_as_it_was() -> None:
+    search = Search(lambda values: Cost(values[0] * values[1], 1), [512, 16384])
+    small = search.shrink()
+    assert small == [256, 256]
+    assert search.vary(small, 4, 7) == [4, 16384]
+    # Sizes that nothing reduced are random, and so are those of a test.
+    assert all(half <= one <= 2 * half for one, half in zip(search.vary(small, 5, 7), (128, 128)))
+    assert max(search.vary(small, 4, 7, grows=True)) <= 512
+    narrow = Search(lambda values: Cost(values[0], 1), [1 << 20])
+    assert max(narrow.vary(narrow.shrink(), 4, 7)) <= 1 << 16
+
+
+def test_sums_of_float64_are_float64() -> None:
+    def check(dtypes: list[str], expected: str) -> None:
+        values = [np.zeros(2, dtype) for dtype in dtypes]
+        assert trial.choose_contract(values)["accumulate"] == expected
+
+    check(["float64", "int64"], "float64")
+    check(["float64", "float32"], "float32")
+    check(["int64"], "float32")
 
 
 @needs_torch

@@ -32,7 +32,7 @@ KERNEL_PHASES = ((16, 1), (1 << 62, 64), (1 << 62, 16))
 _GROWN = (20, 44, 26, 38, 14, 32)
 _POWERS = (16, 32, 64, 128)
 
-VARIANTS = ("small", "odd", "one", "strided")
+VARIANTS = ("small", "odd", "one", "strided", "long")
 """Sets of sizes, the plainest first. Later ones are random."""
 
 
@@ -93,10 +93,10 @@ class Search:
             values = self._shrink_to(values, highest, floor)
         return values
 
-    def _shrink_to(self, values: list[int], highest: int, floor: int) -> list[int]:
+    def _shrink_to(self, values: list[int], highest: int, floor: int, kept: int | None = None) -> list[int]:
         cost = self.find_cost(values)
         while (cost is None or cost.excess > 1) and time.monotonic() < self._end:
-            for candidate in self._list_smaller(values, highest, floor):
+            for candidate in self._list_smaller(values, highest, floor, kept):
                 found = self.find_cost(candidate)
                 if found is not None and (cost is None or found.excess < cost.excess):
                     values, cost = candidate, found
@@ -107,9 +107,11 @@ class Search:
                 break
         return values
 
-    def _list_smaller(self, values: list[int], highest: int, floor: int) -> Iterator[list[int]]:
+    def _list_smaller(
+        self, values: list[int], highest: int, floor: int, kept: int | None
+    ) -> Iterator[list[int]]:
         """Values with one of them reduced, the largest first, then with several: they may have to agree."""
-        chosen = (at for at, value in enumerate(values) if floor < value <= highest)
+        chosen = (at for at, value in enumerate(values) if floor < value <= highest and at != kept)
         large = sorted(chosen, key=lambda at: -values[at])
         groups: list[tuple[int, ...]] = [(at,) for at in large]
         same = [tuple(at for at in large if values[at] == value) for value in {values[at] for at in large}]
@@ -123,7 +125,7 @@ class Search:
             yield candidate
 
     def vary(self, small: Sequence[int], number: int, seed: int, grows: bool = False) -> list[int]:
-        """The values of a set: odd ones, one that is 1, or from set 4 on, random ones, which a seed chooses.
+        """The values of a set: odd ones, one that is 1, or a long one; or random ones, which a seed chooses.
 
         They equal `small` if the reference function runs with nothing else. With `grows`, small values are
         sizes too, and become larger.
@@ -131,6 +133,11 @@ class Search:
         kind = VARIANTS[number] if number < len(VARIANTS) else "random"
         if kind == "small":
             return list(small)
+        if kind == "long":
+            found = None if grows else self._find_long(small)
+            if found is not None:
+                return found
+            kind = "random"
         wide = list(small)
         if grows:
             wide = [max(value, _GROWN[at % len(_GROWN)]) for at, value in enumerate(small)]
@@ -145,6 +152,19 @@ class Search:
             chosen = _make_odd(wide)
         values = self._replace(small, chosen, 1 if grows else SMALL)
         return self._set_one(values) if kind == "one" else values
+
+    def _find_long(self, small: Sequence[int]) -> list[int] | None:
+        """The values with the largest reduced one as it was, for kernels that are right only if it is small.
+        Others are reduced further. `None` if the reference function doesn't run so."""
+        reduced = [at for at, value in enumerate(small) if value < self.original[at]]
+        for at in sorted(reduced, key=lambda at: -self.original[at]):
+            values = [*small[:at], self.original[at], *small[at + 1 :]]
+            for highest, floor in PHASES:
+                values = self._shrink_to(values, highest, floor, kept=at)
+            cost = self.find_cost(values)
+            if cost is not None and cost.excess <= 1:
+                return values
+        return None
 
     def _replace(self, small: Sequence[int], chosen: Sequence[int], floor: int) -> list[int]:
         """The values above a floor replaced by those chosen, as far as the reference function runs."""

@@ -201,6 +201,15 @@ def _find_dtype(value: Any) -> str | None:
     return None
 
 
+def choose_contract(values: Any) -> dict[str, Any]:
+    """The precision that a task with these arguments asks for: sums are `float32`, or `float64` if all floats
+    are."""
+    found: list[str] = []
+    arguments.map_tensors(values, lambda one: found.append(arguments.dtype_of(one)))
+    floats = {dtype for dtype in found if formats.is_float(dtype)}
+    return {"accumulate": "float64" if floats == {"float64"} else "float32", "tf32": True}
+
+
 # Data.
 
 
