@@ -67,9 +67,9 @@ def make_tiny(shape: Shape, dtype: str, random: Generator) -> Array:
 
 
 def make_large(shape: Shape, dtype: str, random: Generator) -> Array:
-    """Large magnitudes: overflow, and a missing subtraction of the maximum, show."""
+    """Large magnitudes: overflow, a missing subtraction of the maximum, and early saturation show."""
     high = min(FORMATS[dtype].largest - 2, 8 if dtype == "float16" else 10)
-    exponents = random.uniform(high / 2, high, shape)
+    exponents = random.uniform(high / 5, high, shape)
     return _signs(shape, random) * 2.0**exponents
 
 

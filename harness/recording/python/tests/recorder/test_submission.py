@@ -130,8 +130,9 @@ path = sys.argv[1]
 watch = Watch(path)
 watch.start()
 code = compile(Path(path).read_text(), path, "exec")
+names = {"__name__": "submission"}
 try:
-    exec(code, {"__name__": "submission"})
+    exec(code, names)
 except PermissionError:
     pass
 for one in watch.list_suspicions():
