@@ -333,7 +333,8 @@ def test_a_search_keeps_relations() -> None:
     assert small == [32, 32, 8, 20]
     # No odd size is a multiple of 8, and a window may be any.
     assert search.vary(small, 1, 7) == [32, 32, 8, 19]
-    assert search.vary(small, 9, 7) == search.vary(small, 9, 7)
+    # Trials of a set have the same sizes, whatever their data is.
+    assert search.vary(small, 9, 7) == search.vary(small, 9, 8)
 
 
 def test_a_long_dimension_stays_as_it_was() -> None:

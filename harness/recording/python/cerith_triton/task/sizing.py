@@ -72,6 +72,8 @@ class Search:
         self._measure = measure
         self._known: dict[tuple[int, ...], Cost | None] = {}
         self._end = time.monotonic() + _MAX_SECONDS
+        # Of random sizes. Two trials of a set have the same, so that their launches can be compared.
+        self._seed: int | None = None
 
     def find_cost(self, values: Sequence[int]) -> Cost | None:
         """The cost with values. `None` if the reference function does not run."""
@@ -125,7 +127,8 @@ class Search:
             yield candidate
 
     def vary(self, small: Sequence[int], number: int, seed: int, grows: bool = False) -> list[int]:
-        """The values of a set: odd ones, one that is 1, or a long one; or random ones, which a seed chooses.
+        """The values of a set: odd ones, one that is 1, or a long one; or random ones, which the first
+        seed chooses.
 
         They equal `small` if the reference function runs with nothing else. With `grows`, small values are
         sizes too, and become larger.
@@ -142,7 +145,8 @@ class Search:
         if grows:
             wide = [max(value, _GROWN[at % len(_GROWN)]) for at, value in enumerate(small)]
         if kind == "random":
-            source = random.Random(f"{seed} {number}")
+            self._seed = seed if self._seed is None else self._seed
+            source = random.Random(f"{self._seed} {number}")
             # A kernel of a test may have blocks of its sizes, which are powers of two.
             powers = [
                 source.choice([one for one in _POWERS if one <= max(value, _POWERS[0])]) for value in wide
