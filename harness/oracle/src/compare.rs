@@ -269,6 +269,8 @@ fn find(
         expected
     };
     let same = match element.integer {
+        // A byte that is neither 0 nor 1 is no bool of torch.
+        Some(integer) if dtype == DType::I1 => i64::try_from(element.kernel) == Ok(integer),
         Some(integer) => numeric::decode_int(dtype, element.kernel) as i64 == integer,
         None => kernel == stored || kernel.is_nan() && stored.is_nan(),
     };

@@ -12,13 +12,14 @@ use cerith_runner::oracle::session::{ExpectedValues, lies_inside, read_element};
 
 /// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
 /// host is found early.
-pub(super) const TRIALS: [(usize, &str); 14] = [
+pub(super) const TRIALS: [(usize, &str); 15] = [
     (0, "given"),
     (0, "normal"),
     (1, "integers"),
     (1, "normal"),
     (2, "given"),
     (2, "integers"),
+    (2, "tiny"),
     (3, "normal"),
     (3, "distinct"),
     (4, "given"),

@@ -178,7 +178,14 @@ fn adopt(
 
 /// Asks a Python in the surroundings that workers have.
 fn ask(python: &OsStr) -> Result<PythonDescription, AdoptError> {
-    let output = uncontained::python_as_worker(Path::new(python), true)
+    let environment = Path::new(python).join("bin/python");
+    // A folder is a virtual environment: `.venv`.
+    let path = if environment.is_file() {
+        &environment
+    } else {
+        Path::new(python)
+    };
+    let output = uncontained::python_as_worker(path, true)
         .args(["-c", ASK])
         .output()
         .map_err(|source| AdoptError::NoPython {
@@ -263,6 +270,17 @@ mod tests {
             &told("3.6.0"),
             "adopt PYTHON: start a worker of 3.6.0+numpy2.3.5: /no/python: No such file or directory (os error 2)",
         );
+    }
+
+    #[test]
+    fn a_folder_is_a_virtual_environment() {
+        let (folder, home, python) = fake_python("true");
+        let environment = folder.path().join(".venv");
+        fs::create_dir_all(environment.join("bin")).expect("made");
+        fs::rename(&python, environment.join("bin/python")).expect("moved");
+        let error = adopt(&home, environment.as_os_str(), None, &()).expect_err("it holds nothing");
+        let expected = format!("adopt {}: it prints nothing;", environment.display());
+        assert!(error.to_string().starts_with(&expected), "{error}");
     }
 
     #[test]

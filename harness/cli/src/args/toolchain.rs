@@ -41,7 +41,7 @@ its build, its own or that of --name, so that several builds of one version can 
 `interpret@3.9.0+pr-1234`. Engines of Triton 3.6.0 use the toolchain if no Triton 3.6.0 is installed. Engines that need torch (`jit`, \
 `interpret@3.6.0+torch`) use it in any case. `remove` removes the name and leaves the environment alone.")]
     Adopt {
-        /// The environment's Python: a path, or a name on PATH.
+        /// The environment's Python: a path, its folder, or a name on PATH.
         #[arg(value_name = "PYTHON", default_value = "python3")]
         python: OsString,
 

@@ -196,6 +196,9 @@ fn integers_are_equal_or_wrong() {
         expected: expected as f64,
         integer: Some(expected),
     };
+    let compare_bool = |kernel| compare(DType::I1, [element(kernel, 1)], Terms::default()).finding();
+    assert_eq!(compare_bool(1), None);
+    assert_eq!(compare_bool(255), Some(Finding::Wrong));
     assert_eq!(
         compare(DType::I64, [element(-3, -3)], Terms::default()).finding(),
         None

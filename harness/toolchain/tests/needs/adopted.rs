@@ -199,7 +199,7 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
                 storage: 1,
                 addend: 4,
             }],
-            ..storage(&[9; 4])
+            ..build_storage(&[9; 4])
         };
         let storages = vec![table, build_storage(&[1, 2, 3, 4, 5]), build_storage(&[0; 4])];
         let follow = vec![

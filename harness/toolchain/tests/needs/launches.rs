@@ -187,7 +187,7 @@ fn addresses_that_a_kernel_writes_come_back_as_relocations(toolchain: &Toolchain
     for device in [Device::Cuda, Device::Host] {
         let table = Storage {
             holds_addresses: true,
-            ..storage(&[9; 4])
+            ..build_storage(&[9; 4])
         };
         let args = vec![
             build_tensor(DType::I64, 0, &[2], &[1], 0),
