@@ -18,14 +18,24 @@ fn round_to_odd(value: i128) -> f64 {
     ((kept | lost) << spare) as f64
 }
 
+/// The bits of a finite number of binary16.
+fn finite() -> impl Strategy<Value = u16> {
+    any::<u16>().prop_map(|bits| {
+        if bits & 0x7c00 == 0x7c00 {
+            bits & 0xbfff
+        } else {
+            bits
+        }
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
-    fn rounds_binary16_once(x in any::<u16>(), y in any::<u16>(), z in any::<u16>()) {
+    fn rounds_binary16_once(x in finite(), y in finite(), z in finite()) {
         let operands = [x, y, z].map(u64::from);
         let [x, y, z] = operands.map(|bits| numeric::decode(DType::F16, bits));
-        prop_assume!(x.is_finite() && y.is_finite() && z.is_finite());
         let exact = fma_exactly(x, y, z);
         prop_assume!(exact != 0);
         let expected = round_to_odd(exact) * (-48f64).exp2();
