@@ -78,7 +78,7 @@ class Submissions(unittest.TestCase):
     def test_headers(self) -> None:
         known = {"accepted", "not-a-kernel", "wrong", "inaccurate", "unwritten-output", "stale-result", "library-call",
                  "reference-read", "tampering", "undefined", "nondeterministic", "input-changed", "crashed",
-                 "timeout"}  # fmt: skip
+                 "timeout", "not-judged"}  # fmt: skip
         for one in judge.read_submissions():
             self.assertLessEqual(set(one.verdict.split(" or ")), known, one.path)
             ast.parse(one.path.read_bytes())
