@@ -219,7 +219,7 @@ const NEIGHBOURS: &[Case] = &[
     Case {
         name: "leaves_process",
         body: "import ctypes, os, time\n    if ctypes.CDLL(None).fork() == 0:\n        time.sleep(60)\n        os._exit(0)\n    return launch(x)",
-        verdict: "accepted",
+        verdict: "library-call",
     },
     Case {
         name: "after_process",
