@@ -119,6 +119,11 @@ def _make_operator_mode(torch: Any, observer: Observer) -> Any:
     class OperatorMode(TorchDispatchMode):  # type: ignore[misc]
         """Shows operators that no function of Python calls."""
 
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            # Otherwise the first operator imports all of `torch._dynamo`, which takes a second.
+            return False
+
         def __torch_dispatch__(
             self, operator: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
         ) -> Any:
