@@ -15,8 +15,8 @@ const REFERENCE_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
 /// The part of an output's largest value by which a reference function may be off where it cancels.
 const CANCELLATION_ERROR: f64 = 1.0 / (1u64 << 44) as f64;
 
-/// The part of an output's largest value that bounds may excuse. Of 219 correct kernels with 11 kinds of data, none was off by more
-/// than 1/25. A kernel that adds a large number and subtracts it again has bounds that contain everything.
+/// The part of an output's largest value that bounds may excuse. None of 219 correct kernels was off by more than 1/25 with any of 11
+/// kinds of data. A kernel that adds a large number and subtracts it again has bounds that contain everything.
 const MOST_EXCUSED: f64 = 1.0 / 16.0;
 
 /// A distance that bounds may excuse even if all of an output is smaller, as a part of the inputs: such an output is the rounding error
@@ -173,7 +173,7 @@ impl Bounds {
 struct Excuse(f64);
 
 impl Excuse {
-    /// Of an output with this largest value, computed from inputs of this size.
+    /// The excuse for an output with this largest value, computed from inputs of this size.
     fn new(scale: f64, inputs: f64) -> Self {
         // An input of 1e30 is a mask's constant rather than a number that the result is computed from.
         let least = LEAST_EXCUSED * inputs.clamp(1.0, 1024.0);
@@ -269,7 +269,7 @@ fn find(
         expected
     };
     let same = match element.integer {
-        // A byte that is neither 0 nor 1 is no bool of torch.
+        // A byte that is neither 0 nor 1 is not a bool of torch.
         Some(integer) if dtype == DType::I1 => i64::try_from(element.kernel) == Ok(integer),
         Some(integer) => numeric::decode_int(dtype, element.kernel) as i64 == integer,
         None => kernel == stored || kernel.is_nan() && stored.is_nan(),

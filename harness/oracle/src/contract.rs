@@ -45,8 +45,7 @@ impl Contract {
 
     /// The dtype whose rounding an operation on `dtype` may have.
     pub(crate) fn widen_dtype(self, dtype: DType) -> DType {
-        let bits = |dtype: DType| dtype.float_format().map_or(0, |(fraction, _)| fraction);
-        if bits(self.accumulate) > bits(dtype) {
+        if count_bits(self.accumulate) > count_bits(dtype) {
             self.accumulate
         } else {
             dtype

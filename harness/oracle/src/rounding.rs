@@ -156,19 +156,21 @@ pub(crate) fn round_to(dtype: DType, rounding: Rounding, times: usize) -> Foreig
 
 /// The number of a dtype that is nearest to an `f64`.
 pub(crate) fn to_dtype(dtype: DType) -> Foreign {
-    Foreign::new_rising(&format!("to {dtype}"), move |operands| {
+    Foreign::new_rising(&format!("to {dtype}"), find_nearest(dtype))
+}
+
+/// The bits of the number of a dtype that is nearest to an `f64`.
+fn find_nearest(dtype: DType) -> impl Fn(&[u64]) -> u64 + Send + Sync + 'static {
+    move |operands| {
         let value = operands.first().map_or(0.0, |&bits| decode(DType::F64, bits));
         encode(dtype, value, Rounding::NearestEven)
-    })
+    }
 }
 
 /// The number of a dtype that is nearest to an `f64`, with the bounds of the `f64`: the error of this rounding is not permitted.
 pub(crate) fn keep_bounds(dtype: DType) -> Foreign {
-    let nearest = move |operands: &[u64]| {
-        let value = operands.first().map_or(0.0, |&bits| decode(DType::F64, bits));
-        encode(dtype, value, Rounding::NearestEven)
-    };
-    Foreign::new(&format!("stored as {dtype}"), nearest).with_bounds(move |operands| match *operands {
+    let stored = Foreign::new(&format!("stored as {dtype}"), find_nearest(dtype));
+    stored.with_bounds(move |operands| match *operands {
         [value, ..] if is_point(value) && is_number_of(value.low, dtype) => value,
         // The bounds of one number would be taken for the bits.
         [value, ..] if is_point(value) => Range {

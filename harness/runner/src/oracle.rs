@@ -86,7 +86,7 @@ fn answer_request(session: &mut Session, line: &[u8], read: &ReadValues<'_>) -> 
     }
 }
 
-/// The dtypes of these names. Others, such as torch's complex numbers, are of no float that a kernel could be held to.
+/// The dtypes of these names. Names of other dtypes, such as torch's complex numbers, are left out.
 fn find_floats(names: &[String]) -> impl Iterator<Item = DType> {
     names.iter().filter_map(|name| find_dtype(name).ok())
 }

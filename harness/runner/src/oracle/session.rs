@@ -87,12 +87,20 @@ pub struct Session {
     left: HashMap<u64, (u64, StorageId)>,
     /// The values of the check's arguments. `None` if these are not known: then all contents count as exact.
     exact: Option<HashSet<u64>>,
+    /// The largest finite one of these values.
+    largest_input: f64,
 }
 
 fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The largest magnitude of a value and finite values with these bits.
+fn find_largest(known: f64, bits: impl Iterator<Item = u64>) -> f64 {
+    let values = bits.map(|bits| f64::from_bits(bits).abs());
+    values.filter(|value| value.is_finite()).fold(known, f64::max)
 }
 
 impl Session {
@@ -110,6 +118,7 @@ impl Session {
             launches: Vec::new(),
             left: HashMap::new(),
             exact: None,
+            largest_input: 0.0,
         }
     }
 
@@ -153,25 +162,16 @@ impl Session {
     /// Adds values of arguments, as `f64`.
     pub fn add_exact(&mut self, values: &[u8]) {
         let words = values.as_chunks::<8>().0.iter();
-        self.exact
-            .get_or_insert_default()
-            .extend(words.map(|word| u64::from_le_bytes(*word)));
+        let words = words.map(|word| u64::from_le_bytes(*word));
+        self.largest_input = find_largest(self.largest_input, words.clone());
+        self.exact.get_or_insert_default().extend(words);
     }
 
     /// Begins a call with these exact values: what earlier calls left is not its own.
     pub fn begin_call(&mut self, exact: HashSet<u64>) {
+        self.largest_input = find_largest(0.0, exact.iter().copied());
         self.exact = Some(exact);
         self.left.clear();
-    }
-
-    /// The largest of the exact values.
-    fn find_largest_input(&self) -> f64 {
-        let values = self
-            .exact
-            .iter()
-            .flatten()
-            .map(|&bits| f64::from_bits(bits).abs());
-        values.filter(|value| value.is_finite()).fold(0.0, f64::max)
     }
 
     /// The number of the launch that finished last.
@@ -414,7 +414,7 @@ impl Session {
         let terms = Terms {
             contract: self.contract,
             tolerance,
-            inputs: self.find_largest_input(),
+            inputs: self.largest_input,
         };
         let comparison = cerith_oracle::compare(dtype, elements, terms);
         let Comparison {

@@ -4,7 +4,7 @@ use cerith_tile::ir::{Rounding, TernaryOp};
 use cerith_tile::{DType, numeric};
 use proptest::prelude::*;
 
-/// The exact `x * y + z` of binary16 numbers in units of 2^-48, of which all are integers below 2^81.
+/// The exact `x * y + z` of binary16 numbers in units of 2^-48: all are integers below 2^81.
 fn fma_exactly(x: f64, y: f64, z: f64) -> i128 {
     let scale = |value: f64| (value * 24f64.exp2()) as i128;
     scale(x) * scale(y) + (scale(z) << 24)

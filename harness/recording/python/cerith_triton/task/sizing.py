@@ -72,7 +72,7 @@ class Search:
         self._measure = measure
         self._known: dict[tuple[int, ...], Cost | None] = {}
         self._end = time.monotonic() + _MAX_SECONDS
-        # Of random sizes. Two trials of a set have the same, so that their launches can be compared.
+        # The seed of random sizes. Two trials of a set have the same, so their launches can be compared.
         self._seed: int | None = None
 
     def find_cost(self, values: Sequence[int]) -> Cost | None:
