@@ -389,7 +389,8 @@ def test_a_function_of_tritonbench(tmp_path: Path) -> None:
     assert about["task"]["entry"] == "scaled_log"
     for answer, expected in zip(
         answers,
-        ["float32[5, 3]", "float32[19, 41]", "float32[5, 3], 2.0, dim=0", "float32[1, 41], 2.0, dim=0"],
+        # Other sizes than the test's own come with another number on the same side of 1.
+        ["float32[5, 3]", "float32[19, 41]", "float32[5, 3], 2.0, dim=0", "float32[1, 41], 2.28, dim=0"],
     ):
         check(answer, expected)
     x = read(answers[3]["trial"]["args"][0]["tensor"])
