@@ -184,12 +184,8 @@ impl Judge<'_> {
             arguments: json!({}),
             readable: Some(vec![kernel.path.clone()]),
         };
-        let Task {
-            interface,
-            trials,
-            contract,
-        } = self.task;
-        let mut judging = Judging::new(interface, trials, *contract, folder.path());
+        let trials = &self.task.trials;
+        let mut judging = Judging::new(self.task, folder.path());
         let ended = self.bench.with_programs(|programs| {
             self.host.run_stoppable(
                 Some(LIMITS.time + GRACE),

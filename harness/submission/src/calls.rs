@@ -8,15 +8,18 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use cerith_engine::catch_panic;
-use cerith_oracle::Contract;
 use cerith_toolchain::program::{Question, Reply, split_blobs};
 use serde_json::json;
 
-use crate::evidence::{Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements};
+use crate::evidence::{
+    Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements, sort_outputs,
+};
 use crate::judgement::{Failure, Verdict};
 use crate::launch_plan::Plan;
 use crate::message::{CallResult, Message, RaisedException, Suspicion};
+use crate::task::Task;
 use crate::trial::{Expected, Interface, Trial};
+use crate::variation::Variation;
 use cerith_runner::oracle::message::{self, LaunchAnswer};
 use cerith_runner::oracle::session::Session;
 
@@ -84,9 +87,8 @@ impl From<Failure> for Summary {
 
 /// The judging of one submission.
 pub(super) struct Judging<'a> {
-    interface: &'a Interface,
+    task: &'a Task,
     trials: &'a [Trial],
-    contract: Contract,
     folder: &'a Path,
     runs: VecDeque<(Purpose, Vec<usize>)>,
     run: Option<Run>,
@@ -104,12 +106,14 @@ pub(super) struct Judging<'a> {
     decided: BTreeMap<String, usize>,
     undecided: BTreeMap<String, String>,
     compared: BTreeSet<usize>,
+    variation: Variation,
     launches: u64,
 }
 
 impl<'a> Judging<'a> {
-    /// Judges a submission by these trials. `folder` gets its part files.
-    pub fn new(interface: &'a Interface, trials: &'a [Trial], contract: Contract, folder: &'a Path) -> Self {
+    /// Judges a submission of a task. `folder` gets its part files.
+    pub fn new(task: &'a Task, folder: &'a Path) -> Self {
+        let trials = task.trials.as_slice();
         let mut first_of_key = BTreeMap::new();
         for (at, trial) in trials.iter().enumerate() {
             first_of_key.entry(&trial.key).or_insert(at);
@@ -117,9 +121,8 @@ impl<'a> Judging<'a> {
         let mut repeated: Vec<usize> = first_of_key.into_values().collect();
         repeated.sort_unstable_by(|one, other| other.cmp(one));
         Self {
-            interface,
+            task,
             trials,
-            contract,
             folder,
             runs: VecDeque::from([
                 (Purpose::Judge, (0..trials.len()).collect()),
@@ -137,6 +140,7 @@ impl<'a> Judging<'a> {
             decided: BTreeMap::new(),
             undecided: BTreeMap::new(),
             compared: BTreeSet::new(),
+            variation: Variation::default(),
             launches: 0,
         }
     }
@@ -199,7 +203,7 @@ impl<'a> Judging<'a> {
             }
         };
         let mut session = Session::new(&part);
-        session.use_contract(self.contract);
+        session.use_contract(self.task.contract);
         self.run = Some(Run {
             purpose,
             calls: calls.into(),
@@ -210,7 +214,7 @@ impl<'a> Judging<'a> {
             call: None,
             began: Instant::now(),
         });
-        let Interface { form, entry, .. } = self.interface;
+        let Interface { form, entry, .. } = &self.task.interface;
         Reply::from(json!({"run": {"form": form, "entry": entry, "seconds": RUN_SECONDS}}))
     }
 
@@ -374,7 +378,11 @@ impl<'a> Judging<'a> {
             failed: call.failed.as_ref(),
             earlier: &self.earlier,
         };
-        let views = evidence.find_views(result, blobs);
+        let sorted = sort_outputs(result, trial);
+        let views = match &sorted {
+            Ok(outputs) => evidence.find_views(outputs, blobs),
+            Err(_) => evidence.find_views(&result.outputs.iter().collect::<Vec<_>>(), blobs),
+        };
         let digest = views
             .as_ref()
             .ok()
@@ -390,7 +398,7 @@ impl<'a> Judging<'a> {
             // It fails again, as before.
             Purpose::Confirm => return,
             Purpose::Repeat => {
-                if let Err(failure) = evidence.check(result, views, trial) {
+                if let Err(failure) = evidence.check(result, sorted, views) {
                     let failure = self.locate(failure, Some(at));
                     self.fail(failure);
                 }
@@ -398,7 +406,7 @@ impl<'a> Judging<'a> {
             }
             Purpose::Judge => {}
         }
-        let checked = evidence.check(result, views, trial);
+        let checked = evidence.check(result, sorted, views);
         if let Some(digest) = digest {
             self.results.insert(at, digest);
         }
@@ -420,7 +428,10 @@ impl<'a> Judging<'a> {
 
     /// Compares the outputs with the reference's.
     fn compare(&mut self, run: &Run, plan: &Plan, trial: &Trial, views: &[View]) -> Result<(), Failure> {
-        for (view, expected) in views.iter().zip(&trial.outputs) {
+        for (at, (view, expected)) in views.iter().zip(&trial.outputs).enumerate() {
+            if let Some(digest) = hash_elements(&run.session, std::slice::from_ref(view)) {
+                self.variation.add(&trial.key, at, digest);
+            }
             let dtype = check_dtype(view, expected);
             // Integers and floats cannot be compared.
             if let Err(failure) = &dtype
@@ -580,6 +591,12 @@ impl<'a> Judging<'a> {
         let uncompared = self.decided.iter().find(|(_, count)| **count == 0);
         if let Some((name, _)) = uncompared {
             return not_judged(format!("no element of `{name}` could be compared"));
+        }
+        let mut constant = self.task.variation.list_constant(Some(&self.variation));
+        if let Some(name) = constant.next() {
+            return not_judged(format!(
+                "`{name}` is the same for all data that was tried, so a kernel that stores a constant agrees too"
+            ));
         }
         None
     }

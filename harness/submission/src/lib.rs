@@ -14,8 +14,10 @@ mod launch_plan;
 mod message;
 mod provenance;
 pub mod service;
+mod structure;
 mod task;
 mod trial;
+mod variation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
