@@ -42,8 +42,8 @@ class _Walk:
             return "none"
         if depth < _MAX_DEPTH:
             if isinstance(value, (list, tuple)) and self._admits(len(value)):
-                pairs = zip(getattr(value, "_fields", itertools.count()), value)
-                return {"sequence": [self.visit(one, f"{name}.{key}", depth + 1) for key, one in pairs]}
+                items = zip(getattr(value, "_fields", itertools.count()), value)
+                return {"sequence": [self.visit(one, f"{name}.{key}", depth + 1) for key, one in items]}
             if isinstance(value, dict) and self._admits(len(value)):
                 return self._visit_named(list(value.items()), name, depth)
             if dataclasses.is_dataclass(value) and not isinstance(value, type):
