@@ -13,7 +13,7 @@ use cerith_runner::oracle::session::{ExpectedValues, lies_inside, read_element};
 
 /// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
 /// host is found early.
-pub(super) const TRIALS: [(usize, &str); 15] = [
+pub(super) const TRIALS: [(usize, &str); 16] = [
     (0, "given"),
     (0, "normal"),
     (1, "integers"),
@@ -29,6 +29,7 @@ pub(super) const TRIALS: [(usize, &str); 15] = [
     (0, "cancelling"),
     (0, "large"),
     (1, "zeros"),
+    (0, "huge"),
 ];
 
 /// Further trials of a task whose results hardly vary in the others. See `variation`.
