@@ -96,8 +96,8 @@ pub(super) struct Judging<'a> {
     runs: VecDeque<(Purpose, Vec<usize>)>,
     run: Option<Run>,
     count: usize,
-    /// The first launches for each key.
-    plans: HashMap<String, Plan>,
+    /// The launches of all calls for each key.
+    plans: HashMap<String, Vec<Plan>>,
     paired: HashSet<String>,
     /// The results of calls, by trial.
     results: HashMap<usize, blake3::Hash>,
@@ -464,14 +464,19 @@ impl<'a> Judging<'a> {
 
     /// Compares the launches with those of an earlier call with other data.
     fn compare_plans(&mut self, trial: &Trial, plan: Plan) -> Result<(), Failure> {
-        let Some(first) = self.plans.get(&trial.key) else {
-            self.plans.insert(trial.key.clone(), plan);
-            return Ok(());
-        };
-        let first_trial = self.trials.get(first.trial).unwrap_or(trial);
-        if let Some(difference) = first.find_difference(first_trial, &plan, trial) {
+        let known = self.plans.entry(trial.key.clone()).or_default();
+        let others: Vec<_> = known
+            .iter()
+            .filter_map(|plan| Some((plan, self.trials.get(plan.trial)?)))
+            .collect();
+        let (difference, is_first) = (plan.find_difference(trial, &others), others.is_empty());
+        known.push(plan);
+        if let Some(difference) = difference {
             let text = format!("`{}`: {}", difference.kernel, difference.text);
             return Err(Failure::new(Verdict::LibraryCall, text));
+        }
+        if is_first {
+            return Ok(());
         }
         self.paired.insert(trial.key.clone());
         Ok(())
@@ -573,11 +578,11 @@ impl<'a> Judging<'a> {
     /// A reason not to accept a submission without a failure.
     fn find_gap(&self) -> Option<Failure> {
         let not_judged = |text: String| Some(Failure::new(Verdict::NotJudged, text));
-        let unpaired = self
-            .plans
-            .iter()
-            .find(|(key, plan)| !self.paired.contains(*key) && plan.find_computed().is_some());
-        if let Some((kernel, tensor)) = unpaired.and_then(|(_, plan)| plan.find_computed()) {
+        let unpaired = self.plans.iter().filter(|(key, _)| !self.paired.contains(*key));
+        let computed = unpaired
+            .flat_map(|(_, plans)| plans)
+            .find_map(Plan::find_computed);
+        if let Some((kernel, tensor)) = computed {
             let text = format!("`{kernel}` reads `{tensor}`, which holds values that the program computes");
             return Some(Failure::new(Verdict::LibraryCall, text));
         }

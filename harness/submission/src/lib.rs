@@ -9,6 +9,7 @@ mod bench;
 mod calls;
 mod error;
 mod evidence;
+mod gather;
 mod judgement;
 mod launch_plan;
 mod message;
