@@ -244,6 +244,8 @@ impl Instruction<'_> {
                     | UnaryOp::Round
             ),
             Op::Plain(OpKind::Ternary(op)) => *op != TernaryOp::Fma,
+            // Its own bounds have room for both.
+            Op::Plain(OpKind::Foreign(foreign)) => foreign.has_bounds(),
             Op::Plain(OpKind::Constant(_) | OpKind::Select) => true,
             Op::Plain(OpKind::Cast { kind, .. }) => {
                 let Some(from) = self.from.first().copied().map(compute_dtype) else {
