@@ -12,9 +12,9 @@ use cerith_toolchain::request::Module;
 use cerith_toolchain::{Limits, ProgramRequest, Programs, ToolchainId, WorkerFailure};
 use serde_json::json;
 
-use crate::calls::{Judging, Summary};
+use crate::calls::Judging;
 use crate::error::JudgeError;
-use crate::judgement::{Failure, Judgement, Verdict};
+use crate::judgement::{Failure, Judgement, Summary, Verdict};
 use crate::task::{Task, read_task};
 use cerith_runner::host::Host;
 use cerith_runner::oracle::find_toolchain;

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::evidence::{
     Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements, sort_outputs,
 };
-use crate::judgement::{Failure, Verdict};
+use crate::judgement::{Failure, Summary, Verdict};
 use crate::launch_plan::Plan;
 use crate::message::{CallResult, Message, RaisedException, Suspicion};
 use crate::task::Task;
@@ -65,27 +65,6 @@ struct Call {
     plan: Plan,
     /// The launch that did not finish.
     failed: Option<Failure>,
-}
-
-/// The result of judging.
-#[derive(Debug)]
-pub(super) struct Summary {
-    /// The reason not to accept it.
-    pub failure: Option<Failure>,
-    /// Calls that were compared.
-    pub trials: usize,
-    /// Launches that were executed.
-    pub launches: u64,
-}
-
-impl From<Failure> for Summary {
-    fn from(failure: Failure) -> Self {
-        Self {
-            failure: Some(failure),
-            trials: 0,
-            launches: 0,
-        }
-    }
 }
 
 /// The judging of one submission.
