@@ -240,8 +240,8 @@ impl Sides {
     }
 }
 
-/// The part of their magnitude by which two numbers are apart, if that is more than they are uncertain.
-const APART: f64 = 1.0 / 4096.0;
+/// The part of their magnitude that two numbers must differ by to be apart.
+const MIN_GAP: f64 = 1.0 / 4096.0;
 
 fn are_apart(one: Lane, other: Lane, dtype: DType) -> bool {
     let known = |lane: Lane| !matches!(lane, Lane::Guess(_) | Lane::Unknown | Lane::Poison);
@@ -254,7 +254,7 @@ fn are_apart(one: Lane, other: Lane, dtype: DType) -> bool {
     }
     let gap = (one.low - other.high).max(other.low - one.high);
     let widths = (one.high - one.low) + (other.high - other.low);
-    gap > widths.max(APART * one.magnitude().max(other.magnitude())) || gap == f64::INFINITY
+    gap > widths.max(MIN_GAP * one.magnitude().max(other.magnitude())) || gap == f64::INFINITY
 }
 
 /// A lane that covers both.
