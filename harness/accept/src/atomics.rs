@@ -54,7 +54,7 @@ impl Machine<'_> {
     ) {
         let (place, new) = match reach {
             Reach::At(place) => (place, new),
-            Reach::Maybe(place, done) => (place, merge_followed(done, new, old, dtype)),
+            Reach::Maybe(place, done) => (place, merge_followed(done, new, old, dtype, self.map.sides)),
             Reach::Off | Reach::Anywhere => return,
         };
         let new = if self.touched.is_mixed(place, kind) {
@@ -167,7 +167,7 @@ impl Machine<'_> {
                         .followed()
                         .zip(expected.followed())
                         .map(|(old, expected)| old == expected);
-                    merge_followed(swaps, new, old, dtype)
+                    merge_followed(swaps, new, old, dtype, self.map.sides)
                 }
             };
             self.leave(reach, AccessKind::Swap, (old, left), layout.size, dtype);

@@ -301,7 +301,8 @@ impl Machine<'_> {
         step: &Step,
     ) -> Result<Option<Wide>, Halt> {
         let accuracy = Accuracy::of_unary(op, dtype);
-        let slow = |x: Lane| float::apply_unary(op, dtype, x);
+        let sides = self.map.sides;
+        let slow = |x: Lane| float::apply_unary(op, dtype, x, sides);
         // If the error is not in units, NaN sends every lane to `slow`.
         let steps = |magnitude: f64| accuracy.count_units(dtype, magnitude).unwrap_or(f64::NAN);
         macro_rules! monotone {

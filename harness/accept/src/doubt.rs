@@ -139,6 +139,7 @@ impl<'a> Machine<'a> {
                     find(one, element).unwrap_or(base),
                     find(other, element).unwrap_or(base),
                     dtype,
+                    self.map.sides,
                 )
             };
             if lane.is_equivalent(base) {
@@ -189,11 +190,11 @@ impl<'a> Machine<'a> {
         let layout = self.layout(slot);
         let dtype = layout.elem.num();
         if let (Lanes::Uniform(one), Lanes::Uniform(other)) = (one, other) {
-            return Lanes::Uniform(merge_either(*one, *other, dtype));
+            return Lanes::Uniform(merge_either(*one, *other, dtype, self.map.sides));
         }
         Lanes::Each(
             (0..layout.lanes)
-                .map(|lane| merge_either(one.lane_at(lane), other.lane_at(lane), dtype))
+                .map(|lane| merge_either(one.lane_at(lane), other.lane_at(lane), dtype, self.map.sides))
                 .collect(),
         )
     }

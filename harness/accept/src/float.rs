@@ -6,7 +6,7 @@ use cerith_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
 use super::ends::is_ordinary;
 use super::interval::{Interval, combine_corners, multiply_intervals};
-use super::lane::{Lane, convert_computed, to_unrounded};
+use super::lane::{Lane, Sides, convert_computed, to_unrounded};
 use super::precision::power_of_two;
 use super::{fuse, image, remainder};
 
@@ -111,7 +111,22 @@ const fn find_domain(op: UnaryOp) -> (f64, f64) {
     }
 }
 
-pub(crate) fn apply_unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
+/// Applies an operation of one operand. A number that is rounded to one of two integers is a decision.
+pub(crate) fn apply_unary(op: UnaryOp, dtype: DType, x: Lane, sides: Sides) -> Lane {
+    let result = compute_unary(op, dtype, x);
+    let to_integer = matches!(
+        op,
+        UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Rint | UnaryOp::Trunc | UnaryOp::Round
+    );
+    match result {
+        Lane::Within { low, high, .. } if to_integer && sides == Sides::Separate && low != high => {
+            Lane::Unknown
+        }
+        _ => result,
+    }
+}
+
+fn compute_unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     if op == UnaryOp::Neg
         && dtype.is_float()
         && let Some(lane) = fuse::negate_lane(dtype, x)
@@ -643,11 +658,11 @@ pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane 
 }
 
 /// `x` if the condition is true, otherwise `y`.
-pub(crate) fn select(condition: Lane, x: Lane, y: Lane, dtype: Option<DType>) -> Lane {
+pub(crate) fn select([condition, x, y]: [Lane; 3], dtype: Option<DType>, sides: Sides) -> Lane {
     match condition.bits() {
         Some(bits) if bits & 1 == 1 => x,
         Some(_) => y,
         None if condition == Lane::Poison => Lane::Poison,
-        None => x.hull(y, dtype),
+        None => sides.merge(x, y, dtype),
     }
 }

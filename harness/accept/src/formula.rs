@@ -8,7 +8,7 @@ use cerith_tile::numeric::{decode, decode_int};
 use smallvec::SmallVec;
 
 use super::interval::Interval;
-use super::lane::{Lane, to_unrounded};
+use super::lane::{Lane, Sides, to_unrounded};
 use super::operation::cast_lane;
 use super::precision::{self, power_of_two};
 use super::state::Machine;
@@ -33,6 +33,7 @@ struct Instruction<'a> {
     ins: SmallVec<[Input; 4]>,
     from: SmallVec<[Elem; 4]>,
     to: Elem,
+    sides: Sides,
 }
 
 /// A combine function without control flow.
@@ -70,6 +71,7 @@ impl<'a> Formula<'a> {
                 ins: step.ins.iter().map(|&slot| input(&places, slot)).collect(),
                 from: step.ins.iter().map(|&slot| machine.layout(slot).elem).collect(),
                 to: machine.layout(out).elem,
+                sides: machine.map.sides,
             });
             places.push((out, 2 * count + nth));
         }
@@ -162,7 +164,7 @@ impl Instruction<'_> {
         let first = self.from.first().copied().map_or(to, compute_dtype);
         match self.op {
             Op::Binary(op) => float::apply_binary(*op, to, lane(0), lane(1)),
-            Op::Unary(op) => float::apply_unary(*op, first, lane(0)),
+            Op::Unary(op) => float::apply_unary(*op, first, lane(0), self.sides),
             Op::Plain(OpKind::Constant(bits)) => Lane::Bits(*bits),
             Op::Plain(OpKind::Ternary(op)) => float::apply_ternary(*op, to, lane(0), lane(1), lane(2)),
             Op::Plain(OpKind::Library(symbol)) => library::apply_library(symbol, ins),
@@ -171,7 +173,9 @@ impl Instruction<'_> {
                 library::apply_foreign(foreign, ins, &from, self.to.num())
             }
             Op::Plain(OpKind::Compare(predicate)) => float::compare(*predicate, first, lane(0), lane(1)),
-            Op::Plain(OpKind::Select) => float::select(lane(0), lane(1), lane(2), self.to.num()),
+            Op::Plain(OpKind::Select) => {
+                float::select([lane(0), lane(1), lane(2)], self.to.num(), self.sides)
+            }
             Op::Plain(OpKind::Cast { kind, rounding }) => {
                 let from = self.from.first().copied().unwrap_or(self.to);
                 cast_lane(*kind, *rounding, from, self.to, lane(0))
@@ -240,6 +244,8 @@ impl Instruction<'_> {
                     | UnaryOp::Round
             ),
             Op::Plain(OpKind::Ternary(op)) => *op != TernaryOp::Fma,
+            // Its own bounds have room for both.
+            Op::Plain(OpKind::Foreign(foreign)) => foreign.has_bounds(),
             Op::Plain(OpKind::Constant(_) | OpKind::Select) => true,
             Op::Plain(OpKind::Cast { kind, .. }) => {
                 let Some(from) = self.from.first().copied().map(compute_dtype) else {

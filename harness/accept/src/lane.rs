@@ -219,20 +219,64 @@ pub(super) fn map_guesses(lanes: &[Lane], f: &impl Fn(&[Lane]) -> Lane) -> Lane 
     }
 }
 
+/// The lanes of the two outcomes of a decision that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Sides {
+    /// A range covers both, and what is in between.
+    #[default]
+    Covered,
+    /// Nothing bounds the lane if the two are apart.
+    Separate,
+}
+
+impl Sides {
+    /// A lane for both outcomes.
+    pub(super) fn merge(self, one: Lane, other: Lane, dtype: Option<DType>) -> Lane {
+        if self == Self::Separate && dtype.is_some_and(|dtype| are_apart(one, other, dtype)) {
+            Lane::Unknown
+        } else {
+            one.hull(other, dtype)
+        }
+    }
+}
+
+/// The part of their magnitude that two numbers must differ by to be apart.
+const MIN_GAP: f64 = 1.0 / 4096.0;
+
+fn are_apart(one: Lane, other: Lane, dtype: DType) -> bool {
+    let known = |lane: Lane| !matches!(lane, Lane::Guess(_) | Lane::Unknown | Lane::Poison);
+    if !dtype.is_float() || !known(one) || !known(other) {
+        return false;
+    }
+    let (one, other) = (one.to_interval(dtype), other.to_interval(dtype));
+    if one.only_nan() || other.only_nan() {
+        return one.only_nan() != other.only_nan();
+    }
+    let gap = (one.low - other.high).max(other.low - one.high);
+    let widths = (one.high - one.low) + (other.high - other.low);
+    gap > widths.max(MIN_GAP * one.magnitude().max(other.magnitude())) || gap == f64::INFINITY
+}
+
 /// A lane that covers both.
-pub(super) fn merge_either(one: Lane, other: Lane, dtype: Option<DType>) -> Lane {
+pub(super) fn merge_either(one: Lane, other: Lane, dtype: Option<DType>, sides: Sides) -> Lane {
     match (one.plain(), other.plain()) {
         (one, other) if one == other => one,
         (Lane::Poison | Lane::Unknown | Lane::Guess(_), _)
         | (_, Lane::Poison | Lane::Unknown | Lane::Guess(_)) => Lane::Unknown,
-        (one, other) => one.hull(other, dtype),
+        (one, other) => sides.merge(one, other, dtype),
     }
 }
 
 /// A lane that covers both: the result of an access that may happen or not. A guess only if the current order of programs decides
 /// which of the two it is.
-pub(super) fn merge_followed(happens: Option<bool>, with: Lane, without: Lane, dtype: Option<DType>) -> Lane {
-    let merged = merge_either(with, without, dtype);
+pub(super) fn merge_followed(
+    happens: Option<bool>,
+    with: Lane,
+    without: Lane,
+    dtype: Option<DType>,
+    sides: Sides,
+) -> Lane {
+    let merged = merge_either(with, without, dtype, sides);
     happens.map_or(merged, |happens| {
         merged.or_guess(if happens { with } else { without })
     })

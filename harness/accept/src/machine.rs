@@ -317,8 +317,10 @@ impl<'a> Machine<'a> {
         match &step.op {
             Op::Binary(op) => return self.execute_binary(*op, step),
             Op::Unary(op) => {
-                let (op, dtype) = (*op, self.dtype(step.ins[0]));
-                self.map_lanes(step.outs[0], &step.ins, |x| float::apply_unary(op, dtype, x[0]));
+                let (op, dtype, sides) = (*op, self.dtype(step.ins[0]), self.map.sides);
+                self.map_lanes(step.outs[0], &step.ins, |x| {
+                    float::apply_unary(op, dtype, x[0], sides)
+                });
             }
             Op::Plain(kind) => return self.execute_plain(kind, step),
             Op::If(then_code, else_code) => {

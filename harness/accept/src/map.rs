@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::accepted::Accepted;
 use super::cause::{Book, Cause, Widening};
 use super::identity::Identities;
-use super::lane::Lane;
+use super::lane::{Lane, Sides};
 use super::wide::{INTERVAL, Wide, encode_nearest};
 use cerith_interp::value::{read, write};
 
@@ -88,6 +88,8 @@ pub struct AcceptanceMap {
     pub(super) doubtful: BTreeSet<StorageId>,
     /// The causes of widening, if they are recorded.
     pub(super) book: Option<Book>,
+    /// The treatment of decisions that are not known.
+    pub(super) sides: Sides,
     /// Elements that hold the same value of the program.
     pub(super) identities: Identities,
 }
@@ -377,6 +379,15 @@ impl AcceptanceMap {
     pub fn with_book() -> Self {
         Self {
             book: Some(Book::default()),
+            ..Self::default()
+        }
+    }
+
+    /// A map in which an element has no bounds if a decision that is not known chooses between values that are apart. A kernel never
+    /// stores a value between them.
+    pub fn with_separate_sides() -> Self {
+        Self {
+            sides: Sides::Separate,
             ..Self::default()
         }
     }

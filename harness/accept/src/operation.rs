@@ -74,8 +74,9 @@ impl Machine<'_> {
             OpKind::Compare(predicate) => self.compare(*predicate, step),
             OpKind::Select => {
                 let dtype = self.layout(step.outs[0]).elem.num();
+                let sides = self.map.sides;
                 self.map_lanes(step.outs[0], &step.ins, |x| {
-                    float::select(x[0], x[1], x[2], dtype)
+                    float::select([x[0], x[1], x[2]], dtype, sides)
                 });
             }
             OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step),

@@ -118,7 +118,7 @@ impl Machine<'_> {
                 Reach::Off => off,
                 Reach::Maybe(place, loaded) => {
                     let held = self.get(place, layout.size, dtype);
-                    merge_followed(loaded, held, off, dtype)
+                    merge_followed(loaded, held, off, dtype, self.map.sides)
                 }
                 Reach::Anywhere => Lane::Unknown,
             });
@@ -141,7 +141,7 @@ impl Machine<'_> {
                 Reach::Maybe(place, stored) => {
                     self.forget_sums(place, layout.size);
                     let held = self.get(place, layout.size, dtype);
-                    let lane = merge_followed(stored, value, held, dtype);
+                    let lane = merge_followed(stored, value, held, dtype, self.map.sides);
                     self.put(place, layout.size, dtype, lane);
                 }
                 Reach::Anywhere => self.doubt_behind(step.ins[0]),

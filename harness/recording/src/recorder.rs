@@ -117,6 +117,10 @@ const PROGRAM_FILES: &[(&str, &str)] = &[
         include_str!("../python/cerith_triton/task/__init__.py"),
     ),
     (
+        "task/dataflow.py",
+        include_str!("../python/cerith_triton/task/dataflow.py"),
+    ),
+    (
         "task/kernelbench.py",
         include_str!("../python/cerith_triton/task/kernelbench.py"),
     ),
@@ -149,6 +153,10 @@ const PROGRAM_FILES: &[(&str, &str)] = &[
         include_str!("../python/cerith_triton/task/tritonbench.py"),
     ),
     ("tasks.py", include_str!("../python/cerith_triton/tasks.py")),
+    (
+        "structure.py",
+        include_str!("../python/cerith_triton/structure.py"),
+    ),
 ];
 
 /// The package's files for programs: name and text.

@@ -12,9 +12,9 @@ use cerith_toolchain::request::Module;
 use cerith_toolchain::{Limits, ProgramRequest, Programs, ToolchainId, WorkerFailure};
 use serde_json::json;
 
-use crate::calls::{Judging, Summary};
+use crate::calls::Judging;
 use crate::error::JudgeError;
-use crate::judgement::{Failure, Judgement, Verdict};
+use crate::judgement::{Failure, Judgement, Summary, Verdict};
 use crate::task::{Task, read_task};
 use cerith_runner::host::Host;
 use cerith_runner::oracle::find_toolchain;
@@ -184,12 +184,8 @@ impl Judge<'_> {
             arguments: json!({}),
             readable: Some(vec![kernel.path.clone()]),
         };
-        let Task {
-            interface,
-            trials,
-            contract,
-        } = self.task;
-        let mut judging = Judging::new(interface, trials, *contract, folder.path());
+        let trials = &self.task.trials;
+        let mut judging = Judging::new(self.task, folder.path());
         let ended = self.bench.with_programs(|programs| {
             self.host.run_stoppable(
                 Some(LIMITS.time + GRACE),

@@ -8,15 +8,18 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use cerith_engine::catch_panic;
-use cerith_oracle::Contract;
 use cerith_toolchain::program::{Question, Reply, split_blobs};
 use serde_json::json;
 
-use crate::evidence::{Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements};
-use crate::judgement::{Failure, Verdict};
+use crate::evidence::{
+    Evidence, View, check_dtype, describe_comparison, describe_launch, hash_elements, sort_outputs,
+};
+use crate::judgement::{Failure, Summary, Verdict};
 use crate::launch_plan::Plan;
 use crate::message::{CallResult, Message, RaisedException, Suspicion};
+use crate::task::Task;
 use crate::trial::{Expected, Interface, Trial};
+use crate::variation::Variation;
 use cerith_runner::oracle::message::{self, LaunchAnswer};
 use cerith_runner::oracle::session::Session;
 
@@ -28,6 +31,9 @@ const LATE: &str = "its calls do not return within 20 seconds";
 
 /// Kinds of data with which a right kernel may have no bounds. Even so its values are near the reference's.
 const ILL_CONDITIONED: [&str; 2] = ["large", "non-finite"];
+
+/// The kind of data with which only a wrong formula counts.
+const UNBOUNDED: &str = "huge";
 
 /// The purpose of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,38 +67,16 @@ struct Call {
     failed: Option<Failure>,
 }
 
-/// The result of judging.
-#[derive(Debug)]
-pub(super) struct Summary {
-    /// The reason not to accept it.
-    pub failure: Option<Failure>,
-    /// Calls that were compared.
-    pub trials: usize,
-    /// Launches that were executed.
-    pub launches: u64,
-}
-
-impl From<Failure> for Summary {
-    fn from(failure: Failure) -> Self {
-        Self {
-            failure: Some(failure),
-            trials: 0,
-            launches: 0,
-        }
-    }
-}
-
 /// The judging of one submission.
 pub(super) struct Judging<'a> {
-    interface: &'a Interface,
+    task: &'a Task,
     trials: &'a [Trial],
-    contract: Contract,
     folder: &'a Path,
     runs: VecDeque<(Purpose, Vec<usize>)>,
     run: Option<Run>,
     count: usize,
-    /// The first launches for each key.
-    plans: HashMap<String, Plan>,
+    /// The launches of all calls for each key.
+    plans: HashMap<String, Vec<Plan>>,
     paired: HashSet<String>,
     /// The results of calls, by trial.
     results: HashMap<usize, blake3::Hash>,
@@ -104,12 +88,14 @@ pub(super) struct Judging<'a> {
     decided: BTreeMap<String, usize>,
     undecided: BTreeMap<String, String>,
     compared: BTreeSet<usize>,
+    variation: Variation,
     launches: u64,
 }
 
 impl<'a> Judging<'a> {
-    /// Judges a submission by these trials. `folder` gets its part files.
-    pub fn new(interface: &'a Interface, trials: &'a [Trial], contract: Contract, folder: &'a Path) -> Self {
+    /// Judges a submission of a task. `folder` gets its part files.
+    pub fn new(task: &'a Task, folder: &'a Path) -> Self {
+        let trials = task.trials.as_slice();
         let mut first_of_key = BTreeMap::new();
         for (at, trial) in trials.iter().enumerate() {
             first_of_key.entry(&trial.key).or_insert(at);
@@ -117,9 +103,8 @@ impl<'a> Judging<'a> {
         let mut repeated: Vec<usize> = first_of_key.into_values().collect();
         repeated.sort_unstable_by(|one, other| other.cmp(one));
         Self {
-            interface,
+            task,
             trials,
-            contract,
             folder,
             runs: VecDeque::from([
                 (Purpose::Judge, (0..trials.len()).collect()),
@@ -137,6 +122,7 @@ impl<'a> Judging<'a> {
             decided: BTreeMap::new(),
             undecided: BTreeMap::new(),
             compared: BTreeSet::new(),
+            variation: Variation::default(),
             launches: 0,
         }
     }
@@ -199,7 +185,7 @@ impl<'a> Judging<'a> {
             }
         };
         let mut session = Session::new(&part);
-        session.use_contract(self.contract);
+        session.use_contract(self.task.contract);
         self.run = Some(Run {
             purpose,
             calls: calls.into(),
@@ -210,7 +196,7 @@ impl<'a> Judging<'a> {
             call: None,
             began: Instant::now(),
         });
-        let Interface { form, entry, .. } = self.interface;
+        let Interface { form, entry, .. } = &self.task.interface;
         Reply::from(json!({"run": {"form": form, "entry": entry, "seconds": RUN_SECONDS}}))
     }
 
@@ -374,7 +360,11 @@ impl<'a> Judging<'a> {
             failed: call.failed.as_ref(),
             earlier: &self.earlier,
         };
-        let views = evidence.find_views(result, blobs);
+        let sorted = sort_outputs(result, trial);
+        let views = match &sorted {
+            Ok(outputs) => evidence.find_views(outputs, blobs),
+            Err(_) => evidence.find_views(&result.outputs.iter().collect::<Vec<_>>(), blobs),
+        };
         let digest = views
             .as_ref()
             .ok()
@@ -390,7 +380,7 @@ impl<'a> Judging<'a> {
             // It fails again, as before.
             Purpose::Confirm => return,
             Purpose::Repeat => {
-                if let Err(failure) = evidence.check(result, views, trial) {
+                if let Err(failure) = evidence.check(result, sorted, views) {
                     let failure = self.locate(failure, Some(at));
                     self.fail(failure);
                 }
@@ -398,7 +388,7 @@ impl<'a> Judging<'a> {
             }
             Purpose::Judge => {}
         }
-        let checked = evidence.check(result, views, trial);
+        let checked = evidence.check(result, sorted, views);
         if let Some(digest) = digest {
             self.results.insert(at, digest);
         }
@@ -420,7 +410,10 @@ impl<'a> Judging<'a> {
 
     /// Compares the outputs with the reference's.
     fn compare(&mut self, run: &Run, plan: &Plan, trial: &Trial, views: &[View]) -> Result<(), Failure> {
-        for (view, expected) in views.iter().zip(&trial.outputs) {
+        for (at, (view, expected)) in views.iter().zip(&trial.outputs).enumerate() {
+            if let Some(digest) = hash_elements(&run.session, std::slice::from_ref(view)) {
+                self.variation.add(&trial.key, at, digest);
+            }
             let dtype = check_dtype(view, expected);
             // Integers and floats cannot be compared.
             if let Err(failure) = &dtype
@@ -450,14 +443,19 @@ impl<'a> Judging<'a> {
 
     /// Compares the launches with those of an earlier call with other data.
     fn compare_plans(&mut self, trial: &Trial, plan: Plan) -> Result<(), Failure> {
-        let Some(first) = self.plans.get(&trial.key) else {
-            self.plans.insert(trial.key.clone(), plan);
-            return Ok(());
-        };
-        let first_trial = self.trials.get(first.trial).unwrap_or(trial);
-        if let Some(difference) = first.find_difference(first_trial, &plan, trial) {
+        let known = self.plans.entry(trial.key.clone()).or_default();
+        let others: Vec<_> = known
+            .iter()
+            .filter_map(|plan| Some((plan, self.trials.get(plan.trial)?)))
+            .collect();
+        let (difference, is_first) = (plan.find_difference(trial, &others), others.is_empty());
+        known.push(plan);
+        if let Some(difference) = difference {
             let text = format!("`{}`: {}", difference.kernel, difference.text);
             return Err(Failure::new(Verdict::LibraryCall, text));
+        }
+        if is_first {
+            return Ok(());
         }
         self.paired.insert(trial.key.clone());
         Ok(())
@@ -494,7 +492,10 @@ impl<'a> Judging<'a> {
         let decided = self.decided.entry(expected.name.clone()).or_default();
         *decided += answer.elements.saturating_sub(answer.undecided);
         let undecided = answer.verdict == message::Verdict::Undecided;
-        if undecided && (answer.distant > 0 || !ILL_CONDITIONED.contains(&trial.kind.as_str())) {
+        if undecided
+            && trial.kind != UNBOUNDED
+            && (answer.distant > 0 || !ILL_CONDITIONED.contains(&trial.kind.as_str()))
+        {
             let reason = answer.reason.unwrap_or_else(|| match answer.distant {
                 0 => format!(
                     "{} of {} elements have no bounds",
@@ -556,11 +557,11 @@ impl<'a> Judging<'a> {
     /// A reason not to accept a submission without a failure.
     fn find_gap(&self) -> Option<Failure> {
         let not_judged = |text: String| Some(Failure::new(Verdict::NotJudged, text));
-        let unpaired = self
-            .plans
-            .iter()
-            .find(|(key, plan)| !self.paired.contains(*key) && plan.find_computed().is_some());
-        if let Some((kernel, tensor)) = unpaired.and_then(|(_, plan)| plan.find_computed()) {
+        let unpaired = self.plans.iter().filter(|(key, _)| !self.paired.contains(*key));
+        let computed = unpaired
+            .flat_map(|(_, plans)| plans)
+            .find_map(Plan::find_computed);
+        if let Some((kernel, tensor)) = computed {
             let text = format!("`{kernel}` reads `{tensor}`, which holds values that the program computes");
             return Some(Failure::new(Verdict::LibraryCall, text));
         }
@@ -580,6 +581,12 @@ impl<'a> Judging<'a> {
         let uncompared = self.decided.iter().find(|(_, count)| **count == 0);
         if let Some((name, _)) = uncompared {
             return not_judged(format!("no element of `{name}` could be compared"));
+        }
+        let mut constant = self.task.variation.list_constant(Some(&self.variation));
+        if let Some(name) = constant.next() {
+            return not_judged(format!(
+                "`{name}` is the same for all data that was tried, so a kernel that stores a constant agrees too"
+            ));
         }
         None
     }

@@ -41,10 +41,22 @@ impl View {
     }
 }
 
+/// A call's values in the order of the reference's. Fails if the structures of the results differ.
+pub(super) fn sort_outputs<'a>(
+    result: &'a CallResult,
+    trial: &Trial,
+) -> Result<Vec<&'a ReturnedOutput>, Failure> {
+    let wrong = |text: String| Failure::new(Verdict::Wrong, text);
+    let order = result.structure.match_leaves(&trial.structure).map_err(wrong)?;
+    let sorted: Vec<_> = order.iter().filter_map(|&at| result.outputs.get(at)).collect();
+    check_shapes(&sorted, &trial.outputs)?;
+    Ok(sorted)
+}
+
 impl Evidence<'_> {
     /// The outputs as views of launches' storages. Fails for an output that no launch of this call left.
-    pub fn find_views(&self, result: &CallResult, blobs: &[&[u8]]) -> Result<Vec<View>, Failure> {
-        let outputs = result.outputs.iter().enumerate();
+    pub fn find_views(&self, outputs: &[&ReturnedOutput], blobs: &[&[u8]]) -> Result<Vec<View>, Failure> {
+        let outputs = outputs.iter().enumerate();
         outputs
             .map(|(nth, output)| self.find_view(nth, output, blobs))
             .collect()
@@ -92,12 +104,13 @@ impl Evidence<'_> {
         ))
     }
 
-    /// Checks all of a call except the values of its outputs.
+    /// Checks all of a call except the values of its outputs. `sorted` and `views` come from [`sort_outputs`] and
+    /// [`Self::find_views`].
     pub fn check(
         &self,
         result: &CallResult,
+        sorted: Result<Vec<&ReturnedOutput>, Failure>,
         views: Result<Vec<View>, Failure>,
-        trial: &Trial,
     ) -> Result<Vec<View>, Failure> {
         if let Err(failure) = &views
             && failure.verdict == Verdict::StaleResult
@@ -121,7 +134,7 @@ impl Evidence<'_> {
             );
             return Err(Failure::new(Verdict::LibraryCall, text));
         }
-        check_shapes(&result.outputs, &trial.outputs)?;
+        sorted?;
         views
     }
 }
@@ -139,7 +152,7 @@ fn fit_shape(tensor: Tensor, shape: &[i64], bytes: usize) -> Option<Tensor> {
     (tensor.is_contiguous() && contiguous.is_proper() && contiguous.numel() == elements).then_some(contiguous)
 }
 
-fn check_shapes(outputs: &[ReturnedOutput], expected: &[Expected]) -> Result<(), Failure> {
+fn check_shapes(outputs: &[&ReturnedOutput], expected: &[Expected]) -> Result<(), Failure> {
     if outputs.len() != expected.len() {
         let text = format!(
             "it returns {} values, and the reference {}",

@@ -264,3 +264,24 @@ fn wrap(text: &str, first: &str) -> String {
     lines.push('\n');
     lines
 }
+
+/// The result of judging.
+#[derive(Debug)]
+pub(super) struct Summary {
+    /// The reason not to accept it.
+    pub failure: Option<Failure>,
+    /// Calls that were compared.
+    pub trials: usize,
+    /// Launches that were executed.
+    pub launches: u64,
+}
+
+impl From<Failure> for Summary {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure: Some(failure),
+            trials: 0,
+            launches: 0,
+        }
+    }
+}

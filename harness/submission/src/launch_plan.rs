@@ -7,6 +7,7 @@ use cerith_case::{ArgValue, Launch};
 use cerith_memory::{Memory, StorageId, Tensor};
 use cerith_tile::DType;
 
+use crate::gather::{Arranged, is_gathered};
 use crate::provenance::{Content, Recipe, Source, SourceKey, find_copied_view};
 use crate::trial::Trial;
 use cerith_runner::oracle::session::{Executed, list_places};
@@ -137,8 +138,19 @@ impl Plan {
         })
     }
 
-    /// The first difference from the launches of another call, that is not one of its inputs.
-    pub fn find_difference(&self, trial: &Trial, other: &Self, other_trial: &Trial) -> Option<Difference> {
+    /// The first difference between the launches of a call and those of the first of other calls, that is not one of its inputs.
+    pub fn find_difference(&self, trial: &Trial, others: &[(&Self, &Trial)]) -> Option<Difference> {
+        let &(first, first_trial) = others.first()?;
+        first.compare(first_trial, self, trial, others)
+    }
+
+    fn compare(
+        &self,
+        trial: &Trial,
+        other: &Self,
+        other_trial: &Trial,
+        calls: &[(&Self, &Trial)],
+    ) -> Option<Difference> {
         for (nth, (mine, others)) in self.launches.iter().zip(&other.launches).enumerate() {
             let kernel = find_kernel_name(&mine.executed.case);
             if mine.settings != others.settings {
@@ -157,6 +169,7 @@ impl Plan {
                 if recipe != other_recipe
                     && !recipe.produces(other_content, &other_sources)
                     && !other_recipe.produces(content, &sources)
+                    && !is_gathered_in(calls.iter().copied().chain([(other, other_trial)]), nth, storage)
                 {
                     let tensor = mine.executed.case.tensors.get(storage as usize);
                     let tensor = tensor.map_or("a storage", |named| named.name.as_str());
@@ -201,6 +214,21 @@ impl Plan {
         };
         Some((self.launches.get(launch)?.number, view))
     }
+}
+
+/// Whether a storage of the launch `nth` holds the same elements in all calls. See [`is_gathered`].
+fn is_gathered_in<'a>(calls: impl Iterator<Item = (&'a Plan, &'a Trial)>, nth: usize, storage: u32) -> bool {
+    let calls: Vec<_> = calls
+        .filter_map(|(plan, trial)| {
+            let launch = plan.launches.get(nth)?;
+            Some((launch, plan.list_sources(trial, nth)))
+        })
+        .collect();
+    let arranged = calls.iter().map(|(launch, sources)| Arranged {
+        content: read_content(&launch.executed, &launch.before, storage),
+        sources,
+    });
+    is_gathered(&arranged.collect::<Vec<_>>())
 }
 
 /// The storages of a launch that its frame names.

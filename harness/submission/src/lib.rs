@@ -9,13 +9,16 @@ mod bench;
 mod calls;
 mod error;
 mod evidence;
+mod gather;
 mod judgement;
 mod launch_plan;
 mod message;
 mod provenance;
 pub mod service;
+mod structure;
 mod task;
 mod trial;
+mod variation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::judgement::{Failure, Verdict};
+use crate::structure::Structure;
 
 /// A question. See `cerith_triton/submission.py`.
 #[derive(Debug, Deserialize)]
@@ -44,6 +45,8 @@ pub(super) enum Message {
 #[derive(Debug, Deserialize)]
 pub(super) struct CallResult {
     pub outputs: Vec<ReturnedOutput>,
+    /// The numbers of values in it are those of `outputs`.
+    pub structure: Structure,
     pub changed_inputs: Vec<String>,
     #[serde(default)]
     pub suspicions: Vec<Suspicion>,

@@ -192,17 +192,23 @@ fn matches_view(view: &Tensor, bytes: &[u8], target: &[u8], dtype: DType) -> boo
             .all(|start| elements.next() == bytes.get(start..start + size));
     }
     view.element_starts().all(|start| {
-        let bits = read_element(bytes, start, view.dtype);
-        let bits = if dtype.is_float() {
-            encode(dtype, decode(view.dtype, bits), Rounding::NearestEven)
-        } else {
-            // A narrower integer has the low bits.
-            decode_int(view.dtype, bits) as u64 & (u64::MAX >> (u64::BITS as usize - 8 * dtype.size()))
-        };
+        let bits = convert_element(read_element(bytes, start, view.dtype), view.dtype, dtype);
         elements
             .next()
             .is_some_and(|element| read_element(element, 0, dtype) == bits)
     })
+}
+
+/// The bits of an element after a cast of the host's, from a float to a float or from an integer to an integer.
+pub(super) fn convert_element(bits: u64, from: DType, to: DType) -> u64 {
+    if from == to {
+        bits
+    } else if to.is_float() {
+        encode(to, decode(from, bits), Rounding::NearestEven)
+    } else {
+        // A narrower integer has the low bits.
+        decode_int(from, bits) as u64 & (u64::MAX >> (u64::BITS as usize - 8 * to.size()))
+    }
 }
 
 /// The orders of dimensions that are tried.

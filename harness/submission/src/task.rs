@@ -12,7 +12,9 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::error::{JudgeError, MessageError, TaskFault};
-use crate::trial::{Expected, Interface, TRIALS, Trial, list_views, make_key};
+use crate::structure::Structure;
+use crate::trial::{Expected, Interface, MORE_TRIALS, TRIALS, Trial, list_views, make_key};
+use crate::variation::ReferenceVariation;
 use cerith_runner::oracle::message::{Output, find_dtype};
 use cerith_runner::oracle::session::{ExpectedValues, Session};
 
@@ -29,6 +31,8 @@ pub(super) struct Task {
     pub interface: Interface,
     /// Its trials.
     pub trials: Vec<Trial>,
+    /// How their results vary.
+    pub variation: ReferenceVariation,
     /// The precision that it asks for.
     pub contract: Contract,
 }
@@ -63,6 +67,7 @@ struct TrialText {
     args: Json,
     kwargs: Json,
     outputs: Vec<ExpectedText>,
+    structure: Structure,
     #[serde(default)]
     sizes: String,
 }
@@ -79,6 +84,12 @@ struct ExpectedText {
     strides: Vec<i64>,
     #[serde(default)]
     offset: i64,
+    #[serde(default = "default_depends")]
+    depends: bool,
+}
+
+const fn default_depends() -> bool {
+    true
 }
 
 /// The launches of a reference that is itself a kernel.
@@ -93,6 +104,7 @@ struct Conversation<'a> {
     folder: &'a Path,
     seed: u64,
     remaining: VecDeque<(usize, &'static str)>,
+    has_more: bool,
     current: (usize, &'static str),
     interface: Option<Interface>,
     trials: Vec<Trial>,
@@ -127,6 +139,7 @@ pub(super) fn read_task(
         folder: folder.path(),
         seed,
         remaining: TRIALS.into(),
+        has_more: false,
         current: (0, "given"),
         interface: None,
         trials: Vec::new(),
@@ -173,6 +186,7 @@ pub(super) fn read_task(
     Ok(Task {
         contract: contract(own.unwrap_or_default()).with_data(data),
         interface,
+        variation: ReferenceVariation::new(&trials),
         trials,
     })
 }
@@ -186,13 +200,20 @@ impl Conversation<'_> {
         if let Err(error) = self.take(question) {
             self.failed.get_or_insert(error);
         }
+        if self.remaining.is_empty() && !self.has_more {
+            self.has_more = true;
+            if ReferenceVariation::new(&self.trials).needs_more() {
+                self.remaining.extend(MORE_TRIALS);
+            }
+        }
         let next = self.remaining.pop_front().filter(|_| self.failed.is_none());
         let Some((sizes, kind)) = next else {
             return Reply::from(json!({"end": true}));
         };
         self.current = (sizes, kind);
         // Each trial has data of its own.
-        let seed = self.seed.wrapping_add(self.remaining.len() as u64) & u64::from(u32::MAX);
+        let round = if self.has_more { TRIALS.len() } else { 0 };
+        let seed = self.seed.wrapping_add((self.remaining.len() + round) as u64) & u64::from(u32::MAX);
         Reply::from(json!({"make": {"kind": kind, "seed": seed, "sizes": sizes}}))
     }
 
@@ -249,6 +270,7 @@ impl Conversation<'_> {
             storages,
             views,
             outputs,
+            structure: text.structure,
         }))
     }
 
@@ -288,6 +310,7 @@ impl Conversation<'_> {
             dtype,
             shape: output.shape,
             values,
+            depends: output.depends,
         }))
     }
 

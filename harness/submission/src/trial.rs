@@ -8,11 +8,12 @@ use cerith_tile::numeric::decode;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+use crate::structure::Structure;
 use cerith_runner::oracle::session::{ExpectedValues, lies_inside, read_element};
 
 /// The trials: sizes, and a kind of data. Two trials of the same sizes come one after the other, so that a program that computes on the
 /// host is found early.
-pub(super) const TRIALS: [(usize, &str); 15] = [
+pub(super) const TRIALS: [(usize, &str); 16] = [
     (0, "given"),
     (0, "normal"),
     (1, "integers"),
@@ -28,6 +29,21 @@ pub(super) const TRIALS: [(usize, &str); 15] = [
     (0, "cancelling"),
     (0, "large"),
     (1, "zeros"),
+    (0, "huge"),
+];
+
+/// Further trials of a task whose results hardly vary in the others. See `variation`.
+pub(super) const MORE_TRIALS: [(usize, &str); 10] = [
+    (0, "one-hot"),
+    (0, "distinct"),
+    (0, "ties"),
+    (0, "zeros"),
+    (1, "large"),
+    (1, "one-hot"),
+    (1, "tiny"),
+    (1, "cancelling"),
+    (2, "ties"),
+    (2, "normal"),
 ];
 
 /// The interface of a task's submissions.
@@ -71,6 +87,8 @@ pub(super) struct Trial {
     pub views: Vec<(usize, Tensor)>,
     /// The results of the reference.
     pub outputs: Vec<Expected>,
+    /// The structure that they are in.
+    pub structure: Structure,
 }
 
 /// A result of the reference.
@@ -84,6 +102,18 @@ pub(super) struct Expected {
     pub shape: Vec<i64>,
     /// Its values.
     pub values: ExpectedValues,
+    /// Whether it may depend on the data.
+    pub depends: bool,
+}
+
+impl Expected {
+    /// The number of its elements.
+    pub fn count_elements(&self) -> usize {
+        match &self.values {
+            ExpectedValues::Numbers(bytes) => bytes.len() / size_of::<f64>(),
+            ExpectedValues::Ranges(ranges) => ranges.len(),
+        }
+    }
 }
 
 /// A tensor of a call.

@@ -209,3 +209,18 @@ fn integers_are_equal_or_wrong() {
         Some(Finding::Wrong)
     );
 }
+
+#[test]
+fn large_excuses_are_listed() {
+    let bits = |value| encode(DType::F32, value, Rounding::NearestEven);
+    let element = |kernel| Element {
+        bounds: within(0.9, 1.1, false),
+        formula: bits(1.0),
+        kernel: bits(kernel),
+        expected: 1.0,
+        integer: None,
+    };
+    let elements = [1.0, 1.0005, 1.01, 0.98, 1.2].map(element);
+    let comparison = compare(DType::F32, elements, Terms::default());
+    assert_eq!(comparison.excused, [2, 3]);
+}

@@ -11,11 +11,28 @@ use cerith_tile::DType;
 use cerith_tile::numeric::decode;
 use cerith_tile::rules::Rules;
 
+/// The combine function that `torch.compile` writes for a variance.
+const WELFORD: &str = "\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def combine(mean_1, m2_1, weight_1, mean_2, m2_2, weight_2):
+    delta = mean_2 - mean_1
+    weight = weight_1 + weight_2
+    ratio = tl.where(weight == 0.0, 0.0, weight_2 / weight)
+    return mean_1 + delta * ratio, m2_1 + m2_2 + delta * delta * weight_1 * ratio, weight
+";
+
 /// The bounds of `out[0]` after a kernel's line, which has `x`, a block of 4 elements of these values and this dtype.
 fn bound(line: &str, dtype: &str, values: &str, contract: Contract) -> String {
+    bound_with(line, dtype, values, contract, AcceptanceMap::default())
+}
+
+fn bound_with(line: &str, dtype: &str, values: &str, contract: Contract, ranges: AcceptanceMap) -> String {
     let kernel = format!(
-        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x_ptr, out):\n    x = tl.load(x_ptr + tl.arange(0, 4))\n    \
-         {line}\n"
+        "{WELFORD}\n\n@triton.jit\ndef kernel(x_ptr, out):\n    x = tl.load(x_ptr + tl.arange(0, 4))\n    {line}\n"
     );
     let file = format!(
         "about: One line.\nkernel: kernel.py:kernel\nstorages:\n  x: {{ dtype: {dtype}, shape: [4], fill: {values} }}\n  \
@@ -33,7 +50,7 @@ fn bound(line: &str, dtype: &str, values: &str, contract: Contract) -> String {
         .expect("it resolves");
     let start = FormulaMemory {
         memory: case.memory(),
-        ranges: AcceptanceMap::default(),
+        ranges,
     };
     let run = Reference::default().run_formulas(&case, Rules::default(), contract, start);
     let FormulaRun::Finished(formula) = run.expect("no failure") else {
@@ -188,4 +205,50 @@ fn each_operation_has_its_error() {
         let _ = writeln!(text, "{name}: {}", bound(line, dtype, values, contract));
     }
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn decisions_that_are_unknown_may_have_no_bounds() {
+    let rows = [
+        ("a side", "tl.where(error > 0, x * 1.01, x)"),
+        ("sides that touch", "tl.where(x + error > x, x + error, x)"),
+        ("equal sides", "tl.where(error > 0, x, x)"),
+        ("a known side", "tl.where(x > 0, x * 1.01, x)"),
+        ("a number rounded down", "tl.floor(x + error * 1e-3)"),
+        ("a number without a decision", "tl.floor(x + 0.5 + error * 1e-3)"),
+        ("an integer", "(x + error * 1e-3).to(tl.int32).to(tl.float32)"),
+    ];
+    let mut text = String::new();
+    let mut add = |name: &str, line: &str| {
+        let [covered, separate] = [AcceptanceMap::default(), AcceptanceMap::with_separate_sides()]
+            .map(|ranges| bound_with(line, "f32", "[1, 2, 3, 4]", Contract::default(), ranges));
+        let _ = writeln!(text, "{name}: {covered}; {separate}");
+    };
+    let error = "error = (x / 3 + 1e6) - 1e6 - x / 3";
+    for (name, value) in rows {
+        add(
+            name,
+            &format!("{error}\n    tl.store(out + tl.arange(0, 4), {value})"),
+        );
+    }
+    let places = "out + tl.arange(0, 4)";
+    add(
+        "a store",
+        &format!("{error}\n    tl.store({places}, x)\n    tl.store({places}, x * 1.01, mask=error > 0)"),
+    );
+    add(
+        "a branch",
+        &format!(
+            "{error}\n    tl.store({places}, x)\n    if tl.max(error) > 0:\n        tl.store({places}, x * 1.01)"
+        ),
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn masked_lanes_of_a_variance_have_no_weight() {
+    let line = "inside = tl.arange(0, 4) < 3\n    \
+                mean, m2, weight = tl.reduce((tl.where(inside, x, 0.0), tl.zeros_like(x), inside.to(tl.float32)), 0, combine)\n    \
+                tl.store(out, m2 / weight)";
+    insta::assert_snapshot!(bound(line, "f32", "[0.1, 0.2, 0.6, 9]", Contract::default()));
 }

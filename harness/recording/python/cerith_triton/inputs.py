@@ -93,6 +93,12 @@ def make_non_finite(shape: Shape, dtype: str, random: Generator) -> Array:
     return values
 
 
+def make_huge(shape: Shape, dtype: str, random: Generator) -> Array:
+    """Huge magnitudes, up to 2**30: a value that is right for common numbers only shows."""
+    high = min(FORMATS[dtype].largest - 2, 30)
+    return _signs(shape, random) * 2.0 ** random.uniform(min(11, high - 4), high, shape)
+
+
 KINDS: dict[str, Callable[[Shape, str, Generator], Array]] = {
     "zeros": make_zeros,
     "one-hot": make_one_hot,
@@ -106,6 +112,9 @@ KINDS: dict[str, Callable[[Shape, str, Generator], Array]] = {
     "non-finite": make_non_finite,
 }
 """The kinds by name, the plainest first."""
+
+KINDS_OF_TASKS: dict[str, Callable[[Shape, str, Generator], Array]] = {**KINDS, "huge": make_huge}
+"""The kinds of a judge, which finds out with which data the precision of a task suffices."""
 
 GIVEN = "given"
 """The data of the caller's own arguments."""
@@ -122,7 +131,7 @@ class Data(NamedTuple):
         """Its purpose, in a line."""
         if self.kind == GIVEN:
             return "the values of the arguments as they were given"
-        purpose = (KINDS[self.kind].__doc__ or "").strip().rstrip(".")
+        purpose = (KINDS_OF_TASKS[self.kind].__doc__ or "").strip().rstrip(".")
         return purpose[:1].lower() + purpose[1:] if not purpose[1:2].isupper() else purpose
 
 
@@ -145,6 +154,6 @@ def choose_kinds(data: str | Sequence[str], given: bool) -> list[str]:
 
 def fill(data: Data, position: int, shape: Shape, dtype: str) -> Array:
     """Values for a tensor that is the argument at `position`: float64, and exact in its dtype."""
-    names = list(KINDS)
+    names = list(KINDS_OF_TASKS)
     random = np.random.default_rng([data.seed, names.index(data.kind), position])
-    return formats.round_to(KINDS[data.kind](tuple(shape), dtype, random), dtype)
+    return formats.round_to(KINDS_OF_TASKS[data.kind](tuple(shape), dtype, random), dtype)

@@ -25,7 +25,7 @@ from typing import Any, Iterator, Mapping, NoReturn, Sequence
 
 import numpy as np
 
-from . import arguments, hooks, outputs
+from . import arguments, hooks
 from .connection import Channel
 from .decisions import Decisions
 from .devices import watch_torch
@@ -35,13 +35,12 @@ from .oracle import Oracle
 from .standin import layout
 from .standin.dtypes import DTYPES
 from .standin.host import StandIn, make_storage, watch_empty
+from .structure import list_leaves
 from .suspicions import Watch
 
 _MODULE = "submission"
 _MAX_MESSAGE = 500
 _MAX_OUTPUT = 1 << 26
-# Values of a result. No task has as many.
-_MAX_OUTPUTS = 1024
 # Seconds between two looks at a process, at first and later.
 _SHORTEST, _LONGEST = 0.001, 0.02
 
@@ -209,14 +208,13 @@ class _Run:
 
     def _describe(self, result: Any, inputs: _Inputs) -> tuple[dict[str, Any], list[bytes]]:
         """The result of a call: views of storages of launches, and the bits of tensors without a launch."""
-        found = outputs.flatten(result)
+        found = list_leaves(result)
         self._watch.inspect_result(found.values)
         if self._decisions.found is not None:
             self._watch.note_decision(*self._decisions.found)
         described: list[dict[str, Any]] = []
         bits: list[bytes] = []
-        # More are wrong too, and would only be a long answer.
-        for name, value in zip(found.names[:_MAX_OUTPUTS], found.values):
+        for name, value in zip(found.names, found.values):
             one = self._describe_output(name, value, inputs)
             plain = arguments.find_obstacle(value) is None and self._decisions.found is None
             if "host" in one and "dtype" in one and plain:
@@ -225,7 +223,12 @@ class _Run:
                     one["bits"] = len(bits)
                     bits.append(arguments.read_bits(value).tobytes())
             described.append(one)
-        return {"outputs": described, "changed_inputs": inputs.list_changed()}, bits
+        fields = {
+            "outputs": described,
+            "structure": found.structure,
+            "changed_inputs": inputs.list_changed(),
+        }
+        return fields, bits
 
     def _describe_output(self, name: str, value: Any, inputs: _Inputs) -> dict[str, Any]:
         if not arguments.is_tensor(value) or arguments.dtype_of(value) not in DTYPES:

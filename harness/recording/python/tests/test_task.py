@@ -398,3 +398,20 @@ def test_a_function_of_tritonbench(tmp_path: Path) -> None:
     np.testing.assert_allclose(expected_of(answers[3]["trial"]), np.ones_like(x), rtol=1e-12)
     x = read(answers[1]["trial"]["args"][0]["tensor"])
     np.testing.assert_allclose(expected_of(answers[1]["trial"]), x / x.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+CASTS = """
+import torch
+
+def reference(x):
+    return x.to(torch.int32).float()
+
+shapes = [(3, 4)]
+"""
+
+
+@needs_torch
+def test_integers_are_not_tried_with_huge_numbers(tmp_path: Path) -> None:
+    _, huge, normal = serve(tmp_path, CASTS, {"kind": "huge"}, {"kind": "normal"})
+    check(huge, "skipped: integers are not defined")
+    check(normal, "x=float32[3, 4]")

@@ -4,7 +4,7 @@
 //! earlier one, or be a copy of such a storage. It is recognised by its bytes, and the ranges of its elements go on into the next
 //! formula. A value that the program itself computed between launches has an unknown error: findings that depend on it are undecided.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use std::rc::Rc;
@@ -308,35 +308,64 @@ impl Session {
         })
     }
 
-    fn run_formula(&self, case: &Case, sources: &[Source]) -> Result<Box<FormulaMemory>, FormulaError> {
-        self.run_formula_with(case, sources, AcceptanceMap::default(), self.contract)
+    /// The formula of a launch, in which decisions that are not known have no bounds, in earlier launches too. `None` if nothing bounds
+    /// one of these.
+    fn run_separately(&self, number: u64) -> Option<Box<FormulaMemory>> {
+        let mut needed = BTreeSet::from([number]);
+        let mut open = vec![number];
+        while let Some(executed) = open.pop().and_then(|number| self.find_executed(number)) {
+            for source in &executed.sources {
+                if let Source::Launch(earlier, _) = source
+                    && self.find_executed(*earlier).is_some()
+                    && needed.insert(*earlier)
+                {
+                    open.push(*earlier);
+                }
+            }
+        }
+        let mut formulas = HashMap::new();
+        for number in needed {
+            let Executed { case, sources, .. } = &**self.find_executed(number)?;
+            let ranges = AcceptanceMap::with_separate_sides();
+            let formula = self.run_formula_with(case, sources, ranges, self.contract, &formulas);
+            formulas.insert(number, formula.ok()?);
+        }
+        formulas.remove(&number)
     }
 
+    fn run_formula(&self, case: &Case, sources: &[Source]) -> Result<Box<FormulaMemory>, FormulaError> {
+        let (ranges, none) = (AcceptanceMap::default(), HashMap::new());
+        self.run_formula_with(case, sources, ranges, self.contract, &none)
+    }
+
+    /// `earlier` are formulas in place of those that earlier launches have.
     fn run_formula_with(
         &self,
         case: &Case,
         sources: &[Source],
         ranges: AcceptanceMap,
         contract: Contract,
+        earlier: &HashMap<u64, Box<FormulaMemory>>,
     ) -> Result<Box<FormulaMemory>, FormulaError> {
         let mut start = FormulaMemory {
             memory: case.memory(),
             ranges,
         };
         for (storage, source) in (0_u32..).map(StorageId).zip(sources) {
-            let Source::Launch(number, earlier) = source else {
+            let Source::Launch(number, left) = source else {
                 continue;
             };
-            let Some(executed) = self.find_executed(*number) else {
-                continue;
+            let formula = match (earlier.get(number), self.find_executed(*number)) {
+                (Some(formula), _) => formula,
+                (None, Some(executed)) => executed.formula.as_ref().map_err(Clone::clone)?,
+                (None, None) => continue,
             };
-            let formula = executed.formula.as_ref().map_err(Clone::clone)?;
             start
                 .memory
                 .parts_mut(storage)
                 .0
-                .copy_from_slice(formula.memory.bytes(*earlier));
-            start.ranges.copy_storage(storage, &formula.ranges, *earlier);
+                .copy_from_slice(formula.memory.bytes(*left));
+            start.ranges.copy_storage(storage, &formula.ranges, *left);
         }
         match self
             .reference
@@ -411,12 +440,39 @@ impl Session {
             expected: expected.value,
             integer: expected.integer,
         });
+        let mut elements: Vec<Element> = elements.collect();
         let terms = Terms {
             contract: self.contract,
             tolerance,
             inputs: self.largest_input,
         };
-        let comparison = cerith_oracle::compare(dtype, elements, terms);
+        let mut comparison = cerith_oracle::compare(dtype, elements.iter().copied(), terms);
+        let mut reason = executed.formula.as_ref().err().map(ToString::to_string);
+        if !comparison.excused.is_empty() {
+            let separate = self.run_separately(output.launch);
+            let is_decided = |place: usize| {
+                let known = |formula: &FormulaMemory| formula.ranges.accepted_at(storage, place).1;
+                separate
+                    .as_deref()
+                    .is_some_and(|formula| known(formula) != Accepted::Unknown)
+            };
+            for &nth in &comparison.excused {
+                if let (Some(element), Some(&place)) = (elements.get_mut(nth), places.get(nth))
+                    && !is_decided(place)
+                {
+                    element.bounds = Accepted::Unknown;
+                }
+            }
+            let before = comparison.undecided;
+            comparison = cerith_oracle::compare(dtype, elements, terms);
+            let unknown = comparison.undecided - before;
+            if unknown > 0 {
+                reason = Some(format!(
+                    "{unknown} of {} elements depend on a decision that rounding may change",
+                    comparison.elements
+                ));
+            }
+        }
         let Comparison {
             elements,
             wrong,
@@ -426,9 +482,9 @@ impl Session {
             worst_ulps,
             allowed_ulps,
             worst,
+            ..
         } = comparison;
-        let mut verdict = Verdict::from(comparison.finding());
-        let mut reason = executed.formula.as_ref().err().map(ToString::to_string);
+        let mut verdict = Verdict::from(worst.map(|worst| worst.finding));
         if verdict > Verdict::Undecided
             && tolerance.is_none()
             && let Some(computed) = &executed.computed
@@ -508,9 +564,8 @@ impl Session {
             tf32: true,
             narrowest: Some(DType::F8E5),
         };
-        let Ok(formula) =
-            self.run_formula_with(&executed.case, &executed.sources, AcceptanceMap::with_book(), own)
-        else {
+        let (ranges, none) = (AcceptanceMap::with_book(), HashMap::new());
+        let Ok(formula) = self.run_formula_with(&executed.case, &executed.sources, ranges, own, &none) else {
             return Ok(None);
         };
         let bytes = executed.kernel.bytes(tensor.storage);

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import os
 from pathlib import Path
-from typing import Any, Protocol, Sequence
+from typing import Any, Protocol
 
 from .. import inputs as kinds
 from ..inputs import Data
 from . import kernelbench, plain, trial, tritonbench
-from .trial import Expected, Inputs, LaunchedOutput, TaskError, TrialSkipped
+from .trial import Inputs, Outputs, TaskError, TrialSkipped
 
 
 class Task(Protocol):
@@ -29,7 +29,7 @@ class Task(Protocol):
     def contract(self) -> dict[str, Any]:
         """The precision that a submission must have."""
 
-    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, Sequence[Expected | LaunchedOutput]]:
+    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, Outputs]:
         """The inputs and outputs of a trial. Raises `TrialSkipped` and `TaskError`."""
 
 
@@ -57,7 +57,7 @@ def serve(channel: Any, path: str, folder: str = ".") -> None:
 def answer(task: Task, request: Any, folder: Path) -> dict[str, Any]:
     """The answer to a request for a trial."""
     kind = str(request["kind"])
-    if kind != kinds.GIVEN and kind not in kinds.KINDS:
+    if kind != kinds.GIVEN and kind not in kinds.KINDS_OF_TASKS:
         return {"skipped": f"there is no data `{kind}`"}
     for old in (*folder.glob("storage-*.bin"), *folder.glob("expected-*.?64")):
         old.unlink()

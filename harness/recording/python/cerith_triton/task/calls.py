@@ -52,9 +52,12 @@ class CapturedCall:
         found = (int(size) for tensor in self.tensors for size in tensor.shape)
         return list(dict.fromkeys(size for size in found if size > 1))
 
-    def resize(self, sizes: Sequence[int], seed: int, varies_numbers: bool = False) -> Inputs:
+    def resize(
+        self, sizes: Sequence[int], seed: int, varies_numbers: bool = False, permutes: bool = False
+    ) -> Inputs:
         """Its inputs with other sizes, in the order of `sizes`; values are drawn from those that it has. With
-        `varies_numbers`, floats among the arguments change too."""
+        `varies_numbers`, floats among the arguments change too. With `permutes`, tensors of integers that
+        keep their shape are permuted too."""
         change = dict(zip(self.sizes, sizes))
         source = np.random.default_rng(seed)
         made: dict[int, Any] = {}
@@ -62,7 +65,7 @@ class CapturedCall:
         def replace(value: Any) -> Any:
             if arguments.is_tensor(value):
                 if id(value) not in made:
-                    made[id(value)] = _resize_tensor(value, change, source)
+                    made[id(value)] = _resize_tensor(value, change, source, permutes)
                 return made[id(value)]
             if varies_numbers and type(value) is float:
                 return _vary_number(value, source)
@@ -103,7 +106,9 @@ def _vary_number(value: float, source: np.random.Generator) -> float:
     return float(f"{value * source.uniform(low, high):.3g}")
 
 
-def _resize_tensor(tensor: Any, change: Mapping[int, int], source: np.random.Generator) -> Any:
+def _resize_tensor(
+    tensor: Any, change: Mapping[int, int], source: np.random.Generator, permutes: bool
+) -> Any:
     """A tensor of another shape. If the shape stays, floats are permuted: the values of a test are known."""
     torch = arguments.torch_of()
     shape = tuple(int(size) for size in tensor.shape)
@@ -111,7 +116,7 @@ def _resize_tensor(tensor: Any, change: Mapping[int, int], source: np.random.Gen
     dtype = arguments.dtype_of(tensor)
     if wanted == shape:
         made = copy_tensor(Copies(), tensor)
-        if formats.is_float(dtype) and tensor.numel() > 1:
+        if (permutes or formats.is_float(dtype)) and tensor.numel() > 1:
             order = torch.from_numpy(source.permutation(int(tensor.numel())))
             made.copy_(tensor.detach().reshape(-1)[order].reshape(shape))
         return made

@@ -17,7 +17,7 @@ from . import sizing, trial
 from .literals import TaskModule
 from .metering import Meter, WorkLimit, count_elements, make_shapes
 from .sizing import Cost, Search
-from .trial import Expected, Inputs, TaskError, TrialSkipped
+from .trial import Inputs, Outputs, TaskError, TrialSkipped
 
 # Buffers of normalisations.
 _STATISTICS = ("running_mean", "running_var")
@@ -54,7 +54,7 @@ class ModelTask:
             args = self._module.execute(self._module.values)["get_inputs"]()
         return trial.choose_contract(list(args))
 
-    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, list[Expected]]:
+    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, Outputs]:
         """The inputs and outputs of a trial. Raises `TrialSkipped` and `TaskError`."""
         small = self._find_small()
         values = self._search.vary(small, sizes, chosen.seed)
@@ -77,7 +77,7 @@ class ModelTask:
         call = _ModelCall(namespace["Model"], model)
         varied = state if chosen.kind == kinds.GIVEN else _fill_state(state, parameters, chosen)
 
-        def finish(domain: str) -> tuple[Inputs, list[Expected]]:
+        def finish(domain: str) -> tuple[Inputs, Outputs]:
             filled = trial.fill_arguments(inputs, chosen, strided, domain)
             try:
                 return self._finish(call, replace(filled, state=varied), chosen.kind)
@@ -89,7 +89,7 @@ class ModelTask:
 
         return trial.try_domains(chosen, finish)
 
-    def _finish(self, call: _ModelCall, inputs: Inputs, kind: str) -> tuple[Inputs, list[Expected]]:
+    def _finish(self, call: _ModelCall, inputs: Inputs, kind: str) -> tuple[Inputs, Outputs]:
         expected = trial.compute_expected(call, inputs, kind)
         if not self._checked:
             trial.check_repeatable(call.with_new_model, inputs, expected)

@@ -78,6 +78,8 @@ class Meter:
     def __init__(self, limit: int = 1 << 62) -> None:
         self.work = 0
         """Multiplications of matrices and convolutions, and elements of other results."""
+        self.has_converted = False
+        """Whether floats became integers."""
         self._limit = limit
 
     @contextlib.contextmanager
@@ -104,8 +106,17 @@ class Meter:
         """Adds an operation, by its name: `aten.mm.default`."""
         operation = name.split(".")[1] if name.count(".") else name
         self.work += _count(operation, args, result)
+        self.has_converted |= operation == "_to_copy" and _is_conversion(args[0], result)
         if self.work > self._limit:
             raise WorkLimit(self._limit)
+
+
+def _is_conversion(before: Any, after: Any) -> bool:
+    return bool(
+        before.is_floating_point()
+        and not after.is_floating_point()
+        and after.dtype != arguments.torch_of().bool
+    )
 
 
 def _count(operation: str, args: Any, result: Any) -> int:

@@ -25,7 +25,7 @@ from . import sizing, trial
 from .literals import TaskModule
 from .metering import count_elements
 from .sizing import Cost, Search
-from .trial import Expected, Inputs, TaskError, TrialSkipped
+from .trial import Inputs, Outputs, TaskError, TrialSkipped
 
 # Elements of arguments that are tried while sizes are reduced.
 _MAX_REAL = 1 << 22
@@ -55,14 +55,14 @@ class FunctionTask:
         accumulate = str(self._namespace.get("accumulate", "float32"))
         return {"accumulate": accumulate, "tf32": bool(self._namespace.get("tf32", True))}
 
-    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, list[Expected]]:
+    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, Outputs]:
         """The inputs and outputs of a trial. Raises `TrialSkipped` and `TaskError`."""
         if self._points:
             inputs, strided = self._make_point(sizes, chosen.seed)
         else:
             inputs, strided = self._make_arguments(sizes, chosen.seed)
 
-        def finish(domain: str) -> tuple[Inputs, list[Expected]]:
+        def finish(domain: str) -> tuple[Inputs, Outputs]:
             filled = trial.fill_arguments(inputs, chosen, strided, domain)
             return filled, trial.compute_expected(self._call, filled, chosen.kind)
 

@@ -22,6 +22,8 @@ from ..formats import Array
 from ..inputs import Data
 from ..standin.dtypes import DTYPES
 from ..storages import Storage
+from ..structure import Leaves, list_leaves
+from .dataflow import DataFlow
 from .metering import Meter
 
 # Bytes of all files of a trial.
@@ -68,6 +70,8 @@ class Expected:
     name: str
     dtype: str
     values: Array
+    depends: bool = True
+    """Whether it may depend on elements of the inputs."""
 
 
 @dataclass
@@ -81,6 +85,15 @@ class LaunchedOutput:
     offset: int
     launch: int
     storage: int
+
+
+@dataclass
+class Outputs:
+    """The result of the reference function."""
+
+    structure: Any
+    """As `cerith_triton.structure` describes it."""
+    tensors: Sequence[Expected | LaunchedOutput]
 
 
 class Files:
@@ -158,6 +171,7 @@ class Files:
             "dtype": expected.dtype,
             "shape": list(values.shape),
             "file": self._write(name, values.tobytes()),
+            "depends": expected.depends,
         }
 
     def _write(self, name: str, content: bytes) -> str:
@@ -168,9 +182,7 @@ class Files:
         return name
 
 
-def write_trial(
-    folder: Path, inputs: Inputs, expected: Sequence[Expected | LaunchedOutput]
-) -> dict[str, Any]:
+def write_trial(folder: Path, inputs: Inputs, expected: Outputs) -> dict[str, Any]:
     """A trial as JSON, with its files in a folder."""
     files = Files(folder)
     return {
@@ -178,7 +190,8 @@ def write_trial(
         "state": [{"name": name, "tensor": files.write_tensor(one)} for name, one in inputs.state.items()],
         "args": [files.write_value(one) for one in inputs.args],
         "kwargs": {name: files.write_value(one) for name, one in inputs.kwargs.items()},
-        "outputs": [files.write_expected(at, one) for at, one in enumerate(expected)],
+        "outputs": [files.write_expected(at, one) for at, one in enumerate(expected.tensors)],
+        "structure": expected.structure,
         "sizes": inputs.sizes,
     }
 
@@ -383,42 +396,49 @@ Call = Callable[[Inputs, bool], Any]
 """Calls the reference function with inputs of its own; with true, in float64."""
 
 
-def compute_expected(call: Call, inputs: Inputs, kind: str) -> list[Expected]:
+def compute_expected(call: Call, inputs: Inputs, kind: str) -> Outputs:
     """The outputs of the reference function. Raises `TrialSkipped` if they cannot be compared."""
     seed_libraries(0)
     # Copies are made outside of the contexts, which replace dtypes and devices.
     copies, wide_copies = copy_inputs(inputs), widen_inputs(inputs)
     changed = read_all(copies)
-    with run_task_code():
+    flow = DataFlow([list(copies.args), dict(copies.kwargs), dict(copies.state)])
+    watch = flow.watch if arguments.torch_of() is not None else contextlib.nullcontext
+    with run_task_code() as meter, watch():
         native = flatten(_attempt(call, copies, False))
     if read_all(copies) != changed:
         raise TrialSkipped("the reference function changes its arguments")
-    if not native:
+    if not native.values:
         raise TrialSkipped("the reference function returns no tensor")
     seed_libraries(0)
     with run_task_code(), _run_exactly():
         exact = flatten(_attempt(call, wide_copies, True))
-    if [name for name, _ in native] != [name for name, _ in exact]:
+    if native.structure != exact.structure:
         raise TrialSkipped("the reference function returns other outputs for float64")
     found = []
-    for (name, value), (_, wide) in zip(native, exact):
-        found.append(_compare_precisions(name, value, wide, _find_array_dtype(inputs, value)))
+    for name, value, wide in zip(native.names, native.values, exact.values):
+        one = _compare_precisions(name, value, wide, _find_array_dtype(inputs, value))
+        one.depends = flow.is_reached(value)
+        found.append(one)
+    if kind == "huge" and (meter.has_converted or any(_is_integer(one.dtype) for one in found)):
+        raise TrialSkipped("integers are not defined for numbers beyond their range")
     if (
         kind in _TIED
         and any(one.dtype in ("int64", "int32") for one in found)
         and any(formats.is_float(one) for one in _list_dtypes(inputs))
     ):
         raise TrialSkipped("equal elements have no one index")
-    return found
+    return Outputs(native.structure, found)
 
 
-def check_repeatable(call: Call, inputs: Inputs, expected: Sequence[Expected]) -> None:
+def check_repeatable(call: Call, inputs: Inputs, expected: Outputs) -> None:
     """Raises `TaskError` if another seed of the libraries gives another result for the same inputs."""
     seed_libraries(1)
     copies = copy_inputs(inputs)
     with run_task_code():
         again = flatten(_attempt(call, copies, False))
-    for one, (_, value) in zip(expected, again):
+    for one, value in zip(expected.tensors, again.values):
+        assert isinstance(one, Expected)
         values = arguments.read_values(value).astype(np.float64)
         exact = one.values.astype(np.float64)
         if values.shape != exact.shape or not _agree(values, exact, one.dtype):
@@ -478,23 +498,16 @@ def widen_inputs(inputs: Inputs) -> Inputs:
     )
 
 
-def flatten(value: Any, name: str = "output") -> list[tuple[str, Any]]:
-    """The tensors of a result, with names."""
-    if value is None:
-        return []
-    if arguments.is_tensor(value):
-        return [(name, value)]
-    if isinstance(value, np.generic):
-        return [(name, np.asarray(value))]
-    if isinstance(value, dict):
-        pairs = [(f"{name}.{key}", one) for key, one in value.items()]
-    elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        pairs = [(f"{name}.{key}", one) for key, one in zip(value._fields, value)]
-    elif isinstance(value, (list, tuple)):
-        pairs = [(f"{name}.{at}", one) for at, one in enumerate(value)]
-    else:
-        raise TrialSkipped(f"the reference function returns a {type(value).__qualname__}, not a tensor")
-    return [found for key, one in pairs for found in flatten(one, key)]
+def flatten(value: Any) -> Leaves:
+    """The structure of a result, and its tensors with names."""
+    found = list_leaves(value)
+    tensors = []
+    for name, one in zip(found.names, found.values):
+        if not arguments.is_tensor(one) and not isinstance(one, np.generic):
+            returned = f"a {type(one).__qualname__}" + ("" if name == "output" else f" as `{name}`")
+            raise TrialSkipped(f"the reference function returns {returned}, not a tensor")
+        tensors.append(np.asarray(one) if isinstance(one, np.generic) else one)
+    return Leaves(found.structure, found.names, tensors)
 
 
 def _find_array_dtype(inputs: Inputs, native: Any) -> str:
@@ -521,6 +534,10 @@ def _compare_precisions(name: str, native: Any, exact: Any, dtype: str) -> Expec
     if not _agree(narrow.astype(np.float64), wide.astype(np.float64), dtype):
         raise TrialSkipped(f"the reference's result in float64 is far from that in {dtype}")
     return Expected(name, dtype, wide)
+
+
+def _is_integer(dtype: str) -> bool:
+    return not formats.is_float(dtype) and dtype != "bool"
 
 
 def _agree(narrow: Array, wide: Array, dtype: str) -> bool:

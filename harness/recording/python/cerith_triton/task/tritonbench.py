@@ -20,14 +20,14 @@ import numpy as np
 from .. import arguments, formats, hooks
 from ..binary import CerithError
 from ..devices import watch_torch
-from ..inputs import Data
+from ..inputs import GIVEN, Data
 from ..launch import Call
 from ..oracle import LaunchError, Oracle
 from . import sizing, trial
 from .calls import CapturedCall
 from .metering import Meter, WorkLimit, count_elements, make_shapes
 from .sizing import Cost, Search
-from .trial import Expected, Inputs, LaunchedOutput, NotFinite, TaskError, TrialSkipped
+from .trial import Inputs, LaunchedOutput, NotFinite, Outputs, TaskError, TrialSkipped
 
 SEPARATOR = re.compile(r"^#{100,}\s*$", re.MULTILINE)
 """The line between the functions and their test."""
@@ -84,14 +84,14 @@ class CallTask:
         """The precision that a submission must have."""
         return trial.choose_contract([one.arguments for one in self._calls])
 
-    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, list[Expected] | list[LaunchedOutput]]:
+    def make(self, chosen: Data, sizes: int) -> tuple[Inputs, Outputs]:
         """The inputs and outputs of a trial. Raises `TrialSkipped` and `TaskError`."""
         if sizes >= len(self._order):
             raise TrialSkipped(f"the task has {len(self._order)} sets of sizes")
         number, variant = self._order[sizes]
         call = self._calls[number]
 
-        def finish(domain: str) -> tuple[Inputs, list[Expected] | list[LaunchedOutput]]:
+        def finish(domain: str) -> tuple[Inputs, Outputs]:
             if variant and call.has_floats and not self._is_kernel:
                 try:
                     inputs = call.make_inputs(variant, chosen, domain, varies_numbers=True)
@@ -119,7 +119,7 @@ class CallTask:
     def _call(self, inputs: Inputs, exact: bool) -> Any:
         return self._function(*inputs.args, **inputs.kwargs)
 
-    def _launch(self, inputs: Inputs) -> list[LaunchedOutput]:
+    def _launch(self, inputs: Inputs) -> Outputs:
         """The outputs of a function that launches kernels. The judge executes the launches."""
         torch = arguments.torch_of()
         copies = trial.copy_inputs(inputs)
@@ -136,10 +136,11 @@ class CallTask:
                 raise LaunchFailed(oracle.outcome.text[:200])
             if trial.read_all(copies) != before:
                 raise TrialSkipped("the reference function changes its arguments")
-            found = [_describe_output(oracle, name, value) for name, value in trial.flatten(result)]
+            leaves = trial.flatten(result)
+            found = [_describe_output(oracle, *one) for one in zip(leaves.names, leaves.values)]
         if not found:
             raise TrialSkipped("the reference function returns no tensor")
-        return found
+        return Outputs(leaves.structure, found)
 
 
 class _SizedCall:
@@ -181,7 +182,10 @@ class _SizedCall:
         strided = variant < len(sizing.VARIANTS) and sizing.VARIANTS[variant] == "strided"
         if variant and values == self._small and not strided:
             raise TrialSkipped("the reference function runs with no other sizes")
-        inputs = self._captured.resize(values, chosen.seed, varies_numbers)
+        # Integers are indices and offsets of the floats. Without floats, they are the data.
+        floats = any(formats.is_float(arguments.dtype_of(one)) for one in self._captured.tensors)
+        permutes = not floats and chosen.kind != GIVEN
+        inputs = self._captured.resize(values, chosen.seed, varies_numbers, permutes)
         inputs.sizes = self._captured.describe(inputs) + (", not contiguous" if strided else "")
         return trial.fill_arguments(inputs, chosen, strided, domain)
 
@@ -335,7 +339,7 @@ def _order_sizes(calls: int) -> Iterator[tuple[int, int]]:
 
 def _count_results(result: Any) -> int:
     try:
-        return count_elements([value for _, value in trial.flatten(result)])
+        return count_elements(trial.flatten(result).values)
     except TrialSkipped:
         return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from cerith_triton.inputs import Data
 from cerith_triton.oracle import Oracle
 from cerith_triton.suspicions import Watch
 from cerith_triton.task import kernelbench
+from cerith_triton.task.dataflow import DataFlow
 from cerith_triton.trials import Subject
 
 torch = pytest.importorskip("torch")
@@ -63,6 +65,43 @@ def test_only_plain_memory_is_a_result(tmp_path: Path) -> None:
 def test_a_result_larger_than_memory_is_not_copied(tmp_path: Path) -> None:
     (one,) = describe(tmp_path, torch.ones(1, 1).expand(1 << 31, 1 << 31))["outputs"]
     assert one["host"] == "no launch wrote it" and "bits" not in one
+
+
+def test_a_result_has_a_structure(tmp_path: Path) -> None:
+    one, make_pair = torch.ones(1), collections.namedtuple("make_pair", "x y")
+    result = {"b": [one, None, (one,)], 0: make_pair(one, 2)}
+    fields = describe(tmp_path, result)
+    assert fields["structure"] == {
+        "named": [
+            ["'b'", {"sequence": [{"leaf": 0}, "none", {"sequence": [{"leaf": 1}]}]}],
+            ["0", {"sequence": [{"leaf": 2}, {"leaf": 3}]}],
+        ]
+    }
+    names = [output["name"] for output in fields["outputs"]]
+    assert names == ["output.b.0", "output.b.2.0", "output.0.x", "output.0.y"]
+    nested: list[Any] = []
+    nested.append(nested)
+    assert len(describe(tmp_path, nested)["outputs"]) == 1
+
+
+FLOWS = {
+    "x * 2": True,
+    "torch.zeros_like(x)": False,
+    "x.new_ones(x.shape[0]).cumsum(0)": False,
+    "torch.empty_like(x).copy_(x)": True,
+    "torch.full((3,), x.sum().item())": True,
+    "torch.add(torch.ones(3), 1, out=torch.empty(3))": False,
+    "torch.stack([torch.ones(3), x]).argmax(0)": True,
+}
+
+
+def test_data_reaches_results() -> None:
+    for text, expected in FLOWS.items():
+        x = torch.arange(3.0)
+        flow = DataFlow([x])
+        with flow.watch():
+            result = eval(text, {"torch": torch, "x": x})
+        assert flow.is_reached(result) == expected, text
 
 
 def test_bits_of_a_lazily_negated_tensor_are_negated() -> None:
@@ -419,4 +458,5 @@ def test_other_replaced_functions_are_found(tmp_path: Path, text: str) -> None:
 
 
 def test_a_result_has_a_limited_length(tmp_path: Path) -> None:
-    assert len(describe(tmp_path, [torch.ones(1)] * 100000)["outputs"]) == 1024
+    assert len(describe(tmp_path, [torch.ones(1)] * 1024)["outputs"]) == 1024
+    assert len(describe(tmp_path, [torch.ones(1)] * 100000)["outputs"]) == 1
