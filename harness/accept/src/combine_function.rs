@@ -7,7 +7,9 @@
 //! bounds are the hull of the ranges, widened by `n` roundings of the greatest intermediate result. Disjoint ranges show that
 //! the function's result depends on the order.
 //!
-//! A result that has the same bits in every order, without a rounding, is exact. If a known operation combines an operand
+//! A result that has the same bits in every order, without a rounding, is exact. An overflow is a rounding that no widening
+//! covers: where finite elements lead near the dtype's greatest number, an order that was not tried may pass it, and lead
+//! anywhere (`inf` times 0 is NaN, another order never multiplies them). If a known operation combines an operand
 //! independently of the others (the count of Welford's algorithm, sums in pairs), the operand has the bounds of this
 //! operation (`sum`, `product`), which hold for every order.
 
@@ -91,6 +93,8 @@ impl Bound {
 struct Bounds<'f, 'a> {
     formula: &'f Formula<'a>,
     bounds: Vec<Result<Bound, Agreed>>,
+    /// Whether another order of finite elements may overflow.
+    may_overflow: bool,
 }
 
 /// The common result of all orders, if it has no range.
@@ -111,7 +115,11 @@ impl<'f, 'a> Bounds<'f, 'a> {
             (lane, &Some(dtype)) => Ok(Bound::new(lane, dtype)),
         };
         let bounds = own.iter().zip(&formula.floats).map(of).collect();
-        Self { formula, bounds }
+        Self {
+            formula,
+            bounds,
+            may_overflow: false,
+        }
     }
 
     fn add(&mut self, other: &Element) {
@@ -133,9 +141,10 @@ impl<'f, 'a> Bounds<'f, 'a> {
         }
     }
 
-    /// Notes the magnitudes of an intermediate result.
-    fn pass(&mut self, greatest: &[f64]) {
-        for (bound, &greatest) in self.bounds.iter_mut().zip(greatest) {
+    /// Notes intermediate results. `finite`: the elements are.
+    fn pass(&mut self, extent: &Extent, finite: bool) {
+        self.may_overflow = finite && !extent.is_small;
+        for (bound, &greatest) in self.bounds.iter_mut().zip(&extent.greatest) {
             if let Ok(bound) = bound {
                 bound.greatest = bound.greatest.max(greatest);
             }
@@ -144,6 +153,7 @@ impl<'f, 'a> Bounds<'f, 'a> {
 
     fn settle(&self, count: usize, decided: bool) -> Element {
         let of = |(bound, dtype): (&Result<Bound, Agreed>, &Option<DType>)| match (bound, dtype) {
+            (Ok(_), _) if self.may_overflow && decided => Lane::Unknown,
             (Ok(bound), Some(dtype)) => bound.settle(*dtype, count, decided),
             (Err(agreed), _) if agreed.unanimous || !decided || agreed.reference == Lane::Poison => {
                 agreed.reference
@@ -154,11 +164,65 @@ impl<'f, 'a> Bounds<'f, 'a> {
     }
 }
 
-/// An evaluation in progress: the function, and the greatest magnitudes so far.
+/// What intermediate results say about the orders that are not tried.
+#[derive(Clone)]
+struct Extent {
+    /// The greatest finite magnitude of each operand.
+    greatest: Vec<f64>,
+    /// Whether all were far below the dtype's greatest number.
+    is_small: bool,
+}
+
+impl Extent {
+    fn new(formula: &Formula<'_>) -> Self {
+        Self {
+            greatest: vec![0.0; formula.floats.len()],
+            is_small: true,
+        }
+    }
+
+    fn note(&mut self, element: &Element, formula: &Formula<'_>) {
+        self.is_small &= stays_below(formula, element, near_overflow);
+        for ((greatest, &lane), dtype) in self.greatest.iter_mut().zip(element).zip(&formula.floats) {
+            if let Some(dtype) = *dtype {
+                *greatest = greatest.max(measure_magnitude(lane, dtype));
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.is_small &= other.is_small;
+        for (greatest, &other) in self.greatest.iter_mut().zip(&other.greatest) {
+            *greatest = greatest.max(other);
+        }
+    }
+}
+
+/// Whether all floats of an element are numbers, and at most as large as a limit of their dtype.
+fn stays_below(formula: &Formula<'_>, element: &Element, limit: impl Fn(DType) -> f64) -> bool {
+    element.iter().zip(&formula.floats).all(|(&lane, dtype)| {
+        let Some(dtype) = *dtype else { return true };
+        let (interval, most) = (lane.to_interval(dtype), limit(dtype));
+        !interval.nan && interval.low >= -most && interval.high <= most
+    })
+}
+
+fn is_finite(formula: &Formula<'_>, element: &Element) -> bool {
+    stays_below(formula, element, |_| f64::MAX)
+}
+
+/// The magnitude beyond which another order may overflow: a sixteenth of the dtype's least number that is too large.
+/// Results of two orders differ by more than this factor only where a cancellation makes them meaningless.
+fn near_overflow(dtype: DType) -> f64 {
+    let bias = dtype.float_format().map_or(0, |(_, bias)| bias);
+    2f64.powi(bias as i32 - 3)
+}
+
+/// An evaluation in progress: the function, and what its results say.
 struct Run<'f, 'a> {
     formula: &'f Formula<'a>,
     room: Vec<Lane>,
-    greatest: Vec<f64>,
+    extent: Extent,
 }
 
 impl<'f, 'a> Run<'f, 'a> {
@@ -166,21 +230,13 @@ impl<'f, 'a> Run<'f, 'a> {
         Self {
             formula,
             room: Vec::new(),
-            greatest: vec![0.0; formula.floats.len()],
-        }
-    }
-
-    fn note(&mut self, element: &Element) {
-        for ((greatest, &lane), dtype) in self.greatest.iter_mut().zip(element).zip(&self.formula.floats) {
-            if let Some(dtype) = *dtype {
-                *greatest = greatest.max(measure_magnitude(lane, dtype));
-            }
+            extent: Extent::new(formula),
         }
     }
 
     fn combine(&mut self, left: &Element, right: &Element) -> Element {
         let combined = self.formula.combine_loosely(left, right, &mut self.room);
-        self.note(&combined);
+        self.extent.note(&combined, self.formula);
         combined
     }
 
@@ -237,7 +293,8 @@ pub(super) fn bound_reduction(formula: &Formula<'_>, elements: &[Element], decid
     for seed in SEEDS {
         bounds.add(&run.fold_random(elements, seed));
     }
-    bounds.pass(&run.greatest);
+    let finite = elements.iter().all(|element| is_finite(formula, element));
+    bounds.pass(&run.extent, finite);
     bounds.settle(elements.len(), decided)
 }
 
@@ -246,56 +303,63 @@ pub(super) fn bound_scan(formula: &Formula<'_>, elements: &[Element], decided: b
     let count = elements.len();
     let mut run = Run::new(formula);
     let mut bounds = Vec::with_capacity(count);
+    // By the last element of what was combined: an intermediate result matters to the prefixes that contain it.
+    let mut extents = vec![Extent::new(formula); count];
     let mut so_far = elements.first().cloned().unwrap_or_default();
     for (nth, element) in elements.iter().enumerate() {
         if nth > 0 {
             so_far = run.combine(&so_far, element);
+            extents[nth].note(&so_far, formula);
         }
-        let mut bound = Bounds::new(formula, &so_far);
-        bound.pass(&run.greatest);
-        bounds.push(bound);
+        bounds.push(Bounds::new(formula, &so_far));
     }
-    let mut orders = vec![scan_steps(&mut Run::new(formula), elements)];
+    let mut orders = vec![scan_steps(&mut run, elements, &mut extents)];
     if count <= MAX_BRACKETED {
-        orders.extend(SEEDS.map(|seed| scan_brackets(&mut Run::new(formula), elements, seed)));
+        orders.extend(SEEDS.map(|seed| scan_brackets(&mut run, elements, seed, &mut extents)));
     }
     for order in orders {
-        let mut greatest = vec![0.0f64; formula.floats.len()];
         for (bound, element) in bounds.iter_mut().zip(&order) {
-            for ((greatest, &lane), dtype) in greatest.iter_mut().zip(element).zip(&formula.floats) {
-                if let Some(dtype) = *dtype {
-                    *greatest = greatest.max(measure_magnitude(lane, dtype));
-                }
-            }
             bound.add(element);
-            bound.pass(&greatest);
         }
+    }
+    let (mut extent, mut finite) = (Extent::new(formula), true);
+    for ((bound, element), own) in bounds.iter_mut().zip(elements).zip(&extents) {
+        extent.merge(own);
+        finite &= is_finite(formula, element);
+        bound.pass(&extent, finite);
     }
     let settle = |(nth, bound): (usize, &Bounds<'_, '_>)| bound.settle(nth + 1, decided);
     bounds.iter().enumerate().map(settle).collect()
 }
 
-/// A scan in steps of 1, 2, 4, …
-fn scan_steps(run: &mut Run<'_, '_>, elements: &[Element]) -> Vec<Element> {
+/// A scan in steps of 1, 2, 4, … `extents` has an entry for each element with which a combination ends.
+fn scan_steps(run: &mut Run<'_, '_>, elements: &[Element], extents: &mut [Extent]) -> Vec<Element> {
     let mut rows = elements.to_vec();
     let mut distance = 1;
     while distance < rows.len() {
         let before = rows.clone();
         for nth in distance..rows.len() {
             rows[nth] = run.combine(&before[nth - distance], &before[nth]);
+            extents[nth].note(&rows[nth], run.formula);
         }
         distance *= 2;
     }
     rows
 }
 
-/// A scan with random brackets.
-fn scan_brackets(run: &mut Run<'_, '_>, elements: &[Element], seed: u32) -> Vec<Element> {
+/// A scan with random brackets. `extents` is as of `scan_steps`.
+fn scan_brackets(
+    run: &mut Run<'_, '_>,
+    elements: &[Element],
+    seed: u32,
+    extents: &mut [Extent],
+) -> Vec<Element> {
     let mut rows = elements.to_vec();
     for (middle, from, to) in draw_brackets(rows.len(), seed) {
         let left = rows[middle - 1].clone();
-        for row in &mut rows[from..to] {
+        for (row, extent) in rows[from..to].iter_mut().zip(&mut extents[from..to]) {
             *row = run.combine(&left, row);
+            extent.note(row, run.formula);
         }
     }
     rows

@@ -263,6 +263,32 @@ proptest! {
     }
 }
 
+/// Factors whose products overflow in some brackets, and meet an addend of either sign in others.
+#[test]
+fn an_overflow_has_no_order_that_others_must_follow() {
+    let mut draws = 1u32;
+    for _ in 0..200 {
+        let mut draw = || {
+            draws = draws.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(draws >> 8) / f64::from(1 << 24) * 8.0 - 4.0
+        };
+        let row = Combined {
+            function: Function::Recurrence,
+            dtype: DType::F16,
+            scan: true,
+            values: (0..64).map(|_| (draw(), draw())).collect(),
+        };
+        let (accepted, own) = (row.accepted(), row.run_order(Combining::Own));
+        for order in list_orders() {
+            for ((&accepted, bits), &exact) in accepted.iter().zip(row.run_order(order)).zip(&own) {
+                let (bits, exact) = (bits.expect("a value"), exact.expect("a value"));
+                let agrees = check_bits(accepted, bits, exact);
+                assert_ne!(agrees, Some(false), "{order:?} {row:?}: {accepted:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_exact_in_every_order_is_exact() {
     let count = Combined {
