@@ -92,7 +92,7 @@ impl Bound {
 /// The bounds of an element: a range for floats, and the common result of all orders for other dtypes.
 struct Bounds<'f, 'a> {
     formula: &'f Formula<'a>,
-    bounds: Vec<Result<Bound, Agreed>>,
+    operands: Vec<Result<Bound, Agreed>>,
     /// Whether another order of finite elements may overflow.
     may_overflow: bool,
 }
@@ -114,16 +114,16 @@ impl<'f, 'a> Bounds<'f, 'a> {
             }),
             (lane, &Some(dtype)) => Ok(Bound::new(lane, dtype)),
         };
-        let bounds = own.iter().zip(&formula.floats).map(of).collect();
+        let operands = own.iter().zip(&formula.floats).map(of).collect();
         Self {
             formula,
-            bounds,
+            operands,
             may_overflow: false,
         }
     }
 
     fn add(&mut self, other: &Element) {
-        for ((bound, &lane), dtype) in self.bounds.iter_mut().zip(other).zip(&self.formula.floats) {
+        for ((bound, &lane), dtype) in self.operands.iter_mut().zip(other).zip(&self.formula.floats) {
             let whole = |own: Lane| {
                 Err(Agreed {
                     reference: own,
@@ -144,7 +144,7 @@ impl<'f, 'a> Bounds<'f, 'a> {
     /// Notes intermediate results. `finite`: the elements are.
     fn pass(&mut self, extent: &Extent, finite: bool) {
         self.may_overflow = finite && !extent.is_small;
-        for (bound, &greatest) in self.bounds.iter_mut().zip(&extent.greatest) {
+        for (bound, &greatest) in self.operands.iter_mut().zip(&extent.greatest) {
             if let Ok(bound) = bound {
                 bound.greatest = bound.greatest.max(greatest);
             }
@@ -160,7 +160,7 @@ impl<'f, 'a> Bounds<'f, 'a> {
             }
             (Err(_), _) | (Ok(_), None) => Lane::Unknown,
         };
-        self.bounds.iter().zip(&self.formula.floats).map(of).collect()
+        self.operands.iter().zip(&self.formula.floats).map(of).collect()
     }
 }
 
