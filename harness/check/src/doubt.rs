@@ -40,10 +40,20 @@ pub(crate) fn is_of_assumption(finding: &Finding, survey: &Survey) -> bool {
     !survey.assumed.is_empty() && !shows(0) && count * 4 < survey.attempts.len()
 }
 
-/// Whether a finding is the kernel's mistake. `passed` counts the launches that showed nothing. If only empty tensors show a
+/// The launches of a kernel without a finding.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OtherLaunches {
+    /// How many showed nothing at all.
+    pub passed: usize,
+    /// How many finished without this finding.
+    pub finished: usize,
+}
+
+/// Whether a finding is the kernel's mistake. If only empty tensors show a
 /// finding, it is not a mistake, because kernels are not launched on them. A kernel may support only some flags and sizes, so a
 /// compile error with others is not a mistake. A kernel that compiles with none of the tried arguments is a mistake.
-pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
+pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], others: OtherLaunches) -> bool {
+    let OtherLaunches { passed, finished } = others;
     if finding.is_of_launcher() {
         return finding.is_independent;
     }
@@ -67,7 +77,7 @@ pub(crate) fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], pa
     let mut changes = list_changes(finding, survey);
     let is_of_inputs =
         changes.all(|change| change.is_of_layout() || matches!(change, Change::InputSize | Change::Flag));
-    let is_rare = survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_of_inputs;
+    let is_rare = survey.host.is_some() && launches.len() * 4 < launches.len() + finished && is_of_inputs;
     if !is_measured && (is_assumed || is_rare || is_of_assumption(finding, survey)) {
         return false;
     }

@@ -668,14 +668,19 @@ impl<'a> Fitter<'a> {
         };
         let last = case.launches.len().saturating_sub(1);
         let is_judged = match self.run(&case) {
+            // Nothing to remark on in any launch.
+            Some(Outcome::Finished(finished)) if finished.remark.is_none() => return true,
             Some(Outcome::Finished(_)) => true,
             Some(Outcome::Trapped(_, complaint)) => complaint.launch == Some(last),
             _ => false,
         };
+        if !is_judged {
+            return false;
+        }
         let mut before = case;
         before.launches.truncate(last);
         let is_clean = |outcome| matches!(outcome, Outcome::Finished(finished) if finished.remark.is_none());
-        is_judged && self.run(&before).is_some_and(is_clean)
+        self.run(&before).is_some_and(is_clean)
     }
 
     /// The case of a case file.

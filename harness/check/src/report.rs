@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use cerith_report::event::OutcomeKind;
 use cerith_survey::{Change, NotTried, Survey, UnusedLauncher};
 use cerith_tile::rules::Version;
 
 use super::baseline::{Baseline, Entry};
 use super::config::Config;
-use super::doubt::{BROKEN_BY_HOSTS, is_certain, is_of_assumption, is_wrong, list_changes};
+use super::doubt::{BROKEN_BY_HOSTS, OtherLaunches, is_certain, is_of_assumption, is_wrong, list_changes};
 use super::finding::{Finding, Findings, Precondition};
 use super::finding_id::Ids;
 use super::hidden::{self, Filter, Hidden};
@@ -204,10 +205,27 @@ impl<'a> KernelReport<'a> {
             !shown.any(|(finding, _)| !finding.is_of_launcher() && finding.is_of(id))
         };
         let passed = variants.iter().filter(passes).count();
-        let shown = of_kernel.into_iter().map(|(finding, launches)| {
-            let wrong = is_wrong(finding, survey, &launches, passed);
-            build(finding, launches, wrong)
-        });
+        // Other launches that ended early may not have reached the line of a finding.
+        let count_finished = |finding: &Finding| {
+            let is_finished = |(id, _): &&(String, &str)| {
+                let mut shown = of_kernel.iter().filter(|(other, _)| other.is_of(id));
+                shown.all(|(other, _)| {
+                    other.key != finding.key && other.outcome == Some(OutcomeKind::Finished)
+                })
+            };
+            variants.iter().filter(is_finished).count()
+        };
+        let finished: Vec<usize> = of_kernel
+            .iter()
+            .map(|(finding, _)| count_finished(finding))
+            .collect();
+        let shown = of_kernel
+            .into_iter()
+            .zip(finished)
+            .map(|((finding, launches), finished)| {
+                let wrong = is_wrong(finding, survey, &launches, OtherLaunches { passed, finished });
+                build(finding, launches, wrong)
+            });
         Self {
             file,
             kernel: &survey.kernel,

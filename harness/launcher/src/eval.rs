@@ -444,6 +444,10 @@ impl<'a> Machine<'a> {
             self.note_texts(left, [right]);
             self.note_texts(right, [left]);
         }
+        if matches!(op, CmpOp::Eq | CmpOp::NotEq) {
+            self.note_number(left, right);
+            self.note_number(right, left);
+        }
         self.observe_shapes(left);
         self.observe_shapes(right);
         let equal = is_equal(left, right);

@@ -1,5 +1,7 @@
 //! Launches that functions of a kernel's file make, as the rest of the crate sees them.
 
+use std::collections::BTreeSet;
+
 use super::tensor::{Fill, Storage};
 
 /// Who made a storage.
@@ -49,7 +51,7 @@ pub struct HostTensor {
     pub is_fitted: bool,
     /// Whether the launcher passes all of its sizes to the kernel, which can keep to them.
     pub is_measured: bool,
-    /// The launcher's input that it is, if segments divide its rows: the last one ends at the last row.
+    /// The launcher's input that it is, or its own name, if segments divide its rows: the last one ends at the last row.
     pub divided_input: Option<String>,
 }
 
@@ -115,6 +117,10 @@ pub struct HostLaunch {
     /// Inputs that nothing in the launcher or the kernel decides: tensors whose required sizes are unknown, and
     /// numbers without a default. A failure of the launch may be its caller's fault.
     pub assumed: Vec<String>,
+    /// The assumed inputs that are numbers.
+    pub numbers: BTreeSet<String>,
+    /// The tensors that the launcher makes with sizes that depend on assumed numbers.
+    pub made: BTreeSet<String>,
 }
 
 /// Whether two case files differ in their first line only.

@@ -10,7 +10,7 @@ use super::launched::{Bindings, Launched, LaunchedStorage, Stage, Written, list_
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
-use super::value::{Dtype, GUESSED, Number, Source, Value};
+use super::value::{Dtype, Number, Value};
 use super::write;
 use crate::skeleton::guess_of;
 use cerith_module::excerpt::{is_autotune, is_heuristics, strip_arguments};
@@ -18,22 +18,8 @@ use cerith_module::kernel::{Function, ParameterKind};
 use cerith_module::usage::polynomial::Extent;
 use cerith_module::usage::{Flags, TensorUse, Usage};
 
-/// The beginning of an assumption about the values in a tensor.
-pub const ELEMENTS_OF: &str = "the elements of ";
-
-/// Names the assumption of a launch whose number of programs depends on a guessed number.
-pub const THE_GRID: &str = "the grid";
-
 /// Maximum number of launches that are made before another one.
 const MAX_STAGES: usize = 6;
-
-/// Begins what is assumed of a launcher that other functions call: how they call it.
-pub(super) const CALLERS_OF: &str = "the callers of ";
-
-/// Whether an assumption is only about the callers of a launcher.
-pub fn is_of_callers(assumed: &str) -> bool {
-    assumed.starts_with(CALLERS_OF)
-}
 
 /// Why a grid is not numbers of programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -132,6 +118,8 @@ impl<'a> Machine<'a> {
                         roomy: self.roomy.clone(),
                         fitted: self.list_fitted(&bindings),
                         measured: self.list_measured(&usage, &bindings, !assumed.is_empty()),
+                        numbers: self.list_assumed_numbers(&assumed),
+                        made: self.list_assumed_made(&assumed, &bindings),
                         assumed,
                     });
                 }
@@ -232,57 +220,6 @@ impl<'a> Machine<'a> {
             .filter(|tensor| tensor.shape.iter().any(|size| size.sizes & fitted != 0))
             .map(|tensor| tensor.storage)
             .collect()
-    }
-
-    /// The inputs that nothing decides, and that a launch passes.
-    fn list_assumed(&self, usage: &Usage, bindings: &Bindings<'a>) -> Vec<String> {
-        let mut inputs = self.assumed.clone();
-        let all = self.plan.inputs.iter().enumerate();
-        inputs.extend(
-            all.filter(|(_, one)| one.is_result && one.kind != Kind::Undecided)
-                .map(|(at, _)| at),
-        );
-        for (name, value) in &bindings.values {
-            if let Value::Int(Number {
-                source: Source::Param(input),
-                ..
-            }) = value
-                && usage.control.contains(name)
-                && self.plan.inputs.get(*input).is_some_and(|one| !one.is_default)
-            {
-                inputs.insert(*input);
-            }
-        }
-        let names = inputs.into_iter().filter_map(|input| self.plan.inputs.get(input));
-        let mut names: Vec<String> = names.map(|input| input.name.clone()).collect();
-        names.extend(self.list_assumed_tensors(usage, bindings));
-        names
-    }
-
-    /// The tensors of a launch whose sizes depend on a number that nothing decides, or whose elements matter and are not known.
-    fn list_assumed_tensors(&self, usage: &Usage, bindings: &Bindings<'a>) -> Vec<String> {
-        let mut names = Vec::new();
-        if bindings.grid.iter().any(|one| one.sizes & GUESSED != 0) {
-            names.push(THE_GRID.to_owned());
-        }
-        for (name, value) in &bindings.values {
-            let Value::Tensor(tensor) = value else { continue };
-            let is_sized = value.sizes() & GUESSED == 0;
-            let fill = self.storages.get(tensor.storage).map(|one| &one.fill);
-            // Indices that another kernel or torch computes are valid there, and random ones are not.
-            let is_index = usage.tensors.iter().any(|one| one.name == *name && one.indexes);
-            let is_ordered =
-                self.ordered.contains(&tensor.storage) || is_index && fill == Some(&Fill::Computed);
-            // Addresses, perhaps: the text does not show the tensors of all accesses.
-            let is_address =
-                usage.lost > 0 && fill == Some(&Fill::Given) && matches!(tensor.dtype.name, "i64" | "u64");
-            if is_ordered {
-                names.push(format!("{ELEMENTS_OF}{name}"));
-            } else if !is_sized || is_address {
-                names.push(name.clone());
-            }
-        }
-        names
     }
 
     fn bind_parameters(

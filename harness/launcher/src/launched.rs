@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::host::Origin;
 use super::value::{Number, Source, Value};
-use cerith_module::usage::{Sentinel, TensorUse};
+use cerith_module::usage::TensorUse;
 
 /// A launch that was evaluated.
 pub(super) struct Launched {
@@ -28,6 +28,10 @@ pub(super) struct Launched {
     pub divided: Vec<usize>,
     /// The names of inputs that nothing decides.
     pub assumed: Vec<String>,
+    /// The assumed inputs that are numbers.
+    pub numbers: BTreeSet<String>,
+    /// The tensors that the launcher makes with sizes that depend on assumed numbers.
+    pub made: BTreeSet<String>,
 }
 
 /// A storage of a launch.
@@ -120,17 +124,11 @@ impl<'a> Bindings<'a> {
     }
 }
 
-/// The values of a launch that are none of a tensor's indices, although the kernel compares its values with them: negative ones, and
-/// sizes.
+/// The values of a launch that are none of a tensor's indices: negative ones, and sizes.
 pub(super) fn list_sentinels(tensor_use: &TensorUse, bindings: &Bindings<'_>) -> Vec<i64> {
-    let sentinels = tensor_use.sentinels.iter().filter(|_| tensor_use.indexes);
-    let values = sentinels.filter_map(|sentinel| match sentinel {
-        Sentinel::Number(number) => Some(*number),
-        Sentinel::Param(name) => {
-            let number = bindings.get(name).and_then(Value::number)?;
-            let is_size = matches!(number.source, Source::Size(_));
-            (number.value < 0 || is_size).then_some(number.value)
-        }
-    });
-    values.collect()
+    tensor_use.list_sentinels(|name| {
+        let number = bindings.get(name).and_then(Value::number)?;
+        let is_size = matches!(number.source, Source::Size(_));
+        (number.value < 0 || is_size).then_some(number.value)
+    })
 }

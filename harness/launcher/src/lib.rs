@@ -6,6 +6,7 @@
 //! those. Conditions of a launcher (`assert`, `raise`) change the inputs until they hold (module `repair`).
 
 mod arguments;
+mod assumed;
 mod builtin;
 mod call;
 mod choice;
@@ -46,11 +47,11 @@ mod write;
 use cerith_tile::source::SourceId;
 use ruff_python_ast::PySourceType;
 
+pub use self::assumed::{ELEMENTS_OF, THE_GRID, is_of_callers};
 pub use self::choice::InputChoice;
 pub use self::heuristic::evaluate_heuristics;
 pub use self::host::{Change, HostLaunch, HostTensor, Origin, is_same_launch};
 pub use self::inputs::{HostArgument, HostCall, NoCalls};
-pub use self::launch::{ELEMENTS_OF, THE_GRID, is_of_callers};
 use self::module::{HostModule, MODULE, Root};
 pub use self::plan::Layout;
 use self::solve::Solver;

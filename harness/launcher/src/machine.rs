@@ -11,7 +11,7 @@ use super::launched::{Launched, Stage};
 use super::module::HostModule;
 use super::plan::{Kind, Layout, PADDING, Plan, Scalar};
 use super::tensor::{Fill, Storage, Tensor, dense, product};
-use super::value::{Dtype, Frame, From, GUESSED, Number, Scope, Value};
+use super::value::{Dtype, Frame, From, GUESSED, Number, Scope, Source, Value};
 
 /// Maximum number of expressions and statements of one evaluation.
 const MAX_STEPS: usize = 20_000;
@@ -27,6 +27,9 @@ pub(super) const MAX_ELEMENTS: i64 = 1 << 22;
 
 /// Maximum number of texts that an input is varied over.
 const MAX_TEXTS: usize = 8;
+
+/// Maximum number of integers that an input is varied over.
+const MAX_NUMBERS: usize = 3;
 
 /// A condition of the launcher: an expression that should be true, or false.
 #[derive(Clone)]
@@ -135,6 +138,8 @@ pub(super) struct Machine<'a> {
     pub flags: BTreeMap<usize, (String, bool)>,
     /// Texts that inputs are compared with, or that are keys of a dict beside them.
     pub texts: BTreeMap<usize, BTreeSet<String>>,
+    /// Constants that inputs are tested for equality with.
+    pub numbers: BTreeMap<usize, BTreeSet<i64>>,
     /// The arguments of each kernel's last `warmup`, by the address of its definition. A launch of the compiled kernel need not
     /// repeat the constants.
     pub warmed: HashMap<usize, Arguments<'a>>,
@@ -181,6 +186,7 @@ impl<'a> Machine<'a> {
             is_stated: false,
             flags: BTreeMap::new(),
             texts: BTreeMap::new(),
+            numbers: BTreeMap::new(),
             warmed: HashMap::new(),
             unknown: Vec::new(),
             functions: Vec::new(),
@@ -318,6 +324,20 @@ impl<'a> Machine<'a> {
         });
         let room = MAX_TEXTS.saturating_sub(known.len());
         known.extend(others.take(room));
+    }
+
+    /// Notes a constant that an integer input is tested for equality with.
+    pub fn note_number(&mut self, own: &Value<'a>, other: &Value<'a>) {
+        let (Value::Int(own), Value::Int(other)) = (own, other) else {
+            return;
+        };
+        let (Source::Param(input), Source::Computed, 0) = (own.source, other.source, other.sizes) else {
+            return;
+        };
+        let known = self.numbers.entry(input).or_default();
+        if known.len() < MAX_NUMBERS {
+            known.insert(other.value);
+        }
     }
 
     /// A new storage with a contiguous tensor over it.
@@ -546,7 +566,7 @@ pub(super) fn from_scalar<'a>(scalar: &Scalar, from: From) -> Value<'a> {
         Scalar::None => Value::None(from),
         Scalar::Bool(value) => Value::Bool(*value, from),
         Scalar::Int(value) => Value::Int(Number {
-            source: from.map_or(super::value::Source::Computed, super::value::Source::Param),
+            source: from.map_or(Source::Computed, Source::Param),
             ..Number::plain(*value)
         }),
         Scalar::Float(value) => Value::Float(*value),

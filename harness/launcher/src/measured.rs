@@ -32,6 +32,9 @@ impl<'a> Machine<'a> {
                 || size.sizes != 0
                     && (passed.iter().any(is_known) || is_assumed && is_counted(bindings, size))
         };
+        // The launcher computed the sizes of a tensor that it makes, and the kernel can compute them too.
+        let passed_sizes = passed.iter().fold(0, |all, one| all | one.sizes) & !GUESSED;
+        let is_derived = |size: &Number| size.sizes & !passed_sizes == 0 || is_counted(bindings, size);
         let is_product = |tensor: &Tensor| {
             let numel = tensor.numel();
             let factors = passed
@@ -49,17 +52,15 @@ impl<'a> Machine<'a> {
             .filter(|(name, tensor)| {
                 let is_placed = |known: &TensorUse| known.name == **name && known.is_placed();
                 let mut dims = 0..tensor.shape.len();
-                let is_read = match self
+                let input = self
                     .storages
                     .get(tensor.storage)
-                    .and_then(|storage| storage.input)
-                {
-                    Some(input) => dims.all(|dim| self.observed.contains(&(input, dim))),
-                    None => true,
-                };
+                    .and_then(|storage| storage.input);
+                let is_read = input.is_none_or(|input| dims.all(|dim| self.observed.contains(&(input, dim))));
+                let is_known = |size: &Number| is_passed(size) || input.is_none() && is_derived(size);
                 is_read
                     && !tensor.shape.is_empty()
-                    && (tensor.shape.iter().all(is_passed) || is_product(tensor))
+                    && (tensor.shape.iter().all(is_known) || is_product(tensor))
                     && !usage.tensors.iter().any(is_placed)
             })
             .map(|(_, tensor)| tensor.storage)

@@ -57,6 +57,9 @@ pub(super) fn guess_number(name: &str) -> Scalar {
         Scalar::Int(16)
     } else if word(&["bits", "nbits"]) {
         Scalar::Int(4)
+    } else if word(&["seqlen", "len", "length"]) {
+        // At least as long as the sizes that tensors are tried with: a loop up to it reaches all of their elements.
+        Scalar::Int(64)
     } else if word(&["seed"]) {
         Scalar::Int(7)
     } else if word(&["dim", "axis"]) {

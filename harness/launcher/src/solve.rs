@@ -1,9 +1,11 @@
 //! Inputs for which a launcher reaches its launch: evaluates it, changes what its conditions refuse, and evaluates it again.
 
+use std::collections::BTreeSet;
+
 use ruff_text_size::Ranged;
 
+use super::assumed::CALLERS_OF;
 use super::host::{Change, HostLaunch, HostTensor, is_same_launch};
-use super::launch::CALLERS_OF;
 use super::launched::Launched;
 use super::machine::{Condition, Cut, Eval, Halt, Machine};
 use super::module::{HostModule, Root, is_guarded};
@@ -144,6 +146,8 @@ impl<'a> Solver<'a> {
             is_of_one_tensor: false,
             unknown,
             assumed: Vec::new(),
+            numbers: BTreeSet::new(),
+            made: BTreeSet::new(),
         })
     }
 
@@ -191,11 +195,10 @@ impl<'a> Solver<'a> {
                     is_sized: !launched.roomy.contains(&tensor.index),
                     is_fitted: launched.fitted.contains(&tensor.index),
                     is_measured: launched.measured.contains(&tensor.index),
-                    divided_input: storage
-                        .input
-                        .filter(|_| launched.divided.contains(&tensor.index))
-                        .and_then(|input| machine.plan.inputs.get(input))
-                        .map(|input| input.name.clone()),
+                    divided_input: launched.divided.contains(&tensor.index).then(|| {
+                        let input = storage.input.and_then(|input| machine.plan.inputs.get(input));
+                        input.map_or_else(|| tensor.name.clone(), |input| input.name.clone())
+                    }),
                 })
             });
             let launch = HostLaunch {
@@ -216,6 +219,8 @@ impl<'a> Solver<'a> {
                             .then(|| format!("{CALLERS_OF}`{}`", self.root.name())),
                     )
                     .collect(),
+                numbers: launched.numbers.clone(),
+                made: launched.made.clone(),
             };
             let is_new = |found: &[HostLaunch], launch: &HostLaunch| {
                 !found

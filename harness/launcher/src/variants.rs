@@ -43,7 +43,7 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>, has_lay
         },
         vary_sizes(base, plan),
         vary_flags(base, plan),
-        vary_texts(base, plan),
+        vary_choices(base, plan),
         vary_ranks(base, plan),
         vary_dtypes(plan),
         vary_configs(module, plan),
@@ -304,19 +304,39 @@ fn vary_sentinels(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
     vec![Variant::new(name, Change::Other, changed)]
 }
 
-/// Gives inputs the other texts that the launcher knows: `reduction="none"`.
-fn vary_texts(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
-    let choices = base.texts.iter();
-    let choices = choices.flat_map(|(input, texts)| texts.iter().map(|text| (*input, text)));
-    let all = choices.filter_map(|(at, text)| {
+/// Gives inputs the other texts and integers that the launcher tests them for: `reduction="none"`, `dim=1`.
+fn vary_choices(base: &Machine<'_>, plan: &Plan) -> Vec<Variant> {
+    let texts = base.texts.iter();
+    let texts = texts.flat_map(|(input, texts)| texts.iter().map(|text| (*input, Scalar::Str(text.clone()))));
+    let numbers = base.numbers.iter();
+    let numbers = numbers.flat_map(|(input, numbers)| {
+        let now = plan.inputs.get(*input).map(|input| &input.kind);
+        let other = numbers.iter().map(move |number| match now {
+            // The input already is this number: any other one takes the other branch.
+            Some(Kind::Scalar(Scalar::Int(now))) if now == number => step_from(*number),
+            _ => *number,
+        });
+        other.map(|number| (*input, Scalar::Int(number)))
+    });
+    let all = texts.chain(numbers).filter_map(|(at, scalar)| {
+        let word = match &scalar {
+            Scalar::Str(text) => text.clone(),
+            Scalar::Int(number) => number.to_string(),
+            _ => return None,
+        };
         let mut changed = plan.clone();
-        changed.set_scalar(at, Scalar::Str(text.clone()))?;
+        changed.set_scalar(at, scalar)?;
         let input = changed.inputs.get_mut(at)?;
         input.is_pinned = true;
-        let name = format!("{}={text}", input.name);
+        let name = format!("{}={word}", input.name);
         Some(Variant::new(name, Change::Other, changed))
     });
     all.collect()
+}
+
+/// A neighbour of an integer, closer to 0 if there is one.
+const fn step_from(number: i64) -> i64 {
+    if number > 0 { number - 1 } else { number + 1 }
 }
 
 fn vary_dtypes(plan: &Plan) -> Vec<Variant> {

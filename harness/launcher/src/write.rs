@@ -195,7 +195,7 @@ const MAX_LISTED: i64 = 1024;
 /// The lengths of segments, relative to each other, again and again. One is empty, and no two neighbours are equal.
 const SEGMENTS: [i64; 4] = [2, 0, 1, 3];
 
-/// The ends of segments for an input that has such: from 0 to the rows of the tensors whose elements they place.
+/// The ends of segments in a storage that has such: from 0 to the rows of the tensors whose elements they place.
 fn list_segments(
     (at, storage): (usize, &Storage),
     tensors: &[(&str, &Tensor)],
@@ -205,10 +205,16 @@ fn list_segments(
     let mut own = tensors.iter().filter(|(_, tensor)| tensor.storage == at);
     let is_segmented = own.any(|(name, _)| find_use(name).is_some_and(|one| one.is_segmented));
     let count = product(&storage.shape)?;
-    if !is_segmented || storage.fill != Fill::Given || !(2..=MAX_LISTED).contains(&count) {
+    if !is_segmented || !(2..=MAX_LISTED).contains(&count) {
         return None;
     }
     let rows = find_rows(at, tensors, usage)?;
+    match &storage.fill {
+        Fill::Given => {}
+        // The launcher computes them, as those of a jagged tensor.
+        Fill::Elements(ends) => return (ends.last() == Some(&rows)).then(|| ends.clone()),
+        _ => return None,
+    }
     let mut ends = vec![0_i64];
     for length in SEGMENTS
         .into_iter()

@@ -42,34 +42,64 @@ pub fn is_contradiction(given: &[Polynomial]) -> bool {
     remove_useless(&goal, given).is_some_and(|used| solve(&goal, &used).unwrap_or(false))
 }
 
+/// The monomial of a term by its number, and the sign of the coefficient.
+type SignedTerm = (usize, bool);
+
 /// Removes the polynomials that can't be part of a sum. `None` if no sum has the monomials of the goal.
 fn remove_useless<'a>(goal: &Polynomial, given: &'a [Polynomial]) -> Option<Vec<&'a Polynomial>> {
-    let mut used: Vec<&Polynomial> = given.iter().collect();
+    let mut monomials: Vec<&Monomial> = given
+        .iter()
+        .flat_map(Polynomial::terms)
+        .map(|(monomial, _)| monomial)
+        .collect();
+    monomials.sort_unstable();
+    monomials.dedup();
+    let number = |monomial: &Monomial| monomials.binary_search(&monomial).ok();
+    let list_terms = |one: &Polynomial| -> Vec<SignedTerm> {
+        let terms = one.terms();
+        terms
+            .filter_map(|(monomial, coefficient)| Some((number(monomial)?, coefficient > 0)))
+            .collect()
+    };
+    let mut used: Vec<(&Polynomial, Vec<SignedTerm>)> =
+        given.iter().map(|one| (one, list_terms(one))).collect();
+    // `None` if no given polynomial has the monomial.
+    let wanted: Option<Vec<SignedTerm>> = goal
+        .terms()
+        .filter(|(monomial, _)| !monomial.is_empty())
+        .map(|(monomial, coefficient)| Some((number(monomial)?, coefficient > 0)))
+        .collect();
+    let wanted = wanted?;
+    // A constant may be left over.
+    let is_free: Vec<bool> = monomials
+        .iter()
+        .map(|monomial| monomial.is_empty() || goal.coefficient(monomial) != 0)
+        .collect();
     loop {
         // For each monomial: whether some polynomial has it with a positive factor, and with a negative one.
-        let mut signs: BTreeMap<&Monomial, (bool, bool)> = BTreeMap::new();
-        for (monomial, coefficient) in used.iter().flat_map(|one| one.terms()) {
-            let sign = signs.entry(monomial).or_default();
-            sign.0 |= coefficient > 0;
-            sign.1 |= coefficient < 0;
-        }
-        for (monomial, coefficient) in goal.terms().filter(|(monomial, _)| !monomial.is_empty()) {
-            let (positive, negative) = signs.get(monomial).copied().unwrap_or_default();
-            if coefficient > 0 && !positive || coefficient < 0 && !negative {
-                return None;
+        let mut signs = vec![(false, false); monomials.len()];
+        for (at, is_positive) in used.iter().flat_map(|(_, terms)| terms) {
+            if let Some(sign) = signs.get_mut(*at) {
+                sign.0 |= is_positive;
+                sign.1 |= !is_positive;
             }
         }
-        let useless: BTreeSet<&Monomial> = signs
-            .iter()
-            .filter(|(monomial, (positive, negative))| {
-                !monomial.is_empty() && positive != negative && goal.coefficient(monomial) == 0
-            })
-            .map(|(&monomial, _)| monomial)
-            .collect();
-        if useless.is_empty() {
-            return Some(used);
+        let has_sign = |(at, is_positive): &SignedTerm| {
+            let sign = signs.get(*at).copied().unwrap_or_default();
+            if *is_positive { sign.0 } else { sign.1 }
+        };
+        if !wanted.iter().all(has_sign) {
+            return None;
         }
-        used.retain(|one| !one.terms().any(|(monomial, _)| useless.contains(monomial)));
+        let is_useless = |(at, _): &SignedTerm| {
+            let sign = signs.get(*at).copied().unwrap_or_default();
+            sign.0 != sign.1 && !is_free.get(*at).copied().unwrap_or(true)
+        };
+        let before = used.len();
+        used.retain(|(_, terms)| !terms.iter().any(is_useless));
+        if used.len() == before {
+            return Some(used.into_iter().map(|(one, _)| one).collect());
+        }
     }
 }
 

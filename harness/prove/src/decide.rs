@@ -11,7 +11,7 @@ use cerith_tile::ir::Shape;
 
 use crate::combination::{is_combination, is_contradiction};
 use crate::condition::Condition;
-use crate::polynomial::{Monomial, Polynomial, SymbolId, list_limit_facts};
+use crate::polynomial::{Monomial, Polynomial, SymbolId, list_limit_facts, multiply_monomials};
 use crate::symbol::{Origin, Symbols};
 
 /// Maximum number of nested cases.
@@ -262,6 +262,13 @@ fn follows(goal: &Polynomial, facts: &[Polynomial], ranges: &[Polynomial]) -> bo
     is_contradiction(&all)
 }
 
+/// Polynomials other than 0, with their leading monomials.
+fn list_led(polynomials: &[Polynomial]) -> Vec<(&Polynomial, &Monomial)> {
+    let led = polynomials.iter();
+    led.filter_map(|one| Some((one, one.leading_monomial()?)))
+        .collect()
+}
+
 /// The products of two and three facts that may be of use: the others have monomials that nothing cancels.
 fn multiply_facts(goal: &Polynomial, facts: &[Polynomial]) -> Vec<Polynomial> {
     let mut wanted: BTreeSet<Monomial> = BTreeSet::new();
@@ -301,25 +308,32 @@ fn multiply_facts(goal: &Polynomial, facts: &[Polynomial]) -> Vec<Polynomial> {
         let mut nonlinear = product.terms().filter(|(monomial, _)| monomial.len() > 1);
         nonlinear.all(|(monomial, _)| near.contains(monomial))
     };
+    // Nothing cancels the product of the leading monomials: most products are of no use because of it.
+    let multiply = |(a, lead): (&Polynomial, &Monomial), (b, other): (&Polynomial, &Monomial)| {
+        let monomial = multiply_monomials(lead, other);
+        if monomial.len() > 1 && !near.contains(&monomial) {
+            return None;
+        }
+        a.mul(b).filter(|product| is_useful(product))
+    };
+    let led: Vec<(&Polynomial, &Monomial)> = list_led(facts);
     let mut pairs = Vec::new();
-    for (nth, a) in facts.iter().enumerate() {
-        for b in facts.iter().skip(nth) {
-            if pairs.len() < MAX_PRODUCTS
-                && let Some(product) = a.mul(b).filter(|product| is_useful(product))
-            {
-                pairs.push(product);
+    'pairs: for (nth, a) in led.iter().enumerate() {
+        for b in led.iter().skip(nth) {
+            if pairs.len() >= MAX_PRODUCTS {
+                break 'pairs;
             }
+            pairs.extend(multiply(*a, *b));
         }
     }
     let mut all = Vec::new();
     if wanted.iter().any(|monomial| monomial.len() > 2) {
-        for pair in &pairs {
-            for c in facts {
-                if all.len() < MAX_PRODUCTS
-                    && let Some(product) = pair.mul(c).filter(|product| is_useful(product))
-                {
-                    all.push(product);
+        'all: for pair in list_led(&pairs) {
+            for c in &led {
+                if all.len() >= MAX_PRODUCTS {
+                    break 'all;
                 }
+                all.extend(multiply(pair, *c));
             }
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! Operations return `None` where a result would be too large to be of use, or a coefficient overflows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use num_integer::Integer;
 use smallvec::SmallVec;
@@ -33,9 +34,25 @@ pub fn list_limit_facts() -> Vec<Polynomial> {
 /// A product of symbols, sorted. The empty product is 1.
 pub type Monomial = SmallVec<[SymbolId; 3]>;
 
-/// A sum of monomials with their coefficients, none of which is 0. The empty sum is 0.
+/// The product of two monomials.
+pub fn multiply_monomials(a: &Monomial, b: &Monomial) -> Monomial {
+    let mut product = Monomial::with_capacity(a.len() + b.len());
+    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
+    while let (Some(one), Some(other)) = (a.peek(), b.peek()) {
+        product.extend(if one <= other { a.next() } else { b.next() });
+    }
+    product.extend(a.chain(b));
+    product
+}
+
+/// An order of monomials that multiplication keeps: by degree, and by symbols.
+fn compare_degrees(a: &Monomial, b: &Monomial) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
+/// A sum of monomials with their coefficients, none of which is 0, in order of the monomials. The empty sum is 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Polynomial(BTreeMap<Monomial, i128>);
+pub struct Polynomial(Vec<(Monomial, i128)>);
 
 impl Polynomial {
     /// A number.
@@ -49,18 +66,28 @@ impl Polynomial {
     }
 
     fn from_term(monomial: Monomial, coefficient: i128) -> Self {
-        let mut terms = BTreeMap::new();
-        if coefficient != 0 {
-            terms.insert(monomial, coefficient);
-        }
-        Self(terms)
+        Self(if coefficient == 0 {
+            Vec::new()
+        } else {
+            vec![(monomial, coefficient)]
+        })
     }
 
     /// The terms, in order of their monomials.
     pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i128)> {
         self.0
             .iter()
-            .map(|(monomial, &coefficient)| (monomial, coefficient))
+            .map(|(monomial, coefficient)| (monomial, *coefficient))
+    }
+
+    fn find(&self, monomial: &Monomial) -> Result<usize, usize> {
+        self.0.binary_search_by(|(known, _)| known.cmp(monomial))
+    }
+
+    /// The monomial of the highest degree, the last one of several. It is the product of those of the factors. `None` for 0.
+    pub fn leading_monomial(&self) -> Option<&Monomial> {
+        let monomials = self.0.iter().map(|(monomial, _)| monomial);
+        monomials.max_by(|a, b| compare_degrees(a, b))
     }
 
     /// Number of terms.
@@ -70,45 +97,79 @@ impl Polynomial {
 
     /// The coefficient of a monomial.
     pub fn coefficient(&self, monomial: &Monomial) -> i128 {
-        self.0.get(monomial).copied().unwrap_or(0)
+        let found = self.find(monomial).ok().and_then(|at| self.0.get(at));
+        found.map_or(0, |(_, coefficient)| *coefficient)
     }
 
     /// The number that it is, if it has no symbols.
     pub fn as_number(&self) -> Option<i128> {
-        match self.0.len() {
-            0 => Some(0),
-            1 => self.0.get(&Monomial::new()).copied(),
+        match self.0.as_slice() {
+            [] => Some(0),
+            [(monomial, number)] if monomial.is_empty() => Some(*number),
             _ => None,
         }
     }
 
     /// The symbols in it.
     pub fn symbols(&self) -> BTreeSet<SymbolId> {
-        self.0.keys().flatten().copied().collect()
+        self.0
+            .iter()
+            .flat_map(|(monomial, _)| monomial)
+            .copied()
+            .collect()
     }
 
     fn checked(self) -> Option<Self> {
-        let small = self.0.len() <= MAX_TERMS && self.0.keys().all(|monomial| monomial.len() <= MAX_DEGREE);
-        small.then_some(self)
+        let mut terms = self.0.iter();
+        let is_small = self.0.len() <= MAX_TERMS && terms.all(|(monomial, _)| monomial.len() <= MAX_DEGREE);
+        is_small.then_some(self)
     }
 
     fn add_term(&mut self, monomial: Monomial, coefficient: i128) -> Option<()> {
-        let sum = self.coefficient(&monomial).checked_add(coefficient)?;
-        if sum == 0 {
-            self.0.remove(&monomial);
-        } else {
-            self.0.insert(monomial, sum);
+        match self.find(&monomial) {
+            Ok(at) => {
+                let (_, known) = self.0.get_mut(at)?;
+                *known = known.checked_add(coefficient)?;
+                if *known == 0 {
+                    self.0.remove(at);
+                }
+            }
+            Err(at) if coefficient != 0 => self.0.insert(at, (monomial, coefficient)),
+            Err(_) => {}
         }
         Some(())
     }
 
+    /// The sum of terms in order of their monomials.
+    fn sum_sorted(terms: impl Iterator<Item = (Monomial, i128)>) -> Option<Self> {
+        let mut sum: Vec<(Monomial, i128)> = Vec::with_capacity(terms.size_hint().0);
+        for (monomial, coefficient) in terms {
+            match sum.last_mut() {
+                Some((last, known)) if *last == monomial => *known = known.checked_add(coefficient)?,
+                _ => sum.push((monomial, coefficient)),
+            }
+        }
+        sum.retain(|(_, coefficient)| *coefficient != 0);
+        Some(Self(sum))
+    }
+
     /// The sum of this and `factor` times another.
     pub fn add_scaled(&self, other: &Self, factor: i128) -> Option<Self> {
-        let mut sum = self.clone();
-        for (monomial, coefficient) in other.terms() {
-            sum.add_term(monomial.clone(), coefficient.checked_mul(factor)?)?;
+        let mut sum: Vec<(Monomial, i128)> = Vec::with_capacity(self.len() + other.len());
+        let mut own = self.0.iter().peekable();
+        for (monomial, coefficient) in &other.0 {
+            let scaled = coefficient.checked_mul(factor)?;
+            while let Some((known, number)) = own.next_if(|(known, _)| known < monomial) {
+                sum.push((known.clone(), *number));
+            }
+            let number = own.next_if(|(known, _)| known == monomial);
+            let total = number.map_or(Some(scaled), |(_, number)| number.checked_add(scaled))?;
+            if total != 0 {
+                sum.push((monomial.clone(), total));
+            }
         }
-        sum.checked()
+        sum.extend(own.cloned());
+        Self(sum).checked()
     }
 
     /// The sum.
@@ -133,18 +194,19 @@ impl Polynomial {
 
     /// The product.
     pub fn mul(&self, other: &Self) -> Option<Self> {
-        let mut product = Self::default();
+        let degree = |one: &Self| one.leading_monomial().map_or(0, SmallVec::len);
+        if degree(self) + degree(other) > MAX_DEGREE && !self.0.is_empty() && !other.0.is_empty() {
+            return None;
+        }
+        let mut terms = Vec::with_capacity(self.len() * other.len());
         for (a, m) in self.terms() {
             for (b, n) in other.terms() {
-                let mut monomial: Monomial = a.iter().chain(b).copied().collect();
-                monomial.sort_unstable();
-                product.add_term(monomial, m.checked_mul(n)?)?;
-            }
-            if product.0.len() > 4 * MAX_TERMS {
-                return None;
+                terms.push((multiply_monomials(a, b), m.checked_mul(n)?));
             }
         }
-        product.checked()
+        // Stable, so that equal monomials are added up in this order.
+        terms.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Self::sum_sorted(terms.into_iter())?.checked()
     }
 
     /// Replaces symbols.
@@ -168,7 +230,7 @@ impl Polynomial {
             if coefficient.checked_rem(by)? != 0 {
                 return None;
             }
-            quotient.add_term(monomial.clone(), coefficient.checked_div(by)?)?;
+            quotient.0.push((monomial.clone(), coefficient.checked_div(by)?));
         }
         Some(quotient)
     }
@@ -188,9 +250,12 @@ impl Polynomial {
                 rest -= times * limit;
             }
         }
-        named.0.remove(&Monomial::new());
+        if let Ok(at) = named.find(&Monomial::new()) {
+            named.0.remove(at);
+        }
         if rest != 0 {
-            named.0.insert(Monomial::new(), rest);
+            // The empty product comes first.
+            named.0.insert(0, (Monomial::new(), rest));
         }
         named
     }
@@ -200,7 +265,7 @@ impl Polynomial {
     #[must_use]
     pub fn tighten(&self) -> Self {
         let coefficients = self.0.iter().filter(|(monomial, _)| !monomial.is_empty());
-        let divisor = coefficients.fold(0i128, |divisor, (_, &coefficient)| {
+        let divisor = coefficients.fold(0i128, |divisor, (_, coefficient)| {
             divisor.gcd(&coefficient.checked_abs().unwrap_or(1))
         });
         if divisor <= 1 {
@@ -209,7 +274,7 @@ impl Polynomial {
         let terms = self
             .0
             .iter()
-            .map(|(monomial, &coefficient)| (monomial.clone(), Integer::div_floor(&coefficient, &divisor)));
+            .map(|(monomial, coefficient)| (monomial.clone(), Integer::div_floor(coefficient, &divisor)));
         Self(terms.filter(|&(_, coefficient)| coefficient != 0).collect())
     }
 }

@@ -205,6 +205,8 @@ impl Draft {
             measured: BTreeSet::new(),
             divided: BTreeMap::new(),
             assumed: Vec::new(),
+            numbers: BTreeSet::new(),
+            made: BTreeSet::new(),
             omitted: self.metadata.hooks.clone(),
             unused_launchers: Vec::new(),
             rejected: None,

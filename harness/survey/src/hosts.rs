@@ -139,6 +139,8 @@ impl Draft {
                 .iter()
                 .filter_map(|tensor| Some((tensor.storage.clone(), tensor.divided_input.clone()?)))
                 .collect(),
+            numbers: first.numbers.clone(),
+            made: first.made.clone(),
             is_of_one_tensor: launches().all(|launch| launch.is_of_one_tensor),
             assumed: first.assumed.clone(),
             ..self.start_survey(&Reading::ALL[0])

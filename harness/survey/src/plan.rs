@@ -13,7 +13,7 @@ use cerith_launcher::{Change, evaluate_heuristics, is_same_launch};
 use cerith_module::excerpt::tuning::Config;
 use cerith_module::kernel::{Function, Parameter};
 use cerith_module::usage::polynomial::Extent;
-use cerith_module::usage::{Bound, Flags, Sentinel, Stride, TensorUse, Usage};
+use cerith_module::usage::{Bound, Flags, Stride, TensorUse, Usage};
 
 /// Maximum number of elements of a tensor: larger sizes are not tried.
 pub(super) const MAX_ELEMENTS: i64 = 1 << 20;
@@ -102,14 +102,10 @@ impl Plan {
 /// The value of a parameter whose name says that indices which equal it are ignored.
 pub(super) const IGNORED: i64 = -100;
 
-/// The values that are none of a tensor's indices, although the kernel compares its values with them.
+/// The values that are none of a tensor's indices. That of a parameter follows from its name.
 pub(super) fn list_sentinels(tensor: &TensorUse) -> BTreeSet<i64> {
-    let sentinels = tensor.sentinels.iter().filter(|_| tensor.indexes);
-    let values = sentinels.filter_map(|sentinel| match sentinel {
-        Sentinel::Number(number) => Some(*number),
-        Sentinel::Param(name) => names_ignored(name).then_some(IGNORED),
-    });
-    values.collect()
+    let sentinels = tensor.list_sentinels(|name| names_ignored(name).then_some(IGNORED));
+    sentinels.into_iter().collect()
 }
 
 /// Whether indices that equal a parameter are ignored, by its name.

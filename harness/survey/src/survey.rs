@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::reading::Reading;
-use cerith_launcher::{Change, is_of_callers};
+use cerith_launcher::{Change, THE_GRID, is_of_callers};
 use cerith_tile::rules::Version;
 
 /// A launch to try.
@@ -79,6 +79,10 @@ pub struct Survey {
     pub divided: BTreeMap<String, String>,
     /// The inputs of that function that nothing decides: sizes that may have to be equal, numbers without a default.
     pub assumed: Vec<String>,
+    /// Those of them that are numbers.
+    pub numbers: BTreeSet<String>,
+    /// Those of them that are tensors which the function makes with sizes that depend on these numbers.
+    pub made: BTreeSet<String>,
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: Vec<&'static str>,
     /// Functions that launch the kernel, if none of their launches is used.
@@ -93,16 +97,27 @@ impl Survey {
     pub fn is_of_measured(&self, code: &str, storages: &[String]) -> bool {
         let is_fault = match code {
             "out-of-bounds" | "conflicting-lanes" => true,
-            "race" => self.assumed.iter().all(|one| is_of_callers(one)),
+            "race" => self.assumed.iter().all(|one| self.is_kept(one)),
             _ => false,
         };
         let mut all = storages.iter();
         is_fault && !storages.is_empty() && all.all(|storage| self.measured.contains(storage))
     }
 
-    /// Whether a failure is an access after the last segment of tensors, if nothing is assumed but their rows.
+    /// Whether a kernel has to work with something assumed, whatever it is: how callers pass other inputs, or the only number by which
+    /// the launcher sizes its own tensors and the grid. Several numbers may have to fit each other.
+    fn is_kept(&self, assumed: &str) -> bool {
+        let is_of_number =
+            self.made.contains(assumed) || self.numbers.contains(assumed) || assumed == THE_GRID;
+        is_of_callers(assumed) || is_of_number && self.numbers.len() == 1 && !self.made.is_empty()
+    }
+
+    /// Whether a failure is an access after the last segment of tensors, if nothing is assumed but their rows and numbers: one segment is
+    /// shorter than another, so no number bounds them.
     pub fn is_of_segments(&self, code: &str, storages: &[String]) -> bool {
-        let is_rows = |assumed: &String| self.divided.values().any(|input| input == assumed);
+        let is_rows = |assumed: &String| {
+            self.numbers.contains(assumed) || self.divided.values().any(|input| input == assumed)
+        };
         code == "out-of-bounds"
             && !storages.is_empty()
             && storages.iter().all(|storage| self.divided.contains_key(storage))

@@ -141,3 +141,64 @@ def segment_sums(x, ends):
     out = torch.empty((segments, dim), device=x.device)
     sum_segments[(segments,)](x, ends, out, dim, x.stride(0), BLOCK=triton.next_power_of_2(dim))
     return out
+
+
+@triton.jit
+def sum_sequences(x_ptr, ends_ptr, out_ptr, dim, longest, BLOCK: tl.constexpr):
+    """One program for each sequence of a jagged tensor, none of which has more rows than a number says."""
+    sequence = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    first, end = tl.load(ends_ptr + sequence), tl.load(ends_ptr + sequence + 1)
+    total = tl.zeros([BLOCK], tl.float32)
+    for row in range(0, longest):
+        at = first + row
+        total += tl.load(x_ptr + at * dim + cols, mask=(at < end) & (cols < dim), other=0.0)
+    tl.store(out_ptr + sequence * dim + cols, total, mask=cols < dim)
+
+
+def sequence_sums(x, seqlen: int):
+    out = torch.empty((x.shape[0], x.shape[2]), device=x.device)
+    dim = x.shape[2]
+    sum_sequences[(x.shape[0],)](x.values(), x.offsets(), out, dim, seqlen, BLOCK=triton.next_power_of_2(dim))
+    return out
+
+
+@triton.jit
+def cut_rows(x_ptr, out_ptr, n, CHUNK: tl.constexpr, BLOCK: tl.constexpr):
+    """Rows of chunks, of any number of elements."""
+    row, chunk = tl.program_id(0), tl.program_id(1)
+    lanes = tl.arange(0, BLOCK)
+    offs = chunk * CHUNK + lanes
+    x = tl.load(x_ptr + row * n + offs, mask=(lanes < CHUNK) & (offs < n), other=0.0)
+    tl.store(out_ptr + (row * tl.num_programs(1) + chunk) * CHUNK + lanes, x, mask=lanes < CHUNK)
+
+
+def chunks(x, chunk_size: int):
+    x = x.contiguous()
+    rows, n = x.shape
+    count = triton.cdiv(n, chunk_size)
+    out = torch.empty((rows, count, chunk_size), device=x.device)
+    cut_rows[(rows, count)](x, out, n, CHUNK=chunk_size, BLOCK=triton.next_power_of_2(chunk_size))
+    return out
+
+
+@triton.jit
+def find_largest(x_ptr, out_ptr, rows, n, DIM: tl.constexpr, BLOCK: tl.constexpr):
+    at, lanes = tl.program_id(0), tl.arange(0, BLOCK)
+    if DIM == 1:
+        x = tl.load(x_ptr + at * n + lanes, mask=lanes < n, other=-float("inf"))
+    else:
+        x = tl.load(x_ptr + lanes * n + at, mask=lanes < rows, other=-float("inf"))
+    tl.store(out_ptr + at, tl.max(x, axis=0))
+
+
+def largest(x, dim):
+    x = x.contiguous()
+    rows, n = x.shape
+    if dim == 1:
+        out = torch.empty(rows, device=x.device)
+    else:
+        out = torch.empty(n, device=x.device)
+    block = triton.next_power_of_2(max(rows, n))
+    find_largest[(out.numel(),)](x, out, rows, n, DIM=dim, BLOCK=block)
+    return out

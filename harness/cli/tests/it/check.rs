@@ -476,7 +476,7 @@ fn right_launchers_are_left_alone() {
         "launched as `take_rows` launches it",
         "launched as `segment_sums` launches it",
     ];
-    let summary = "7 kernels: 0 with findings, 7 with nothing found, 0 not judged, 0 not tried";
+    let summary = "10 kernels: 0 with findings, 10 with nothing found, 0 not judged, 0 not tried";
     check(&folder, &["launchers.py"]).assert_ends(0, &used, &[summary]);
 }
 
@@ -657,6 +657,44 @@ fn accesses_after_the_last_segment_are_found() {
         ("range(first, end)", "range(first, end + 1)"),
         1,
         &["error[out-of-bounds]: load of 4 bytes just past the end of storage `x`"],
+    );
+}
+
+/// No number of rows explains them either: sequences have different lengths.
+#[test]
+fn accesses_after_the_last_sequence_are_found() {
+    check_launched(
+        "sum_sequences",
+        ("(at < end) & (cols < dim)", "cols < dim"),
+        1,
+        &[
+            "error[out-of-bounds]: load of 4 bytes just past the end of storage `x_ptr`",
+            "launched as `sequence_sums` launches it, with assumed values of `seqlen`",
+        ],
+    );
+}
+
+/// The kernel has to work with the only number by which its launcher sizes the output.
+#[test]
+fn races_in_an_output_that_an_assumed_number_sizes_are_found() {
+    check_launched(
+        "cut_rows",
+        ("x, mask=lanes < CHUNK)", "x, mask=lanes <= CHUNK)"),
+        1,
+        &[
+            "error[race]: store of bytes",
+            "launched as `chunks` launches it, with assumed values of `chunk_size`",
+        ],
+    );
+}
+
+#[test]
+fn numbers_that_a_launcher_compares_an_input_with_are_passed() {
+    check_launched(
+        "find_largest",
+        ("mask=lanes < rows", "mask=lanes <= rows"),
+        1,
+        &["error[out-of-bounds]: load of 4 bytes", "dim=0"],
     );
 }
 

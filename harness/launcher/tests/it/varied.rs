@@ -46,6 +46,22 @@ def plus(x, y, reduction='mean', mode='fast'):
 }
 
 #[test]
+fn numbers_that_a_launcher_tests_for_are_passed() {
+    let launcher = "\
+def plus(x, y, dim, size):
+    n = x.numel()
+    out = torch.empty_like(x)
+    if dim == 1:
+        n = n - 1
+    if size != 3:
+        n = n - 1
+    add[(triton.cdiv(n, 64),)](x, y, out, n, BLOCK=64)
+    return out
+";
+    check_variants("add", launcher, &["dim=0", "size=3"]);
+}
+
+#[test]
 fn a_size_is_made_larger_than_what_it_is_cut_off_at() {
     check_variants(
         "add",

@@ -109,6 +109,17 @@ impl TensorUse {
     pub fn is_placed(&self) -> bool {
         !self.placed_by.is_empty()
     }
+
+    /// The values that are none of its indices, although the kernel compares its values with them. `find_sentinel` returns that of a
+    /// parameter.
+    pub fn list_sentinels(&self, find_sentinel: impl Fn(&str) -> Option<i64>) -> Vec<i64> {
+        let sentinels = self.sentinels.iter().filter(|_| self.indexes);
+        let values = sentinels.filter_map(|sentinel| match sentinel {
+            Sentinel::Number(number) => Some(*number),
+            Sentinel::Param(name) => find_sentinel(name),
+        });
+        values.collect()
+    }
 }
 
 /// A value with which a kernel compares values that it loads.
