@@ -683,7 +683,7 @@ fn races_in_an_output_that_an_assumed_number_sizes_are_found() {
         1,
         &[
             "error[race]: store of bytes",
-            "launched as `chunks` launches it, with assumed values of `chunk_size`",
+            "launched as `first_chunks` launches it, with assumed values of `chunk_size`",
         ],
     );
 }
